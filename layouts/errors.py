@@ -1,0 +1,30 @@
+"""The one base of every error that bankwise raises on purpose."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["BankwiseError", "LayoutError", "accepted"]
+
+
+class BankwiseError(ValueError):
+    """Bad input. The message repeats what was given and says what is accepted."""
+
+
+class LayoutError(BankwiseError):
+    """A warp shape, lane order, tile, padding or swizzle that does not fit."""
+
+
+def accepted(given: object, names: Iterable[str]) -> str:
+    """Say which of `names` would be accepted, the ones nearest to `given` first.
+
+    >>> accepted("row-majr", ["row-major", "col-major", "z-order"])
+    'did you mean row-major? (accepted: row-major, col-major, z-order)'
+    >>> accepted("hilbert", ["row-major", "col-major", "z-order"])
+    'accepted: row-major, col-major, z-order'
+    """
+    known = list(names)
+    near = difflib.get_close_matches(str(given), known, n=3, cutoff=0.75)
+    listed = f"accepted: {', '.join(known)}"
+    return f"did you mean {' or '.join(near)}? ({listed})" if near else listed

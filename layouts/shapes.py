@@ -1,0 +1,58 @@
+"""Shapes such as "4x8" or "128x128x8", as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from numbers import Integral
+
+from layouts.errors import LayoutError
+
+__all__ = ["Shape", "is_integer", "parse_shape", "shape_text"]
+
+Shape = str | Sequence[int]
+"""A shape as text ("4x8") or as positive integers ((4, 8))."""
+
+
+def is_integer(value: object) -> bool:
+    """Whether `value` is an integer of any kind, NumPy's too; a bool is none.
+
+    >>> is_integer(3), is_integer(3.0), is_integer(True)
+    (True, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
+    """Read `shape`, one positive integer for each letter of `modes`.
+
+    >>> parse_shape("128x128x8", "MNK", "block tile")
+    (128, 128, 8)
+    >>> parse_shape((4, 8), "MN", "warp shape")
+    (4, 8)
+
+    Raises LayoutError, naming `what`, for anything else.
+    """
+    sizes: list[int] | None = None
+    if isinstance(shape, str):
+        if re.fullmatch(r"\s*[0-9]{1,9}(\s*[xX×]\s*[0-9]{1,9})*\s*", shape):
+            sizes = [int(size) for size in re.split("[xX×]", shape)]
+    elif isinstance(shape, Sequence) and all(map(is_integer, shape)):
+        sizes = [int(size) for size in shape]
+    if sizes is None or len(sizes) != len(modes) or min(sizes) < 1:
+        form = "x".join(modes)
+        raise LayoutError(
+            f"{what} {shape!r} is not {form} with positive integers"
+            f" (accepted: a string such as {shape_text(range(4, 4 + len(modes)))!r},"
+            f" or a tuple of {len(modes)} integers)"
+        )
+    return tuple(sizes)
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Write a shape the way `parse_shape` reads it.
+
+    >>> shape_text((4, 8))
+    '4x8'
+    """
+    return "x".join(map(str, shape))

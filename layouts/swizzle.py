@@ -1,0 +1,88 @@
+"""The XOR swizzle `Sw<B,M,S>` of CuTe.
+
+An offset is read as bits. B bits, S places above the lowest M + B, are XORed
+onto the B bits that start at bit M:
+
+    0b ... y y y ... z z z x x x x      B = 3, M = 4
+           └─B─┘     └─B─┘ └──M──┘      z becomes z XOR y, S places lie between
+              └────S────┘               a y and its z
+
+With negative S the roles change: the upper bits receive the lower ones.
+Source: CUTLASS, include/cute/swizzle.hpp, `struct Swizzle`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layouts.errors import LayoutError
+from layouts.shapes import is_integer
+
+__all__ = ["Swizzle", "SwizzleLike"]
+
+
+@dataclass(frozen=True)
+class Swizzle:
+    """`Sw<bits, base, shift>`: a bijection of offsets, and its own inverse.
+
+    >>> swizzle = Swizzle(3, 4, 3)
+    >>> swizzle(0b1_0000_000), bin(swizzle(0b101_000_0000))
+    (144, '0b1011010000')
+    >>> all(swizzle(swizzle(x)) == x for x in range(4096))
+    True
+
+    Raises LayoutError for negative bits or base, for |shift| < bits (the two
+    bit fields would overlap) and for fields beyond bit 30.
+    """
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        given = (self.bits, self.base, self.shift)
+        if not all(map(is_integer, given)) or not (
+            0 <= self.bits <= abs(self.shift)
+            and self.base >= 0
+            and self.bits + self.base + abs(self.shift) <= 30
+        ):
+            raise LayoutError(
+                f"swizzle {given!r} is not (B, M, S) with integers B >= 0, M >= 0, |S| >= B"
+                " and B + M + |S| <= 30, as in CuTe's Swizzle<B,M,S>"
+            )
+
+    @classmethod
+    def of(cls, swizzle: SwizzleLike) -> Swizzle:
+        """Take a Swizzle, three integers (B, M, S), or the text `Sw<B,M,S>` or `B,M,S`."""
+        if isinstance(swizzle, Swizzle):
+            return swizzle
+        fields: Sequence[object] = ()
+        if isinstance(swizzle, str):
+            number = r"\s*(-?[0-9]{1,3})\s*"
+            triple = f"{number},{number},{number}"
+            found = re.fullmatch(rf"\s*(?:Sw(?:izzle)?<{triple}>|{triple})\s*", swizzle)
+            if found:
+                fields = [int(field) for field in found.groups() if field is not None]
+        elif isinstance(swizzle, Sequence):
+            fields = swizzle
+        if len(fields) != 3:
+            raise LayoutError(
+                f"swizzle {swizzle!r} is not three integers (B, M, S) or a text such as 'Sw<3,4,3>'"
+            )
+        return cls(*fields)  # type: ignore[arg-type]  # __post_init__ checks them
+
+    def __call__(self, offset: int) -> int:
+        """Move one element offset."""
+        field = (1 << self.bits) - 1
+        if self.shift >= 0:
+            return offset ^ (offset >> self.shift & field << self.base)
+        return offset ^ ((offset & field << self.base) << -self.shift)
+
+    def __str__(self) -> str:
+        return f"Sw<{self.bits},{self.base},{self.shift}>"
+
+
+SwizzleLike = Swizzle | Sequence[int] | str
+"""A Swizzle, a triple (B, M, S) of integers, or the text `Sw<B,M,S>` or `B,M,S`."""

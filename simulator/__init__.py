@@ -1,0 +1,1 @@
+"""How many wavefronts shared-memory accesses cost, and why."""

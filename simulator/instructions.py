@@ -1,0 +1,163 @@
+"""The shared-memory instructions: what each was measured (or published) to do, as data.
+
+Sources
+    [H200]  hardware counters of an NVIDIA H200 (sm_90), recorded in tests/silicon/data;
+            docs/validation.md says how and compares every row.
+    [GTC]   NVIDIA's published phases ("8B words are accessed in 2 phases ... 16B words are
+            accessed in 4 phases"), a slide reproduced in the tutorial that README.md names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from layouts.errors import BankwiseError, accepted
+
+__all__ = ["INSTRUCTIONS", "RULES", "Instruction", "InstructionError", "instruction"]
+
+RULES = ("silicon", "documented")
+"""`silicon`: the measured law [H200]. `documented`: the published phases, never fused [GTC]."""
+
+
+class InstructionError(BankwiseError):
+    """A name that is no shared-memory instruction known here."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """How one instruction uses the 32 banks.
+
+    `phases` equal groups of the first `lanes` lanes are served one after the other.
+    """
+
+    name: str
+    """The SASS mnemonic, as nvdisasm prints it for sm_90."""
+    width: int
+    """Bytes an active lane reads or writes; its address is a multiple of this."""
+    phases: int = 1
+    """Groups that the lanes are served in, before fusing; 0: the access leaves the pipe alone."""
+    lanes: int = 32
+    """Lanes whose addresses count: 8 a matrix for LDSM and STSM, else all."""
+    fuses: bool = False
+    """Whether two phases become one when the pair condition holds."""
+    merges: bool = True
+    """Whether lanes on the same word cost one word (else each active lane counts)."""
+    passes: int = 1
+    """How often every wavefront is repeated: twice for compare-and-swap."""
+    fixed_ideal: int | None = None
+    """The profiler's ideal where it does not depend on the bytes: matrices, or 1 for atomics."""
+    least_cycles: int = 0
+    """Cycles that a non-empty access takes at least."""
+    verb: str = "read"
+    """What the lanes do to their words, in a sentence."""
+    aliases: tuple[str, ...] = ()
+    """Other names for the same instruction."""
+    measured: bool = True
+    """Whether counters of a chip were compared with it; else it follows its kin."""
+
+    @property
+    def is_matrix(self) -> bool:
+        """LDSM or STSM: lane addresses are rows of 8×8 matrices, and no lane may be inactive."""
+        return self.name.startswith(("LDSM", "STSM"))
+
+
+def _loads() -> list[Instruction]:
+    load = Instruction("LDS", 4, aliases=("LDS.32", "LDS.U.32"))
+    return [
+        replace(load, name="LDS.U8", width=1, aliases=("LDS.8",)),
+        replace(load, name="LDS.S8", width=1, aliases=(), measured=False),
+        replace(load, name="LDS.U16", width=2, aliases=("LDS.16",)),
+        replace(load, name="LDS.S16", width=2, aliases=(), measured=False),
+        load,
+        replace(load, name="LDS.64", width=8, phases=2, fuses=True, aliases=("LDS.U.64",)),
+        replace(load, name="LDS.128", width=16, phases=4, fuses=True, aliases=("LDS.U.128",)),
+    ]
+
+
+def _stores() -> list[Instruction]:
+    store = Instruction("STS", 4, verb="write", aliases=("STS.32",))
+    return [
+        replace(store, name="STS.U8", width=1, least_cycles=2, aliases=("STS.8",)),
+        replace(store, name="STS.U16", width=2, least_cycles=2, aliases=("STS.16",)),
+        store,
+        replace(store, name="STS.64", width=8, phases=2, aliases=()),
+        replace(store, name="STS.128", width=16, phases=4, aliases=()),
+    ]
+
+
+def _matrices() -> list[Instruction]:
+    return [
+        Instruction(
+            f"{mnemonic}.16.M{trans}88{'' if count == 1 else f'.{count}'}",
+            width=16,
+            phases=count,
+            lanes=8 * count,
+            fixed_ideal=count,
+            verb=verb,
+            aliases=(f"{alias}.x{count}{'.trans' if trans else ''}",),
+            # The store is measured in all forms but the two small transposed ones.
+            measured=not (mnemonic == "STSM" and trans and count < 4),
+        )
+        for mnemonic, alias, verb in (("LDSM", "ldmatrix", "read"), ("STSM", "stmatrix", "write"))
+        for trans in ("", "T")
+        for count in (1, 2, 4)
+    ]
+
+
+def _atomics() -> list[Instruction]:
+    atomic = Instruction("ATOMS.ADD", 4, merges=False, fixed_ideal=1, verb="update")
+    # An increment by a constant 1 whose result is unused.
+    increment = replace(atomic, name="ATOMS.POPC.INC.32", merges=True, aliases=("ATOMS.POPC.INC",))
+    swap = replace(atomic, name="ATOMS.CAS", passes=2)
+    others = ("MIN", "AND", "OR", "XOR", "INC", "DEC")
+    return [
+        atomic,
+        replace(atomic, name="ATOMS.MAX"),
+        replace(atomic, name="ATOMS.EXCH"),
+        swap,
+        increment,
+        *(replace(atomic, name=f"ATOMS.{kin}", measured=False) for kin in others),
+    ]
+
+
+def _async_copies() -> list[Instruction]:
+    copy = Instruction("LDGSTS.E", 4, merges=False, verb="write", aliases=("cp.async.ca.4",))
+    return [
+        copy,
+        replace(copy, name="LDGSTS.E.64", width=8, phases=2, aliases=("cp.async.ca.8",)),
+        replace(copy, name="LDGSTS.E.128", width=16, phases=4, aliases=("cp.async.ca.16",)),
+        replace(copy, name="LDGSTS.E.BYPASS.128", width=16, phases=0, aliases=("cp.async.cg.16",)),
+    ]
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    known.name: known
+    for known in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
+}
+"""Every known instruction, by its SASS name."""
+
+_BY_SPELLING = {
+    spelling.upper(): known
+    for known in INSTRUCTIONS.values()
+    for spelling in (known.name, *known.aliases)
+}
+
+
+def instruction(op: str | Instruction) -> Instruction:
+    """Look an instruction up by its SASS name or an alias, in any case.
+
+    >>> instruction("ldmatrix.x4.trans").name
+    'LDSM.16.MT88.4'
+    >>> instruction("LDS.32").width
+    4
+
+    Raises InstructionError, with the nearest accepted names, for any other.
+    """
+    if isinstance(op, Instruction):
+        return op
+    known = _BY_SPELLING.get(re.sub(r"\s+", "", op).upper()) if isinstance(op, str) else None
+    if known is None:
+        names = [name for known in INSTRUCTIONS.values() for name in (known.name, *known.aliases)]
+        raise InstructionError(f"unknown instruction {op!r}: {accepted(op, names)}")
+    return known
