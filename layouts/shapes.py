@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from numbers import Integral
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from layouts.errors import LayoutError
 
-__all__ = ["Shape", "is_integer", "parse_shape", "shape_text"]
+__all__ = ["Index", "Shape", "is_integer", "parse_shape", "shape_text"]
 
 Shape = str | Sequence[int]
 """A shape as text ("4x8") or as positive integers ((4, 8))."""
+
+Index = TypeVar("Index", int, NDArray[np.int64])
+"""A coordinate or an offset, or an array of them."""
 
 
 def is_integer(value: object) -> bool:

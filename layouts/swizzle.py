@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layouts.errors import LayoutError
-from layouts.shapes import is_integer
+from layouts.shapes import Index, is_integer
 
 __all__ = ["Swizzle", "SwizzleLike"]
 
@@ -73,8 +73,8 @@ class Swizzle:
             )
         return cls(*fields)  # type: ignore[arg-type]  # __post_init__ checks them
 
-    def __call__(self, offset: int) -> int:
-        """Move one element offset."""
+    def __call__(self, offset: Index) -> Index:
+        """Move an element offset, or an array of them."""
         field = (1 << self.bits) - 1
         if self.shift >= 0:
             return offset ^ (offset >> self.shift & field << self.base)

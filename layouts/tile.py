@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layouts.errors import LayoutError
-from layouts.shapes import is_integer
+from layouts.shapes import Index, is_integer
 from layouts.swizzle import Swizzle
 
 __all__ = ["Tile"]
@@ -41,7 +41,7 @@ class Tile:
         """Elements from the start of one row to the start of the next."""
         return self.cols + self.pad
 
-    def offset(self, row: int, col: int) -> int:
-        """Element offset of (row, col) from the tile's start."""
+    def offset(self, row: Index, col: Index) -> Index:
+        """Element offset of (row, col) from the tile's start; arrays broadcast."""
         padded = row * self.leading_dimension + col
         return self.swizzle(padded) if self.swizzle else padded

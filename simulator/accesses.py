@@ -1,0 +1,181 @@
+"""Warp accesses, and what is refused before anything is counted.
+
+A warp access is an instruction, 32 byte addresses (one a lane) and a mask of active lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layouts.errors import BankwiseError
+from layouts.shapes import is_integer
+from simulator.instructions import Instruction
+
+__all__ = [
+    "ALL_LANES",
+    "SHARED_BYTES",
+    "AddressError",
+    "MaskError",
+    "WarpAccess",
+    "check",
+    "integers",
+    "warp_accesses",
+]
+
+ALL_LANES = 0xFFFFFFFF
+
+SHARED_BYTES = 227 * 1024
+"""Shared memory that a block can address at most: 227 KiB, on sm_90.
+
+Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+"""
+
+
+class AddressError(BankwiseError):
+    """Addresses that no shared-memory access can have."""
+
+
+class MaskError(BankwiseError):
+    """Masks that are not 32 bits, do not match the accesses, or that the instruction forbids."""
+
+
+class WarpAccess(NamedTuple):
+    """One warp-wide access; `count(*access)` and `explain(*access)` take it as it is."""
+
+    op: str
+    addresses: tuple[int, ...]
+    """Byte address of each of the 32 lanes."""
+    mask: int = ALL_LANES
+
+
+def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
+    """Take integers of any width as an array (object arrays where they exceed 64 bits)."""
+    if isinstance(values, np.ndarray):
+        array = values
+    else:
+        try:
+            array = np.array(values, dtype=object)
+        except ValueError:  # NumPy's message for ragged nesting is about its own internals
+            raise error(f"{what} {_short(values)} are ragged (accepted: integers)") from None
+        odd = next((value for value in array.flat if not is_integer(value)), None)
+        if odd is not None:
+            raise error(f"{what} hold {odd!r}, which is no integer (accepted: integers)")
+        if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
+            array = array.astype(np.int64)
+    if array.size == 0:
+        raise error(f"{what} are empty, shape {array.shape} (accepted: at least one access)")
+    if array.dtype.kind not in "iu" and not (
+        array.dtype == object and all(map(is_integer, array.flat))
+    ):
+        raise error(
+            f"{what} {_short(array)} have type {array.dtype}"
+            " (accepted: integers; floats and booleans are not converted)"
+        )
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def warp_accesses(
+    instruction: Instruction, addresses: ArrayLike, mask: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.uint32] | None]:
+    """Bring addresses to shape (..., 32) and masks to shape (...); the values are unchecked.
+
+    Masks come back as uint32, or None for all lanes of every access.
+    """
+    array = integers(addresses, AddressError, "addresses")
+    if array.ndim == 0 or array.shape[-1] != 32:
+        raise AddressError(
+            f"addresses {_short(array)} have shape {array.shape}"
+            " (accepted: (..., 32), one byte address a lane)"
+        )
+    if mask is None:
+        masks = None
+    else:
+        given = integers(mask, MaskError, "masks")
+        wrong = next((int(bits) for bits in _outside(given, 0, ALL_LANES)), None)
+        if wrong is not None:
+            raise MaskError(
+                f"mask {wrong:#x} has more than 32 bits or is negative"
+                " (accepted: 0 to 0xffffffff, bit l for lane l)"
+            )
+        if given.ndim and given.shape != array.shape[:-1]:
+            raise MaskError(
+                f"masks have shape {given.shape} for addresses of shape {array.shape}"
+                f" (accepted: one integer, or shape {array.shape[:-1]})"
+            )
+        partial = next((int(bits) for bits in given.flat if bits != ALL_LANES), None)
+        if instruction.is_matrix and partial is not None:
+            raise MaskError(
+                f"mask {partial:#010x} leaves lanes of {instruction.name} inactive"
+                " (accepted: 0xffffffff; all lanes of a warp take part in a matrix access)"
+            )
+        masks = np.broadcast_to(given.astype(np.uint32), array.shape[:-1])
+    if array.dtype == object:
+        # Beyond 64 bits: keep what fits; a lane that does not is refused if it is active.
+        array = np.where((array >= 0) & (array < SHARED_BYTES), array, -1).astype(np.int64)
+    return array, masks
+
+
+def check(
+    instruction: Instruction,
+    addresses: NDArray[Any],
+    masks: NDArray[np.uint32] | None,
+    given: ArrayLike,
+) -> None:
+    """Refuse active lanes whose address is misaligned or outside shared memory.
+
+    Shapes are those of `warp_accesses`; `given` is what the caller gave, for the message.
+    Addresses of inactive lanes, and of lanes that the instruction leaves out, mean nothing.
+    """
+    bad = _invalid(instruction, addresses)
+    if masks is not None:
+        bad &= (masks[..., None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+    bad[..., instruction.lanes :] = False
+    if not bad.any():
+        return
+    where = tuple(int(index) for index in np.argwhere(bad)[0])
+    value = int(np.array(given, dtype=object)[where])
+    *access, lane = where
+    place = f"lane {lane}" + (f" of access {', '.join(map(str, access))}" if access else "")
+    if value < 0 or value + instruction.width > SHARED_BYTES:
+        raise AddressError(
+            f"address {value} of {place} is outside shared memory (accepted for"
+            f" {instruction.name}: 0 to {SHARED_BYTES - instruction.width}; a block has at most"
+            " 227 KiB)"
+        )
+    raise AddressError(
+        f"address {value} of {place} is misaligned (accepted for {instruction.name}:"
+        f" multiples of {instruction.width} bytes; the chip traps on others)"
+    )
+
+
+def _invalid(instruction: Instruction, addresses: NDArray[Any]) -> NDArray[np.bool_]:
+    # In the input's own type, so that 16- and 32-bit input is not widened; unsigned input is
+    # never negative, and narrow types never reach the upper bound.
+    bad: NDArray[np.bool_] = addresses & (instruction.width - 1) != 0
+    if addresses.dtype.kind == "i":
+        bad |= addresses < 0
+    top = SHARED_BYTES - instruction.width
+    if np.iinfo(addresses.dtype).max > top:
+        bad |= addresses > top
+    return bad
+
+
+def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
+    if array.dtype == object:
+        return array[(array < low) | (array > high)]
+    info = np.iinfo(array.dtype)
+    bad = np.zeros(array.shape, dtype=bool)
+    if info.min < low:
+        bad |= array < low
+    if info.max > high:
+        bad |= array > high
+    return array[bad]
+
+
+def _short(values: object) -> str:
+    text = " ".join(repr(values).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

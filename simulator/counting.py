@@ -1,0 +1,136 @@
+"""`count`: wavefronts, conflicts and cycles of any number of warp accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layouts.errors import BankwiseError, accepted
+from simulator import law
+from simulator.accesses import ALL_LANES, check, warp_accesses
+from simulator.instructions import RULES, Instruction, instruction
+from simulator.tables import Result
+
+__all__ = ["ENGINES", "Counts", "OptionError", "check_rule", "count", "n_way"]
+
+ENGINES = ("auto", "python", "numpy", "numba")
+"""`auto` chooses by the number of accesses; the other three give the same figures."""
+
+# Up to here, in accesses, the slower engine wins: NumPy has its fixed cost of a dozen array
+# operations, Numba its import and the loading of compiled code.
+_PYTHON_UP_TO = 4
+_NUMPY_UP_TO = 200_000
+
+
+class OptionError(BankwiseError):
+    """A rule, an engine or another choice that does not exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Result):
+    """What each access costs: int32 arrays of the accesses' shape.
+
+    Names are the profiler's; `phases` are counted after fusing, empty ones too, and
+    `cycles` are those that the access occupies the pipe when many warps keep it busy.
+    """
+
+    wavefronts: NDArray[np.int32]
+    phases: NDArray[np.int32]
+    bank_conflicts: NDArray[np.int32]
+    ideal: NDArray[np.int32]
+    excessive: NDArray[np.int32]
+    cycles: NDArray[np.int32]
+
+    def __getitem__(self, index: Any) -> Counts:
+        """Take some of the accesses, by any index that NumPy takes."""
+        return Counts(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def totals(self) -> dict[str, int | float]:
+        """Sum over all accesses; requests are those with an active lane on this pipe."""
+        sums = {field.name: int(getattr(self, field.name).sum()) for field in fields(self)}
+        del sums["phases"]
+        requests = int(np.count_nonzero(self.phases))
+        return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
+        columns = {field.name: getattr(self, field.name).ravel().tolist() for field in fields(self)}
+        return {"accesses": columns, "totals": self.totals()}
+
+
+def count(
+    op: str | Instruction,
+    addresses: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    rule: str = "silicon",
+    engine: str = "auto",
+) -> Counts:
+    """Count warp accesses of the instruction `op`.
+
+    `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
+    memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
+    integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
+    phases, never fused).
+
+    >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
+    array(32, dtype=int32)
+    >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
+    array(2, dtype=int32)
+
+    Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
+    """
+    known = instruction(op)
+    check_rule(rule)
+    if engine not in ENGINES:
+        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+    array, masks = warp_accesses(known, addresses, mask)
+    check(known, array, masks, addresses)
+    shape = array.shape[:-1]
+    flat = array.reshape(-1, 32)
+    flat_masks = None if masks is None else masks.reshape(-1)
+    if engine == "auto":
+        engine = _engine_for(len(flat))
+    if engine == "python":
+        figures = _count_in_python(known, flat, flat_masks, rule)
+    elif engine == "numpy":
+        from simulator.law_numpy import count_accesses
+
+        figures = count_accesses(known, flat, flat_masks, rule)
+    else:
+        from simulator.law_numba import count_accesses
+
+        figures = count_accesses(known, flat, flat_masks, rule)
+    figures.flags.writeable = False
+    return Counts(*(row.reshape(shape) for row in figures))
+
+
+def check_rule(rule: str) -> None:
+    """Raise OptionError unless `rule` is one of RULES."""
+    if rule not in RULES:
+        raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
+
+
+def n_way(wavefronts: int, requests: int) -> float:
+    """Wavefronts a request, which Nsight Compute words as an "n-way bank conflict"."""
+    return round(wavefronts / requests, 3) if requests else 0.0
+
+
+def _engine_for(accesses: int) -> str:
+    if accesses <= _PYTHON_UP_TO:
+        return "python"
+    return "numpy" if accesses <= _NUMPY_UP_TO else "numba"
+
+
+def _count_in_python(
+    known: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+) -> NDArray[np.int32]:
+    bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
+    counted = [
+        law.count_access(known, row, mask, rule)
+        for row, mask in zip(addresses.tolist(), bits, strict=True)
+    ]
+    return np.array(counted, dtype=np.int32).T
