@@ -22,6 +22,7 @@ __all__ = [
     "MaskError",
     "WarpAccess",
     "check",
+    "check_mask",
     "integers",
     "warp_accesses",
 ]
@@ -95,12 +96,8 @@ def warp_accesses(
         masks = None
     else:
         given = integers(mask, MaskError, "masks")
-        wrong = next((int(bits) for bits in _outside(given, 0, ALL_LANES)), None)
-        if wrong is not None:
-            raise MaskError(
-                f"mask {wrong:#x} has more than 32 bits or is negative"
-                " (accepted: 0 to 0xffffffff, bit l for lane l)"
-            )
+        for extreme in {int(given.min()), int(given.max())}:
+            check_mask(extreme)
         if given.ndim and given.shape != array.shape[:-1]:
             raise MaskError(
                 f"masks have shape {given.shape} for addresses of shape {array.shape}"
@@ -117,6 +114,14 @@ def warp_accesses(
         # Beyond 64 bits: keep what fits; a lane that does not is refused if it is active.
         array = np.where((array >= 0) & (array < SHARED_BYTES), array, -1).astype(np.int64)
     return array, masks
+
+
+def check_mask(mask: int) -> None:
+    """Raise MaskError unless `mask` is 32 bits."""
+    if not 0 <= mask <= ALL_LANES:
+        raise MaskError(
+            f"mask {mask:#x} is not 32 bits (accepted: 0 to 0xffffffff, bit l for lane l)"
+        )
 
 
 def check(
@@ -162,18 +167,6 @@ def _invalid(instruction: Instruction, addresses: NDArray[Any]) -> NDArray[np.bo
     if np.iinfo(addresses.dtype).max > top:
         bad |= addresses > top
     return bad
-
-
-def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-    if array.dtype == object:
-        return array[(array < low) | (array > high)]
-    info = np.iinfo(array.dtype)
-    bad = np.zeros(array.shape, dtype=bool)
-    if info.min < low:
-        bad |= array < low
-    if info.max > high:
-        bad |= array > high
-    return array[bad]
 
 
 def _short(values: object) -> str:

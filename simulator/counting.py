@@ -37,11 +37,11 @@ class Counts(Result):
     `cycles` are those that the access occupies the pipe when many warps keep it busy.
     """
 
-    wavefronts: NDArray[np.int32]
     phases: NDArray[np.int32]
-    bank_conflicts: NDArray[np.int32]
+    wavefronts: NDArray[np.int32]
     ideal: NDArray[np.int32]
     excessive: NDArray[np.int32]
+    bank_conflicts: NDArray[np.int32]
     cycles: NDArray[np.int32]
 
     def __getitem__(self, index: Any) -> Counts:
@@ -50,9 +50,9 @@ class Counts(Result):
 
     def totals(self) -> dict[str, int | float]:
         """Sum over all accesses; requests are those with an active lane on this pipe."""
-        sums = {field.name: int(getattr(self, field.name).sum()) for field in fields(self)}
-        del sums["phases"]
         requests = int(np.count_nonzero(self.phases))
+        summed = ("wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
+        sums = {name: int(getattr(self, name).sum()) for name in summed}
         return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
 
     def to_dict(self) -> dict[str, Any]:

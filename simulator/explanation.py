@@ -62,9 +62,9 @@ class Explanation(Result):
     addresses: tuple[int, ...]
     mask: int
     wavefronts: int
-    bank_conflicts: int
     ideal: int
     excessive: int
+    bank_conflicts: int
     cycles: int
     phases: tuple[Phase, ...]
     partners: tuple[int, ...]
@@ -102,6 +102,22 @@ class Explanation(Result):
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
+    def groups(self) -> list[dict[str, Any]]:
+        """List what each wavefront serves, neighbouring banks with the same lanes in one row."""
+        return [
+            {
+                "phase": phase.index,
+                "wavefront": number,
+                "lanes": ranges(lanes),
+                "banks": ranges(served.bank for served in together),
+                "words": ranges(served.word for served in together),
+            }
+            for phase in self.phases
+            for number, wavefront in enumerate(phase.wavefronts)
+            for lanes, group in groupby(wavefront, key=lambda served: served.lanes)
+            if (together := list(group))
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Give `{"served": {column: list}, "totals": {…}}`: a row for each word served."""
         served = [
@@ -124,9 +140,9 @@ class Explanation(Result):
             "totals": {
                 "requests": requests,
                 "wavefronts": self.wavefronts,
-                "bank_conflicts": self.bank_conflicts,
                 "ideal": self.ideal,
                 "excessive": self.excessive,
+                "bank_conflicts": self.bank_conflicts,
                 "cycles": self.cycles,
                 "n_way": n_way(self.wavefronts, requests),
             },
@@ -144,7 +160,7 @@ def explain(
 
     >>> print(explain("LDS.64", [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]))
     LDS.64, silicon rule: 2 wavefronts (2 ideal), 1 bank conflict.
-    Fused from 2 phases to 1: active lanes i and i^1 have the same address throughout the warp.
+    Fused from 2 phases to 1: throughout the warp, active lanes i and i^1 have the same address.
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
 likewise): 2 wavefronts for this phase.
 
@@ -161,7 +177,7 @@ likewise): 2 wavefronts for this phase.
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
-    wavefronts, _, bank_conflicts, ideal, excessive, cycles = law.count_access(
+    _, wavefronts, ideal, excessive, bank_conflicts, cycles = law.count_access(
         known, bytes_, bits, rule
     )
     active = law.active_lanes(known, bits)
@@ -261,10 +277,10 @@ def _note(
     if not known.fuses:
         return ""
     if partners:
-        lanes = " and ".join(f"i^{partner}" for partner in partners)
+        also = f", and so do i and i^{partners[1]}" if len(partners) > 1 else ""
         return (
-            f"Fused from {known.phases} phases to {known.phases // 2}: active lanes i and {lanes}"
-            " have the same address throughout the warp."
+            f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: throughout the"
+            f" warp, active lanes i and i^{partners[0]} have the same address{also}."
         )
     if rule == "documented":
         return "Not fused: the documented rule never fuses phases."

@@ -9,10 +9,10 @@ Sources
 
 from __future__ import annotations
 
-import re
+import difflib
 from dataclasses import dataclass, replace
 
-from layouts.errors import BankwiseError, accepted
+from layouts.errors import BankwiseError
 
 __all__ = ["INSTRUCTIONS", "RULES", "Instruction", "InstructionError", "instruction"]
 
@@ -137,8 +137,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
 }
 """Every known instruction, by its SASS name."""
 
-_BY_SPELLING = {
-    spelling.upper(): known
+_SPELLINGS = {
+    spelling.upper(): (spelling, known)
     for known in INSTRUCTIONS.values()
     for spelling in (known.name, *known.aliases)
 }
@@ -156,8 +156,12 @@ def instruction(op: str | Instruction) -> Instruction:
     """
     if isinstance(op, Instruction):
         return op
-    known = _BY_SPELLING.get(re.sub(r"\s+", "", op).upper()) if isinstance(op, str) else None
-    if known is None:
-        names = [name for known in INSTRUCTIONS.values() for name in (known.name, *known.aliases)]
-        raise InstructionError(f"unknown instruction {op!r}: {accepted(op, names)}")
-    return known
+    spelled = str(op).strip().upper()
+    if spelled not in _SPELLINGS:
+        # The nearest spellings; the whole list would be no help.
+        near = difflib.get_close_matches(spelled, _SPELLINGS, n=4, cutoff=0)
+        raise InstructionError(
+            f"unknown instruction {op!r} (accepted, nearest first:"
+            f" {', '.join(_SPELLINGS[name][0] for name in near)}, ...; `bankwise ops` lists all)"
+        )
+    return _SPELLINGS[spelled][1]

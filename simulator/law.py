@@ -31,7 +31,7 @@ PARTNERS = (1, 2)
 """Lane i's partner is lane i^1, or lane i^2."""
 
 Figures = tuple[int, int, int, int, int, int]
-"""wavefronts, phases, bank_conflicts, ideal, excessive, cycles."""
+"""phases, wavefronts, ideal, excessive, bank_conflicts, cycles."""
 
 
 def active_lanes(instruction: Instruction, mask: int) -> list[int]:
@@ -114,4 +114,4 @@ def count_access(
         full = BANKS * WORD  # bytes that one wavefront can carry
         ideal = min(wavefronts, -(-len(active) * instruction.width // full))
     cycles = max(wavefronts, len(groups), instruction.least_cycles)  # empty phases take one too
-    return wavefronts, len(groups), bank_conflicts, ideal, wavefronts - ideal, cycles
+    return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, cycles

@@ -23,7 +23,7 @@ def count_accesses(
 ) -> NDArray[np.int32]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 
-    Returns shape (6, n): wavefronts, phases, bank_conflicts, ideal, excessive, cycles.
+    Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles.
     """
     figures = np.empty((6, len(addresses)), dtype=np.int32)
     _count(
@@ -112,9 +112,9 @@ def _count(  # type: ignore[no-untyped-def]
             ideal = fixed_ideal if phases > 0 else 0
         if phases > 0:
             cycles = max(cycles, least_cycles)
-        figures[0, access] = wavefronts
-        figures[1, access] = phases
-        figures[2, access] = served - busy
-        figures[3, access] = ideal
-        figures[4, access] = wavefronts - ideal
+        figures[0, access] = phases
+        figures[1, access] = wavefronts
+        figures[2, access] = ideal
+        figures[3, access] = wavefronts - ideal
+        figures[4, access] = served - busy
         figures[5, access] = cycles

@@ -25,7 +25,7 @@ def count_accesses(
 ) -> NDArray[np.int32]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 
-    Returns shape (6, n): wavefronts, phases, bank_conflicts, ideal, excessive, cycles.
+    Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles.
     """
     figures = np.empty((6, len(addresses)), dtype=np.int32)
     for start in range(0, len(addresses), _CHUNK):
@@ -68,7 +68,7 @@ def _count_chunk(
         ideal = np.where(phases > 0, instruction.fixed_ideal, 0)
     least = np.where(phases > 0, instruction.least_cycles, 0)
     cycles = np.maximum(np.maximum(wavefronts, phases), least)
-    return np.stack([wavefronts, phases, served - busy, ideal, wavefronts - ideal, cycles])
+    return np.stack([phases, wavefronts, ideal, wavefronts - ideal, served - busy, cycles])
 
 
 def _pair_holds(

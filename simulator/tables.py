@@ -35,6 +35,10 @@ class Result(ABC):
         columns: Columns = next(iter(self.to_dict().values()))
         return columns
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the rows of `to_dict`, one object a row."""
+        return rows(self.columns())
+
     def to_dataframe(self) -> pd.DataFrame:
         """Give the rows as a pandas data frame (needs the extra `pandas`)."""
         import pandas as pd

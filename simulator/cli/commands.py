@@ -1,0 +1,300 @@
+"""The commands: simulate, explain, count, ops. Each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulator.cli.output import FORMATS, Table, show
+
+if TYPE_CHECKING:
+    from simulator.counting import Counts
+    from simulator.inputs import Accesses
+
+__all__ = ["cli", "main"]
+
+_Command = Callable[..., Any]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
+    from layouts.errors import BankwiseError
+
+    try:
+        code = cli.main(args, prog_name="bankwise", standalone_mode=False)
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except BankwiseError as error:
+        return _fail(str(error))
+    except click.Abort:
+        return 130
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return int(code or 0)
+
+
+def _fail(message: str) -> int:
+    click.echo(f"bankwise: {message}", err=True)
+    return 2
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"bankwise {version('bankwise')}")
+        context.exit()
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version)
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """NVIDIA shared-memory bank conflicts and warp layouts, by the law measured on silicon."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _common(command: _Command) -> _Command:
+    """Add the options that every counting command has, and the exit code of --fail-on-conflict.
+
+    The command returns the tables' bank conflicts.
+    """
+
+    @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+    @click.option("--compare", is_flag=True, help="Show both rules.")
+    @click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts.")
+    @_format
+    @functools.wraps(command)
+    def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
+        from simulator.counting import check_rule
+        from simulator.instructions import RULES
+
+        check_rule(rule)
+        conflicts = command(rules=RULES if compare else (rule,), **options)
+        return int(fail_on_conflict and conflicts > 0)
+
+    return wrapped
+
+
+def _format(command: _Command) -> _Command:
+    return click.option(
+        "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True
+    )(command)
+
+
+def _by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Totals of one rule as they are; of several, by rule."""
+    return totals if len(totals) > 1 else next(iter(totals.values()))
+
+
+@cli.command()
+@click.option("--warp-shape", default="4x8", show_default=True, help="Rows x columns, 32 lanes.")
+@click.option("--lds", default=128, show_default=True, help="Bits a load reads: 32, 64 or 128.")
+@click.option("--thread-tile", default="8x8", show_default=True, help="MxN.")
+@click.option("--block-tile", default="128x128x8", show_default=True, help="MxNxK.")
+@click.option(
+    "--lane-order",
+    default="col-major",
+    show_default=True,
+    help="row-major, col-major, z-order, or 32 integers: row*C + col of each lane.",
+)
+@click.option("--fragment", default="contiguous", show_default=True, help="contiguous or split.")
+@click.option(
+    "--a-layout",
+    default="transposed",
+    show_default=True,
+    help="How A lies in shared memory: transposed or row-major.",
+)
+@click.option("--pad", default="0,0", show_default=True, help="Elements after a row: N, or A,B.")
+@click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
+@click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
+@_common
+def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
+    """Count the shared-memory reads of one warp of a GEMM, for one k step."""
+    from simulator.cli.options import lane_order, pad, swizzle
+    from simulator.fragments import simulate as run
+
+    options["lane_order"] = lane_order(options["lane_order"])
+    options["pad"] = pad(options["pad"])
+    options["swizzle"] = swizzle(options["swizzle"])
+    reports = {rule: run(rule=rule, **options) for rule in rules}
+    rows, text = [], []
+    for rule, report in reports.items():
+        rows += [{**row, "rule": rule} for row in report.rows()]
+        said = f" ({rule} rule)" if len(rules) > 1 else ""
+        text += [f"{part.name}{said}: {part.reason}" for part in report.fragments]
+    first = next(iter(reports.values()))
+    show(
+        Table(
+            rows,
+            _by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
+            title=f"{first.title}\nOne k step of one warp",
+            text=[*text, *first.notes],
+            hidden=() if len(rules) > 1 else ("rule",),
+        ),
+        form,
+    )
+    return sum(report.bank_conflicts for report in reports.values())
+
+
+def _access_options(command: _Command) -> _Command:
+    """Add what count and explain have in common: where the accesses come from."""
+    options = [
+        click.argument("accesses", required=False),
+        click.option("--op", help="Instruction, SASS name or alias: see `bankwise ops`."),
+        click.option(
+            "--element",
+            type=click.IntRange(1, 16),
+            help="Bytes an element of the index expression.  [default: 4]",
+        ),
+        click.option(
+            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
+        ),
+        click.option("--active", help="Expression: lanes for which it is 0 are inactive."),
+        click.option("--mask", help="Active lanes, bit l for lane l, such as 0xffff."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@_access_options
+@click.option(
+    "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
+)
+@_common
+def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> int:
+    """Count warp accesses.
+
+    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
+    a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the default) for such data
+    on standard input.
+    """
+    from simulator.cli.options import read_accesses
+    from simulator.counting import n_way
+
+    accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
+    rows: list[dict[str, Any]] = []
+    totals: dict[str, dict[str, Any]] = {}
+    for rule in rules:
+        found: list[dict[str, Any]] = [{} for _ in accesses.ops]
+        sums: dict[str, Any] = {}
+        for op, where, counts in _count_by_op(accesses, rule):
+            columns = counts.to_dict()["accesses"]
+            for position, access in enumerate(where.tolist()):
+                figures = {name: column[position] for name, column in columns.items()}
+                found[access] = {
+                    "access": access,
+                    "op": op,
+                    **figures,
+                    "n_way": n_way(figures["wavefronts"], int(figures["phases"] > 0)),
+                    "rule": rule,
+                }
+            for name, value in counts.totals().items():
+                sums[name] = sums.get(name, 0) + value
+        rows += found
+        totals[rule] = {**sums, "n_way": n_way(sums["wavefronts"], sums["requests"])}
+    show(Table(rows, _by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
+    return sum(total["bank_conflicts"] for total in totals.values())
+
+
+def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
+    from simulator.counting import count
+
+    masks = accesses.masks
+    return [
+        (
+            op,
+            where,
+            count(
+                op,
+                accesses.addresses[where],
+                None if masks is None else masks[where],
+                rule=rule,
+            ),
+        )
+        for op, where in accesses.by_op().items()
+    ]
+
+
+@cli.command()
+@_access_options
+@click.option("--warp", type=click.IntRange(0, 31), help="Warp of an expression.  [default: 0]")
+@click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
+@_common
+def explain(
+    *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
+) -> int:
+    """Explain one warp access: its phases, wavefronts, banks, words and lanes.
+
+    ACCESSES is given as for `bankwise count`.
+    """
+    from simulator.cli.options import one_access, read_accesses
+    from simulator.explanation import explain as run
+
+    flag = None if warp is None else "--warp"
+    accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
+    chosen = one_access(accesses, access)
+    explanations = {rule: run(*chosen, rule=rule) for rule in rules}
+    totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
+    if form in ("json", "csv"):
+        rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]
+        show(Table(rows, _by_rule(totals)), form)
+    else:
+        for number, (rule, explanation) in enumerate(explanations.items()):
+            if number:
+                click.echo()
+            figures = {"op": explanation.op, **totals[rule], "rule": rule}
+            hidden = ("requests",) if len(rules) > 1 else ("requests", "rule")
+            words = "\n".join(explanation.sentences[1:])
+            show(Table([figures], {}, text=[words], hidden=hidden), form)
+            if explanation.wavefronts:
+                click.echo()
+                show(Table(explanation.groups(), {}, text=[_CONVENTION]), form)
+    return sum(each.bank_conflicts for each in explanations.values())
+
+
+_CONVENTION = (
+    "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
+    " the chip's own order cannot be observed."
+)
+
+
+@cli.command()
+@_format
+def ops(*, form: str) -> int:
+    """List the instructions, with the rules that each follows."""
+    from simulator.instructions import INSTRUCTIONS
+
+    rows = [
+        {
+            "op": known.name,
+            "aliases": ", ".join(known.aliases),
+            "bytes a lane": known.width,
+            "phases": known.phases,
+            "fuses": known.fuses,
+            "merges equal words": known.merges,
+            "wavefronts a word": known.passes,
+            "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
+            "least cycles": known.least_cycles,
+            "measured": "H200" if known.measured else "not measured",
+        }
+        for known in INSTRUCTIONS.values()
+    ]
+    measured = sum(known.measured for known in INSTRUCTIONS.values())
+    text = (
+        "phases: groups of lanes served one after the other. fuses: two phases become one when,"
+        " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
+        " merges equal words: lanes on one word cost one; where not, each active lane counts."
+    )
+    totals = {"instructions": len(rows), "measured": measured}
+    show(Table(rows, totals if form == "json" else {}, text=[text]), form)
+    return 0

@@ -1,0 +1,128 @@
+"""Reading what people type: pads, swizzles, lane orders, and where accesses come from."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from layouts.swizzle import Swizzle
+from layouts.warp import LaneOrder
+from simulator.accesses import ALL_LANES, WarpAccess
+from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
+
+__all__ = ["lane_order", "one_access", "pad", "read_accesses", "swizzle"]
+
+_FILES = (".csv", ".npy", ".npz")
+
+
+def lane_order(text: str) -> LaneOrder:
+    """Read the name of an order, or integers apart by commas or spaces."""
+    numbers = re.split(r"[,\s]+", text.strip())
+    return [int(number) for number in numbers] if all(map(str.isdecimal, numbers)) else text
+
+
+def pad(text: str) -> int | tuple[int, int]:
+    """Read N, or A,B."""
+    found = re.fullmatch(r"\s*\(?\s*(\d{1,9})\s*(?:[,\s]\s*(\d{1,9})\s*)?\)?\s*", text)
+    if not found:
+        raise click.BadParameter(f"{text!r} is not N or A,B (elements)", param_hint="--pad")
+    first = int(found[1])
+    return first if found[2] is None else (first, int(found[2]))
+
+
+def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None] | None:
+    """Read B,M,S or Sw<B,M,S>, or two of them (or "none") apart by a semicolon."""
+    if text is None:
+        return None
+    both = [None if one.strip() == "none" else Swizzle.of(one) for one in text.split(";")]
+    if len(both) > 2:
+        raise click.BadParameter(f"{text!r} has more than two parts", param_hint="--swizzle")
+    return (both[0], both[1]) if len(both) == 2 else both[0]
+
+
+def read_accesses(
+    warps: range,
+    *,
+    warp_flag: str | None,
+    accesses: str | None,
+    op: str | None,
+    element: int | None,
+    names: Sequence[str],
+    active: str | None,
+    mask: str | None,
+) -> Accesses:
+    """Read the accesses that `bankwise count` and `bankwise explain` are asked about."""
+    bits = None if mask is None else _integer(mask, "--mask")
+    is_file = accesses is not None and accesses.lower().endswith(_FILES)
+    if accesses is None or accesses == "-" or is_file:
+        for_expressions = {
+            "--element": element is not None,
+            "-D": bool(names),
+            "--active": active is not None,
+            warp_flag: warp_flag is not None,
+        }
+        odd = [flag for flag, given in for_expressions.items() if flag and given]
+        if odd:
+            raise click.UsageError(f"{', '.join(odd)}: for an expression, not for data")
+        source = accesses if accesses and is_file else "standard input"
+        return from_data(_read(accesses if is_file else None), source, op, bits)
+    if op is None:
+        raise click.UsageError("an expression needs --op (see `bankwise ops`)")
+    return from_expression(
+        accesses,
+        op,
+        element=4 if element is None else element,
+        warps=warps,
+        names=_names(names),
+        active=active,
+        mask=ALL_LANES if bits is None else bits,
+    )
+
+
+def one_access(accesses: Accesses, number: int | None) -> WarpAccess:
+    """Choose the access to explain."""
+    number = number or 0
+    if number >= len(accesses.ops):
+        raise InputError(f"no access {number} (accepted: 0 to {len(accesses.ops) - 1})")
+    mask = ALL_LANES if accesses.masks is None else int(accesses.masks[number])
+    return WarpAccess(
+        accesses.ops[number], tuple(int(byte) for byte in accesses.addresses[number]), mask
+    )
+
+
+def _read(path: str | None) -> bytes:
+    try:
+        if path is not None:
+            return Path(path).read_bytes()
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError(
+                "no accesses given (accepted: an expression, a .csv, .npy or .npz file, or"
+                " standard input)"
+            )
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise InputError(f"{path or 'standard input'} cannot be read: {error.strerror}") from error
+
+
+def _names(given: Sequence[str]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name.strip()):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-D")
+        if name.strip() in RESERVED:
+            raise click.BadParameter(
+                f"{text!r}: {', '.join(RESERVED)} have their own meaning", param_hint="-D"
+            )
+        names[name.strip()] = _integer(value, f"-D {name.strip()}")
+    return names
+
+
+def _integer(text: str, flag: str) -> int:
+    if not re.fullmatch(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,18})\s*", text):
+        raise click.BadParameter(f"{text!r} is not a decimal or 0x integer", param_hint=flag)
+    return int(text, 0)

@@ -1,0 +1,102 @@
+"""Printing results: a table for people, or JSON, CSV or Markdown for what reads them next."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+__all__ = ["FORMATS", "Table", "show"]
+
+FORMATS = ("table", "json", "csv", "md")
+
+_MOST_ROWS = 40  # in a table that people read; the other formats hold all
+
+_HEADINGS = {
+    "bank_conflicts": "bank conflicts",
+    "n_way": "n-way",
+}
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, their totals, and the words around them."""
+
+    rows: list[Row]
+    totals: Row
+    """One object, or one a rule where rules are compared."""
+    title: str = ""
+    text: Sequence[str] = ()
+    """Paragraphs below the table."""
+    hidden: Sequence[str] = ()
+    """Columns that only JSON and CSV show."""
+
+
+def show(table: Table, form: str) -> None:
+    """Print `table` as `form`, one of FORMATS."""
+    if form == "json":
+        click.echo(json.dumps({"rows": table.rows, "totals": table.totals}, indent=2))
+    elif form == "csv":
+        click.echo(_csv(table.rows), nl=False)
+    else:
+        click.echo(_text(table, form), color=False if os.environ.get("NO_COLOR") else None)
+
+
+def _csv(rows: list[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        # A list becomes one cell, its numbers apart by spaces.
+        writer.writerow(
+            {key: " ".join(map(str, v)) if isinstance(v, list) else v for key, v in row.items()}
+        )
+    return text.getvalue()
+
+
+def _text(table: Table, form: str) -> str:
+    from tabulate import tabulate
+
+    shown = table.rows if form == "md" else table.rows[:_MOST_ROWS]
+    names = [name for name in (table.rows[0] if table.rows else {}) if name not in table.hidden]
+    cells = [[_cell(name, row[name]) for name in names] for row in shown]
+    if len(table.rows) > 1:
+        for total in _total_rows(table.totals):
+            sums = [_cell(name, total.get(name, "")) for name in names]
+            cells.append([_bold("total"), *sums[1:]])
+    headings = [_bold(_HEADINGS.get(name, name)) for name in names]
+    parts = [
+        _bold(table.title) if form == "table" else table.title,
+        tabulate(cells, headings, tablefmt="github" if form == "md" else "simple"),
+    ]
+    if len(shown) < len(table.rows):
+        left = len(table.rows) - len(shown)
+        parts.append(f"{left} more rows: --format csv, json or md shows all.")
+    return "\n\n".join(filter(None, [*parts, *table.text]))
+
+
+def _total_rows(totals: Row) -> list[Row]:
+    """One row of totals; where rules are compared, one a rule."""
+    if totals and all(isinstance(value, dict) for value in totals.values()):
+        return [{**total, "rule": rule} for rule, total in totals.items()]
+    return [totals] if totals else []
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True) if text else ""
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name in ("bank_conflicts", "excessive") and isinstance(value, int):
+        return click.style(str(value), fg="red" if value else "green")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
