@@ -58,13 +58,16 @@ def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str
     if isinstance(values, np.ndarray):
         array = values
     else:
+        ragged = error(f"{what} {_short(values)} are ragged (accepted: a regular array)")
         try:
             array = np.array(values, dtype=object)
-        except ValueError:  # NumPy's message for ragged nesting is about its own internals
-            raise error(f"{what} {_short(values)} are ragged (accepted: integers)") from None
-        odd = next((value for value in array.flat if not is_integer(value)), None)
-        if odd is not None:
-            raise error(f"{what} hold {odd!r}, which is no integer (accepted: integers)")
+        except ValueError:  # NumPy's own message speaks of broadcasting
+            raise ragged from None
+        for value in array.flat:
+            if isinstance(value, list | tuple | np.ndarray):
+                raise ragged
+            if not is_integer(value):
+                raise error(f"{what} hold {value!r}, which is no integer (accepted: integers)")
         if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
             array = array.astype(np.int64)
     if array.size == 0:
@@ -89,7 +92,7 @@ def warp_accesses(
     array = integers(addresses, AddressError, "addresses")
     if array.ndim == 0 or array.shape[-1] != 32:
         raise AddressError(
-            f"addresses {_short(array)} have shape {array.shape}"
+            f"addresses {_short(addresses)} have shape {array.shape}"
             " (accepted: (..., 32), one byte address a lane)"
         )
     if mask is None:

@@ -1,0 +1,43 @@
+"""Runs every example of the Markdown files: ``>>>`` in python blocks, ``$`` in console blocks."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from click.testing import CliRunner
+from hypothesis import settings
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+settings.register_profile("bankwise", deadline=None, print_blob=True)
+settings.load_profile("bankwise")
+
+ROOT = Path(__file__).parent
+
+
+def run_console(example: Example) -> None:
+    """Run each `$ bankwise …` of a block in this process and compare what it prints.
+
+    Other commands (installing, say) are for the reader and are not run here.
+    """
+    from simulator.cli.commands import cli
+
+    for session in ("\n" + example.parsed).split("\n$ ")[1:]:
+        command, _, expected = session.partition("\n")
+        name, *arguments = shlex.split(command, comments=True)
+        if name != "bankwise" or "&&" in arguments:
+            assert not expected.strip(), f"not run here, so no output can be claimed: {command}"
+            continue
+        result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+        assert result.exception is None, result.exception
+        printed = [line.rstrip() for line in result.stdout.splitlines()]
+        assert printed == [line.rstrip() for line in expected.strip("\n").splitlines()]
+
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser(), CodeBlockParser("console", run_console)],
+    patterns=["*.md"],
+    path=str(ROOT),
+    excludes=[".venv/**/*.md", "CHANGELOG.md"],
+).pytest()

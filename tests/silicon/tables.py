@@ -1,0 +1,51 @@
+"""Print the tables of docs/validation.md: `python -m tests.silicon.tables`."""
+
+from __future__ import annotations
+
+import numpy as np
+from tabulate import tabulate
+
+from tests.silicon.recorded import counted, load
+
+
+def equality() -> str:
+    rows = []
+    for name in ("h200_accesses", "h200_atomics"):
+        recording = load(name)
+        published = {op: counts for op, _, counts in counted(recording, rule="documented")}
+        for op, recorded, counts in counted(recording):
+            equal = counts.wavefronts == recorded["wavefronts"]
+            conflicts = counts.bank_conflicts == recorded["bank_conflicts"]
+            documented = published[op].wavefronts == recorded["wavefronts"]
+            rows.append([op, len(equal), equal.sum(), conflicts.sum(), documented.sum()])
+    rows.append(["all", *np.sum([row[1:] for row in rows], axis=0)])
+    heads = ["instruction", "rows", "wavefronts equal", "conflicts equal", "documented rule equal"]
+    return tabulate(rows, heads, tablefmt="github")
+
+
+def source_view() -> str:
+    rows = []
+    for op, recorded, counts in counted(load("h200_ncu_source")):
+        same = counts.wavefronts == recorded["ncu_source_wavefronts"]
+        ideal = (counts.ideal == recorded["ncu_source_ideal"]) & same
+        fewer = (recorded["ncu_source_wavefronts"] < counts.wavefronts).sum()
+        more = (recorded["ncu_source_wavefronts"] > counts.wavefronts).sum()
+        rows.append([op, len(same), same.sum(), more, fewer, ideal.sum()])
+    rows.append(["all", *np.sum([row[1:] for row in rows], axis=0)])
+    heads = ["instruction", "rows", "view equals law", "view higher", "view lower"]
+    return tabulate(rows, [*heads, "ideal equal (of the equal)"], tablefmt="github")
+
+
+def residue() -> str:
+    rows = []
+    for op, recorded, counts in counted(load("h200_timing")):
+        over = recorded["cycles_32_warps"] - counts.cycles
+        rows.append([op, len(over), *np.quantile(over, [0, 0.05, 0.5, 0.95, 1])])
+    heads = ["instruction", "rows", "least", "5 %", "median", "95 %", "most"]
+    return tabulate(rows, heads, tablefmt="github", floatfmt=".3f")
+
+
+TABLES = (equality, source_view, residue)
+
+if __name__ == "__main__":
+    print("\n\n".join(table() for table in TABLES))

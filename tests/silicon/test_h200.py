@@ -1,0 +1,66 @@
+"""The law against an NVIDIA H200: data/README.md says how it was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.instructions import INSTRUCTIONS
+from tests.silicon import tables
+from tests.silicon.recorded import counted, load
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+@pytest.mark.parametrize(("name", "rows"), [("h200_accesses", 6080), ("h200_atomics", 520)])
+def test_wavefronts_and_conflicts_equal_the_counters(name: str, rows: int, engine: str) -> None:
+    seen = 0
+    for op, recorded, counts in counted(load(name), engine=engine):
+        np.testing.assert_array_equal(counts.wavefronts, recorded["wavefronts"], err_msg=op)
+        np.testing.assert_array_equal(counts.bank_conflicts, recorded["bank_conflicts"], op)
+        seen += len(recorded["op"])
+    assert seen == rows
+
+
+def test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law() -> None:
+    compared = 0
+    for op, recorded, counts in counted(load("h200_ncu_source")):
+        same = counts.wavefronts == recorded["ncu_source_wavefronts"]
+        np.testing.assert_array_equal(
+            counts.ideal[same], recorded["ncu_source_ideal"][same], err_msg=op
+        )
+        compared += int(same.sum())
+    assert compared == 839  # of 880: docs/validation.md says where the view differs
+
+
+def test_measured_cycles_lie_within_half_a_cycle_of_the_model() -> None:
+    seen = 0
+    for op, recorded, counts in counted(load("h200_timing")):
+        over = recorded["cycles_32_warps"] - counts.cycles
+        assert over.min() >= -0.05, op
+        assert over.max() <= 0.5, op
+        seen += len(over)
+    assert seen == 12_000
+
+
+def test_documented_rule_explains_78_percent_of_the_vector_loads() -> None:
+    shares = {
+        op: float((counts.wavefronts == recorded["wavefronts"]).mean())
+        for op, recorded, counts in counted(load("h200_accesses"), rule="documented")
+    }
+    assert round(100 * shares.pop("LDS.64")) == 78
+    assert round(100 * shares.pop("LDS.128")) == 78
+    assert set(shares.values()) == {1.0}
+
+
+def test_measured_instructions_are_those_with_recorded_rows() -> None:
+    recorded = {op for name in ("h200_accesses", "h200_atomics") for op in load(name)["op"]}
+    assert recorded == {known.name for known in INSTRUCTIONS.values() if known.measured}
+
+
+@pytest.mark.parametrize("table", tables.TABLES)
+def test_validation_page_holds_the_tables(table: object, request: pytest.FixtureRequest) -> None:
+    page = Path(request.config.rootpath, "docs", "validation.md").read_text(encoding="utf-8")
+    assert callable(table)
+    assert table() in page

@@ -1,0 +1,274 @@
+"""The command: what it prints, in every format, and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import count, explain, simulate
+from simulator.cli import main
+
+EXAMPLE = "(lane/8)*132 + (lane%8)*4"
+
+
+def run(*args: str, code: int = 0, stdin: bytes = b"") -> str:
+    """Run the command in a process of its own; returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "simulator", *args],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.returncode == code, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    return (done.stderr if code == 2 else done.stdout).decode()
+
+
+def read(*args: str, code: int = 0, stdin: bytes = b"") -> Any:
+    return json.loads(run(*args, "--format", "json", code=code, stdin=stdin))
+
+
+def test_simulate_prints_the_report() -> None:
+    printed = run("simulate", "--warp-shape", "4x8", "--lds", "128")
+    report = simulate("4x8", 128)
+    for part in report.fragments:
+        assert part.reason in printed
+        row = next(line for line in printed.splitlines() if line.startswith(f"{part.name} "))
+        figures = [part.instructions, part.wavefronts, part.ideal, part.excessive]
+        assert [int(cell) for cell in row.split()[2:6]] == figures
+    assert "\x1b" not in printed  # no colour unless on a terminal
+
+
+def test_simulate_flags_are_the_parameters() -> None:
+    shown = read(
+        "simulate", "--warp-shape", "16x2", "--lds", "64", "--thread-tile", "4x8",
+        "--block-tile", "64x64x16", "--lane-order", ",".join(map(str, reversed(range(32)))),
+        "--fragment", "split", "--a-layout", "row-major", "--pad", "2,4",
+        "--swizzle", "2,3,3;none", "--element", "2", "--rule", "documented",
+    )  # fmt: skip
+    report = simulate(
+        "16x2", 64, thread_tile="4x8", block_tile="64x64x16",
+        lane_order=list(reversed(range(32))), fragment="split", a_layout="row-major",
+        pad=(2, 4), swizzle=((2, 3, 3), None), element=2, rule="documented",
+    )  # fmt: skip
+    assert shown["totals"] == report.to_dict()["totals"]
+    assert shown["rows"] == [{**row, "rule": "documented"} for row in report.rows()]
+
+
+def test_compare_shows_both_rules() -> None:
+    shown = read("simulate", "--compare")
+    assert [row["rule"] for row in shown["rows"]] == ["silicon"] * 2 + ["documented"] * 2
+    assert shown["totals"]["silicon"]["wavefronts"] == 12
+    assert shown["totals"]["documented"]["wavefronts"] == 16
+    table = run("simulate", "--compare")
+    assert [line.split()[-1] for line in table.splitlines() if line.startswith("total")] == [
+        "silicon",
+        "documented",
+    ]
+
+
+def test_count_of_an_expression() -> None:
+    shown = read("count", "--op", "LDS.128", "--element", "4", EXAMPLE)
+    counts = count("LDS.128", [4 * (lane // 8 * 132 + lane % 8 * 4) for lane in range(32)])
+    assert shown["totals"] == counts.totals()
+    assert shown["rows"] == [
+        {
+            "access": 0,
+            "op": "LDS.128",
+            **{name: column[0] for name, column in counts.to_dict()["accesses"].items()},
+            "n_way": 4.0,
+            "rule": "silicon",
+        }
+    ]
+
+
+def test_count_with_names_warps_and_masks() -> None:
+    shown = read(
+        "count", "--op", "LDS", "-D", "ld=0x21", "-D", "k=-1", "--warps", "3",
+        "--active", "lane < 16", "tid*ld + k + 1",
+    )  # fmt: skip
+    assert [row["access"] for row in shown["rows"]] == [0, 1, 2]
+    assert shown["totals"]["wavefronts"] == 3
+    assert read("count", "--op", "LDS", "--mask", "0x7", "lane*32")["totals"]["wavefronts"] == 3
+
+
+def test_count_of_files_and_standard_input(tmp_path: Path) -> None:
+    addresses = np.array([[4 * lane for lane in range(32)], [128 * lane for lane in range(32)]])
+    arrays, array, table = (tmp_path / f"a.{kind}" for kind in ("npz", "npy", "csv"))
+    np.savez(arrays, op=["LDS", "STS"], address=addresses, mask=[0xFFFFFFFF, 0x7])
+    np.save(array, addresses)
+    np.savetxt(table, addresses, fmt="%d", delimiter=",")
+    rows = read("count", str(arrays))["rows"]
+    assert [(row["op"], row["wavefronts"]) for row in rows] == [("LDS", 1), ("STS", 3)]
+    for path in (array, table):
+        assert read("count", "--op", "LDS", str(path))["totals"]["wavefronts"] == 33
+        for dash in (["-"], []):
+            shown = read("count", "--op", "LDS", *dash, stdin=path.read_bytes())
+            assert shown["totals"]["wavefronts"] == 33
+
+
+def test_mixed_instructions_keep_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.npz"
+    ops = ["LDS", "STS.64", "LDS", "ATOMS.ADD"]
+    np.savez(path, op=ops, address=[[8 * lane for lane in range(32)]] * 4)
+    shown = read("count", str(path), "--compare")
+    assert [row["op"] for row in shown["rows"]] == ops * 2
+    table = run("count", str(path))
+    assert [line.split()[1] for line in table.splitlines()[2:6]] == ops
+
+
+def test_long_tables_are_cut_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "many.npy"
+    np.save(path, np.zeros((45, 32), dtype=int))
+    printed = run("count", "--op", "LDS", str(path))
+    assert "5 more rows: --format csv, json or md shows all." in printed
+    assert len(run("count", "--op", "LDS", str(path), "--format", "csv").splitlines()) == 46
+
+
+def test_explain_prints_sentences_and_words() -> None:
+    printed = run("explain", "--op", "LDS.128", "--element", "4", EXAMPLE)
+    explanation = explain("LDS.128", [4 * (lane // 8 * 132 + lane % 8 * 4) for lane in range(32)])
+    for sentence in explanation.sentences[1:]:
+        assert sentence in printed
+    shown = read("explain", "--op", "LDS.128", "--element", "4", EXAMPLE)
+    assert shown["totals"] == explanation.to_dict()["totals"]
+    assert shown["rows"] == [{**row, "rule": "silicon"} for row in explanation.rows()]
+
+
+def test_explain_chooses_a_warp_or_an_access(tmp_path: Path) -> None:
+    shown = read("explain", "--op", "LDS", "--warp", "2", "tid")
+    assert shown["rows"][0]["byte"] == 256
+    path = tmp_path / "a.npy"
+    np.save(path, [[0] * 32, [8] * 32])
+    shown = read("explain", "--op", "LDS", "--access", "1", str(path))
+    assert [row["byte"] for row in shown["rows"]] == [8]
+    both = run("explain", "--op", "LDS.64", "lane", "--element", "8", "--compare")
+    assert both.count("By convention") == 2
+
+
+def test_csv_and_markdown() -> None:
+    rows = list(csv.DictReader(io.StringIO(run("simulate", "--format", "csv"))))
+    assert [row["wavefronts"] for row in rows] == ["8", "4"]
+    served = list(
+        csv.DictReader(io.StringIO(run("explain", "--op", "LDS", "lane/2", "--format", "csv")))
+    )
+    assert served[3]["lanes"] == "6 7"
+    assert "| A          | LDS.128 |" in run("simulate", "--format", "md")
+
+
+def test_ops_lists_every_instruction() -> None:
+    shown = read("ops")
+    by_name = {row["op"]: row for row in shown["rows"]}
+    assert by_name["ATOMS.MIN"]["measured"] == "not measured"
+    assert by_name["LDS.128"]["measured"] == "H200"
+    assert by_name["LDS.128"]["fuses"] is True
+    assert shown["totals"]["instructions"] == len(by_name)
+    assert "not measured" in run("ops")
+    assert len(run("ops", "--format", "csv").splitlines()) == len(by_name) + 1
+
+
+def test_fail_on_conflict() -> None:
+    run("simulate", "--lane-order", "row-major", code=0)
+    run("simulate", "--lane-order", "row-major", "--fail-on-conflict", code=1)
+    run("simulate", "--fail-on-conflict", code=0)
+    run("count", "--op", "LDS", "lane*2", "--fail-on-conflict", code=1)
+    run("count", "--op", "LDS", "lane", "--fail-on-conflict", code=0)
+    run("explain", "--op", "LDS", "lane*2", "--fail-on-conflict", code=1)
+
+
+def test_version_and_help() -> None:
+    assert run("--version").startswith("bankwise 0.")
+    for words in ([], ["--help"]):
+        assert "simulate" in run(*words)
+    assert "--warp-shape" in run("simulate", "-h")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["simulate", "--warp-shape", "4x9"], "warp shape '4x9' has 36 lanes"),
+        (["simulate", "--lds", "many"], "'many' is not a valid integer"),
+        (["simulate", "--pad", "a"], "Invalid value for --pad: 'a' is not N or A,B"),
+        (["simulate", "--swizzle", "1,2"], "swizzle '1,2' is not three integers"),
+        (["simulate", "--swizzle", "none;none;none"], "has more than two parts"),
+        (["simulate", "--lane-order", "1,2,3"], "lane order [1, 2, 3] is not a permutation"),
+        (["simulate", "--format", "xml"], "'xml' is not one of 'table', 'json', 'csv', 'md'"),
+        (["simulate", "--rule", "x"], "unknown rule 'x': accepted: silicon, documented"),
+        (["simulat"], "No such command 'simulat'"),
+        (["count", "--op", "LDS", "--warps", "0", "lane"], "0 is not in the range 1<=x<=32"),
+        (["count", "lane"], "an expression needs --op (see `bankwise ops`)"),
+        (["count", "--op", "LDZ", "lane"], "unknown instruction 'LDZ' (accepted, nearest first"),
+        (["count", "--op", "LDS.128", "lane"], "address 4 of lane 1 of access 0 is misaligned"),
+        (["count", "--op", "LDS", "lane-1"], "address -4 of lane 0 of access 0 is outside shared"),
+        (["count", "--op", "LDS", "-D", "x", "lane"], "'x' is not NAME=VALUE"),
+        (["count", "--op", "LDS", "-D", "tid=3", "lane"], "lane, tid, warp have their own meaning"),
+        (["count", "--op", "LDS", "-D", "x=1.5", "lane"], "'1.5' is not a decimal or 0x integer"),
+        (["count", "--op", "LDS", "--mask", "ffff", "lane"], "'ffff' is not a decimal or 0x"),
+        (["count", "--op", "LDS", "--mask", "0x1ffffffff", "lane"], "mask 0x1ffffffff is not 32"),
+        (["count", "--op", "ldmatrix.x4", "--mask", "1", "0"], "leaves lanes of LDSM.16.M88.4"),
+        (["count", "--op", "LDS", "gone.csv"], "gone.csv cannot be read: No such file"),
+        (["count", "--op", "LDS", "--element", "4", "gone.csv"],
+         "--element: for an expression, not for data"),
+        (["count", "--op", "LDS", "--warps", "2", "-"], "--warps: for an expression, not for"),
+        (["count", "--op", "LDS"], "standard input is empty (accepted: CSV"),
+        (["explain", "--op", "LDS", "--access", "2", "lane"], "no access 2 (accepted: 0 to 0)"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_2(args: list[str], message: str) -> None:
+    printed = run(*args, code=2)
+    assert printed.startswith("bankwise: ")
+    assert message in printed
+    assert printed.count("\n") == 1
+
+
+def test_a_malformed_expression_gets_a_caret() -> None:
+    printed = run("count", "--op", "LDS", "(lane", code=2)
+    first, source, caret = printed.splitlines()
+    assert first.startswith("bankwise: expression ends too early at column 6")
+    assert (source, caret) == ("  (lane", "       ^")
+
+
+def test_colour_only_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("no_colour", "coloured"), [("", True), ("1", False)])
+def test_colour_on_a_terminal_unless_no_color(no_colour: str, coloured: bool) -> None:
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "simulator", "simulate"],
+        stdout=theirs,
+        check=True,
+        env={**os.environ, "NO_COLOR": no_colour},
+    )
+    os.close(theirs)
+    assert (b"\x1b[" in os.read(ours, 1 << 16)) is coloured
+    os.close(ours)
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "many.npy"
+    np.save(path, np.zeros((20_000, 32), dtype=int))
+    with subprocess.Popen(
+        [sys.executable, "-m", "simulator", "count", "--op", "LDS", "--format", "csv", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() in (0, 1)  # click's choice, which has changed
