@@ -645,3 +645,10 @@ class TestBadInput:
         assert occupancy(160, 255, 0, RTX_4090).by_registers == 8 // 5
         # 216 registers: 9 warps would fit the whole file, but a quarter holds 2.
         assert occupancy(288, 216, 0, RTX_4090).by_registers == 0
+
+    def test_shared_memory_is_taken_in_units(self) -> None:
+        # 16042 + 1024 bytes fit 102400 six times; rounded up to 17152 they fit five times.
+        assert occupancy(32, 32, 16042, RTX_4090).by_shared == 5
+        # Units of 256: 8800 takes 8960 of 98304. Units of 128 would leave room for eleven.
+        assert occupancy(32, 32, 8800, V100).by_shared == 10
+        assert occupancy(32, 32, 0, V100).by_shared is None
