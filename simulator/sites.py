@@ -167,7 +167,7 @@ class GlobalSite(Site):
     guarded: bool = False
     """Whether lanes outside this matrix are masked, as by `if (row < m && col < n)`."""
     bounds: tuple[tuple[Function, int], ...] = ()
-    """Further bounds checks: a coordinate, linear as `row` is, and the size it stays below."""
+    """Other bounds checks around it: a coordinate, linear as `row` is, and its limit."""
     overruns: bool = False
     """Whether the document's own kernel runs past the matrix here (else that is refused)."""
 

@@ -36,7 +36,7 @@ _DOCUMENT = (
     "CUDA GEMM optimization, illustrated (in Chinese), code from"
     " https://github.com/ifromeast/cuda_learning and https://github.com/AyakaGEMM/Hands-on-GEMM"
 )
-_RELOAD = (
+RELOAD = (
     "the compiler's: nvcc 13.0 for sm_90, counted on an H200; one float of the fragment read again,"
     " once a k tile, beside the 32 LDS.128"
 )
@@ -263,12 +263,12 @@ def _warp_tile(
             SharedSite(
                 "subA[rowC + ii * BLOCK_M], one float again", "load",
                 lambda warp, lane: (warp // across * 4 + lane % 4) * thread_m,
-                repeats=tiles, only="compiled", evidence=_RELOAD,
+                repeats=tiles, only="compiled", evidence=RELOAD,
             ),
             SharedSite(
                 "subB[colC + ii * BLOCK_N], one float again", "load",
                 lambda warp, lane: (warp % across * 8 + lane // 4) * thread_n,
-                repeats=tiles, only="compiled", evidence=_RELOAD,
+                repeats=tiles, only="compiled", evidence=RELOAD,
             ),
             replace(store_c, kind="load"),
             store_c,
