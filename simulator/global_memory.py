@@ -111,7 +111,7 @@ class Linear:
         return self + Linear.of(other) * -1
 
     def __rsub__(self, other: Any) -> Linear:
-        return self * -1 + other
+        return Linear.of(other) + self * -1
 
 
 def moves(step: int, trips: int, bounds: Sequence[Bound] = ()) -> Counter[Turn]:
