@@ -8,13 +8,15 @@ docs/kernels.md has them all with their figures.
 from __future__ import annotations
 
 from layouts.errors import accepted
-from simulator.kernels import junstar92
+from simulator.kernels import explore_gemms, explore_gemms_vectors, junstar92
 from simulator.sites import Kernel, KernelError
 
 __all__ = ["get", "names"]
 
 _CATALOGUE: dict[str, Kernel] = {
-    kernel.name: kernel for document in (junstar92,) for kernel in document.KERNELS
+    kernel.name: kernel
+    for document in (junstar92, explore_gemms, explore_gemms_vectors)
+    for kernel in document.KERNELS
 }
 
 
