@@ -96,11 +96,11 @@ def _one_element(
         sites=(
             GlobalSite(
                 "matrix_a[output_row * num_cols_a + k_idx]", "load",
-                a, row, lambda k_idx: k_idx, repeats={"k_idx": k}, bounds=inside,
+                a, row, lambda k_idx: k_idx, repeats={"k_idx": k}, guarded=True, bounds=inside,
             ),
             GlobalSite(
                 "matrix_b[k_idx * num_cols_b + output_col]", "load",
-                b, lambda k_idx: k_idx, col, repeats={"k_idx": k}, bounds=inside,
+                b, lambda k_idx: k_idx, col, repeats={"k_idx": k}, guarded=True, bounds=inside,
             ),
             *read_and_write("output_matrix[output_idx]", c, row, col, guarded=True),
         ),
@@ -152,7 +152,7 @@ def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
             SharedSite(
                 "tile_b[dot_idx * BLOCKSIZE + thread_col]", "load",
                 lambda tid, dot: dot * size + tid % size,
-                loops={"dot": size}, repeats=steps, evidence=CODE,
+                loops={"dot": size}, repeats=steps,
             ),
             *read_and_write(
                 "matrix_c[thread_row * num_cols_b + thread_col]", c, row, col,
@@ -289,7 +289,7 @@ def _tiled_2d(
                 loops={"i": thread_m, "dot": block_k}, repeats=steps,
                 merges="dot", evidence=_COUNTERS,
             ),
-            # Seen with 8×8 thread tiles, for eight block tiles; not with 8×4 or 4×4.
+            # Seen with 8×8 thread tiles, for seven block tiles; not with 8×4 or 4×4.
             *(early if (thread_m, thread_n) == (8, 8) else ()),
             SharedSite(
                 "tile_b[dot_idx * BN + thread_col * TN + i]", "load",
