@@ -153,7 +153,7 @@ def replay(
     counted: list[SiteReport] = []
     instructions: list[tuple[str, int, int, int]] = []
     for site in launch.sites:
-        if site.only not in (None, form):
+        if site.only not in (None, form) or not site.runs:
             continue
         evidence = _evidence(site, form, of_document)
         if isinstance(site, SharedSite):

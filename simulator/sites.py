@@ -128,6 +128,12 @@ class Site:
                 f"{', '.join(sorted(known))})"
             )
 
+    @property
+    def runs(self) -> bool:
+        """Whether all of its loops have a turn (a K-Loop over one tile has none)."""
+        trips = [*self.loops.values(), *self.repeats.values()]
+        return all(each.trips if isinstance(each, Cycle) else each for each in trips)
+
     def functions(self) -> list[Function]:
         """Give the functions whose parameter names say what the site depends on."""
         return [] if self.where is None else [self.where]
