@@ -1,0 +1,198 @@
+"""What a search compares: the accesses that each choice of the free values makes.
+
+A `Case` holds them, as places in a tile. There are three sources: a list of `Access`, the
+shared-memory sites of a kernel of the catalogue, and the fragment reads of `simulate`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layouts.shapes import parse_shape
+from simulator.accesses import SHARED_BYTES
+from simulator.arithmetic import Device, fragment_registers, occupancy
+from simulator.fragments import simulate
+from simulator.global_memory import suffix
+from simulator.instructions import Instruction, instruction
+from simulator.kernels import get
+from simulator.law import BANKS, WORD
+from simulator.lowering import lower_shared
+from simulator.search.accesses import Access, Group, group
+from simulator.search.errors import SearchError
+from simulator.sites import Kernel, SharedSite
+
+__all__ = ["H200", "Case", "blocks_by_shared", "fragment_case", "kernel_case", "tile_case"]
+
+H200 = Device("H200", 132, 64, 32, 228 * 1024)
+"""The chip of the measured law. Source: CUDA C++ Programming Guide, compute capability 9.0."""
+
+_ROW = BANKS * WORD
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Accesses to a tile, for one choice of the free values."""
+
+    values: Mapping[str, Any]
+    groups: tuple[Group, ...]
+    shape: tuple[int, int]
+    element: int
+    bytes: int | None = None
+    """Shared memory; None: what the tile's layout takes."""
+    occupancy: float | None = None
+    """Share of the H200's warps, where the threads are known."""
+
+    @property
+    def elements(self) -> int:
+        """Count the elements of the tile that any lane touches."""
+        touched = [
+            (group.places[..., None] + np.arange(group.instruction.width // self.element))[
+                group.active
+            ]
+            for group in self.groups
+        ]
+        return len(np.unique(np.concatenate([each.ravel() for each in touched])))
+
+
+def blocks_by_shared(size: int) -> int:
+    """Count the blocks of an H200's SM that so many bytes of shared memory leave room for."""
+    by_shared = occupancy(32, 1, size, H200).by_shared
+    return min(by_shared or 0, H200.blocks_per_sm)
+
+
+def tile_case(
+    accesses: Sequence[Access],
+    values: Mapping[str, Any],
+    tile: tuple[int, int] | None,
+    element: int,
+    *,
+    swizzled: bool,
+) -> Case:
+    """Evaluate accesses; without a tile, one row holds all they reach.
+
+    Such a row is rounded up to 128 bytes where it may be `swizzled`.
+    """
+    groups = tuple(group(access, values, tile, element) for access in accesses)
+    if tile is None:
+        reach = max(
+            int(each.places.max()) + each.instruction.width // element for each in groups
+        )
+        unit = _ROW // element if swizzled else 1
+        tile = (1, -(-reach // unit) * unit)
+    return Case(values, groups, tile, element)
+
+
+def kernel_case(
+    kernel: Kernel,
+    values: Mapping[str, Any],
+    sizes: tuple[int, int, int],
+    form: str,
+    array: str | None = None,
+    tile: tuple[int, int] | None = None,
+) -> Case:
+    """Lower a kernel's shared-memory sites, or those whose source names `array`."""
+    launch = kernel.launch(*sizes, **{**kernel.parameters, **values})
+    groups, elements, named = [], set(), []
+    for site in launch.sites:
+        if not isinstance(site, SharedSite) or not site.runs or site.only not in (None, form):
+            continue
+        named.append(site.source)
+        if array is not None and not re.search(rf"\b{re.escape(array)}\b", site.source):
+            continue
+        accesses = lower_shared(site, launch, form)
+        if site.op is None:
+            mnemonic = "LDS" if site.kind == "load" else "STS"
+            known = instruction(f"{mnemonic}{suffix(accesses.width)}")
+        else:
+            known = instruction(site.op)
+        masks = (accesses.active << np.arange(32)).sum(axis=-1).reshape(len(accesses.weights), -1)
+        weights = np.array(accesses.weights, dtype=object)[:, None] * accesses.copies
+        weights = np.broadcast_to(weights, masks.shape).ravel()
+        element = 1 if array is None else site.element
+        elements.add(element)
+        groups.append(
+            _alike(
+                f"{known.name} {site.source}", known, accesses.addresses.reshape(-1, 32),
+                masks.ravel(), weights, element, tile,
+            )
+        )  # fmt: skip
+    if not groups:
+        raise SearchError(
+            f"{kernel.name} has no shared-memory access"
+            + (f" to {array!r} (accepted: a name in {'; '.join(named)})" if array else "")
+        )
+    if len(elements) > 1:
+        raise SearchError(f"{array} of {kernel.name} has elements of {sorted(elements)} bytes")
+    (element,) = elements
+    if array is not None and tile is not None:
+        return Case(values, tuple(groups), tile, element)
+    return Case(values, tuple(groups), (1, SHARED_BYTES), 1, launch.shared_bytes)
+
+
+def _alike(
+    name: str,
+    known: Instruction,
+    addresses: NDArray[np.int64],
+    masks: NDArray[np.int64],
+    weights: NDArray[Any],
+    element: int,
+    tile: tuple[int, int] | None,
+) -> Group:
+    active = masks[:, None] >> np.arange(32) & 1 == 1
+    addresses = np.where(active, addresses, 0)
+    if tile is None:
+        # Whole rows of banks to and fro cost nothing: accesses that differ by them are equal.
+        least = np.where(active, addresses, SHARED_BYTES).min(axis=1, keepdims=True)
+        addresses = np.where(active, addresses - least // _ROW * _ROW, 0)
+    elif int(addresses.max()) + known.width > tile[0] * tile[1] * element:
+        raise SearchError(
+            f"{name} reaches byte {int(addresses.max()) + known.width - 1} of a tile of"
+            f" {tile[0]}x{tile[1]} elements of {element} bytes (accepted: a tile that holds it)"
+        )
+    rows, inverse = np.unique(
+        np.column_stack([addresses, masks]), axis=0, return_inverse=True
+    )
+    totals = [0] * len(rows)
+    for row, weight in zip(inverse.ravel().tolist(), weights.tolist(), strict=True):
+        totals[row] += weight
+    if sum(totals) >= 1 << 53:
+        raise SearchError(f"{name} runs {sum(totals)} times (accepted: smaller sizes)")
+    return Group(
+        name, known, rows[:, :32] // element, rows[:, 32].astype(np.uint32), np.array(totals)
+    )
+
+
+def fragment_case(values: Mapping[str, Any], rule: str, *, per_block: bool) -> Case:
+    """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
+    report = simulate(**values, rule=rule)
+    (warp_m, warp_n) = parse_shape(report.warp_shape, "RC", "warp shape")
+    (thread_m, thread_n) = parse_shape(report.thread_tile, "MN", "thread tile")
+    block_m, block_n, block_k = parse_shape(report.block_tile, "MNK", "block tile")
+    rows, rest_m = divmod(block_m, warp_m * thread_m)
+    cols, rest_n = divmod(block_n, warp_n * thread_n)
+    if rest_m or rest_n or not rows * cols:
+        raise SearchError("the warp tile does not divide the block tile")
+    threads = 32 * rows * cols
+    if threads > H200.threads_per_block:
+        raise SearchError("more than 1024 threads a block")
+    groups = []
+    for fragment in report.fragments:
+        places = np.array([access.addresses for access in fragment.accesses], dtype=np.int64)
+        weight = rows * cols if per_block else 1
+        groups.append(
+            Group(
+                f"{fragment.op} {fragment.name}", instruction(fragment.op), places,
+                np.full(len(places), 0xFFFFFFFF, dtype=np.uint32), np.full(len(places), weight),
+            )
+        )  # fmt: skip
+    a_rows, a_cols = (block_k, block_m) if report.a_layout == "transposed" else (block_m, block_k)
+    pad_a, pad_b = report.pad
+    size = report.element * (a_rows * (a_cols + pad_a) + block_k * (block_n + pad_b))
+    held = occupancy(threads, fragment_registers(thread_m, thread_n), size, H200)
+    return Case(values, tuple(groups), (1, SHARED_BYTES), 1, size, held.ratio)

@@ -1,0 +1,273 @@
+"""XOR swizzles of linear accesses: costs in closed form, and a proof that none is better.
+
+Write a byte address as bits: 0-6 choose the place in a row of 32 banks, the others the row. A
+swizzle XORs onto the lower bits a linear function M of the upper ones,
+
+    bank(v) = low(v) ^ M·high(v)          over GF(2), where v is an address
+
+and an access is *linear* when each lane bit adds (by XOR) a fixed vector to its addresses. Then
+every phase reads a translate of one space V, all banks are queued on alike, and
+
+    wavefronts of a phase = 2^(dim V - rank of bank on V)
+
+for vectors cut to the access width. So an access costs what a rank says, and the rank only
+depends on M at high(V). That allows a proof over spaces far too large to enumerate: fix M on
+one basis vector of the upper bits after the other. A vector of V whose bank is known to depend
+on those before it has lost its rank for good, so costs only grow along a branch, and a branch
+that has already reached the best known cost is left. What is visited in the end covers all
+2^(targets·sources) swizzles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import law
+from simulator.search.accesses import Group
+from simulator.search.errors import SearchError
+from simulator.search.pricing import cost_of_served
+from simulator.search.tile import Term
+
+__all__ = ["LinearProblem", "linear_problem"]
+
+_ROW_BITS = 7  # a row of 32 banks of 4 bytes
+_MOST_NODES = 200_000_000  # a minute or so
+_COLUMN = 1 << 20  # swizzles priced at once
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem:
+    """Linear accesses to a tile of which every byte address has `bits` bits.
+
+    Arrays are by access: `low`, `high` (a, 5) are the first `vectors` of a basis of V, `table`
+    (a, 7) is the weighted cost by dim V - rank.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    vectors: NDArray[np.int64]
+    dims: NDArray[np.int64]
+    table: NDArray[np.int64]
+    element_bits: int
+    base: int
+    """The lowest bit that may move: below it lie the bytes of one vector."""
+    bits: int
+
+    @property
+    def layouts(self) -> int:
+        """Swizzles in the whole family."""
+        return 1 << (_ROW_BITS - self.base) * (self.bits - _ROW_BITS)
+
+    def one_term(self) -> list[Term]:
+        """List all swizzles of one term: any bits of a row, a fixed distance from their sources."""
+        terms = []
+        for shift in range(1, self.bits - self.base):
+            targets = [
+                1 << target - self.element_bits
+                for target in range(self.base, _ROW_BITS)
+                if _ROW_BITS <= target + shift < self.bits
+            ]
+            for size in range(1, len(targets) + 1):
+                terms += [Term(shift, sum(chosen)) for chosen in combinations(targets, size)]
+        return terms
+
+    def columns(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        """Give each term's target mask for every source bit: (terms, source bits)."""
+        columns = np.zeros((len(terms), self.bits - _ROW_BITS), dtype=np.int64)
+        for number, term in enumerate(terms):
+            for target in range(self.base, _ROW_BITS):
+                if term.mask >> target - self.element_bits & 1:
+                    columns[number, target + term.shift - _ROW_BITS] |= 1 << target
+        return columns
+
+    def terms(self, columns: Sequence[int]) -> tuple[Term, ...]:
+        """Give the terms of a swizzle from its target masks, one for each distance."""
+        masks: dict[int, int] = {}
+        for source, mask in enumerate(columns):
+            for target in range(self.base, _ROW_BITS):
+                if mask >> target & 1:
+                    shift = source + _ROW_BITS - target
+                    masks[shift] = masks.get(shift, 0) | 1 << target - self.element_bits
+        return tuple(Term(shift, masks[shift]) for shift in sorted(masks))
+
+    def price(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the cost of each swizzle, by ranks."""
+        from simulator.search.linear_numba import price
+
+        costs = np.empty(len(columns), dtype=np.int64)
+        for first in range(0, len(columns), _COLUMN):
+            part = slice(first, first + _COLUMN)
+            price(
+                self.low, self.high, self.vectors, self.dims, self.table, columns[part], costs[part]
+            )
+        return costs
+
+    def least(
+        self, best: int, *, prune: bool = True, most: int = _MOST_NODES
+    ) -> tuple[int, tuple[Term, ...] | None, bool]:
+        """Find the least cost below `best` among all swizzles of the family.
+
+        Returns it with terms that reach it (None where no swizzle undercuts `best`), and
+        whether that is proved: False only after `most` nodes. Without `prune`, every swizzle
+        that differs on these accesses is visited.
+        """
+        from simulator.search.linear_numba import explore
+
+        basis = _basis(self.high[self.high > 0].tolist())
+        start = np.zeros((len(self.low), _ROW_BITS), dtype=np.int64)
+        depth = len(basis)
+        low, coordinates = np.zeros((2, depth, len(self.low)), dtype=np.int64)
+        coordinates -= 1
+        lost = self.dims - self.vectors
+        for access, count in enumerate(self.vectors.tolist()):
+            pairs = [
+                (_coordinates(basis, int(high)), int(bank))
+                for high, bank in zip(
+                    self.high[access, :count], self.low[access, :count], strict=True
+                )
+            ]
+            # In echelon form no two vectors become known at the same depth.
+            known: dict[int, tuple[int, int]] = {}
+            for place, bank in pairs:
+                while place and place.bit_length() in known:
+                    other = known[place.bit_length()]
+                    place, bank = place ^ other[0], bank ^ other[1]
+                if place:
+                    known[place.bit_length()] = place, bank
+                else:
+                    lost[access] += not _add(start[access], bank)
+            for bit, (place, bank) in known.items():
+                coordinates[bit - 1, access], low[bit - 1, access] = place, bank
+        if not depth:
+            cost = int(self.table[np.arange(len(lost)), lost].sum())
+            return (cost, (), True) if cost < best else (best, None, True)
+        cost, masks, nodes = explore(
+            start, lost, low, coordinates, self.table, self.base, best, most, prune
+        )
+        if not len(masks):
+            return best, None, nodes <= most
+        return int(cost), self.terms(self._unit_columns(basis, masks.tolist())), nodes <= most
+
+    def _unit_columns(self, basis: list[int], masks: list[int]) -> list[int]:
+        """Turn M on a basis of some sources into M on each source bit (0 on the rest)."""
+        sources = self.bits - _ROW_BITS
+        full = list(basis)
+        for bit in range(sources):
+            if len(_basis([*full, 1 << bit])) > len(full):
+                full.append(1 << bit)
+        columns = []
+        for bit in range(sources):
+            place, mask = _coordinates(full, 1 << bit), 0
+            for number, value in enumerate(masks):
+                mask ^= value if place >> number & 1 else 0
+            columns.append(mask)
+        return columns
+
+
+def linear_problem(
+    groups: Sequence[Group], size: int, element: int, objective: str, rule: str
+) -> LinearProblem | None:
+    """Set the problem up for a tile of `size` elements; None where some access is not linear.
+
+    Linear needs all lanes, places that follow lane bits by XOR, aligned vectors, an element
+    size that is a power of two, and a tile of whole rows of banks.
+    """
+    element_bits = element.bit_length() - 1
+    if 1 << element_bits != element or size * element % (1 << _ROW_BITS):
+        return None
+    rows: list[tuple[list[int], int, list[int]]] = []
+    base = max(2, element_bits)
+    for group in groups:
+        known = group.instruction
+        base = max(base, known.width.bit_length() - 1)
+        lane_bits = known.lanes.bit_length() - 1
+        lanes = np.arange(known.lanes)
+        places = group.places[:, : known.lanes] * element
+        vectors = places[:, [1 << bit for bit in range(lane_bits)]] ^ places[:, :1]
+        linear = np.broadcast_to(places[:, :1], places.shape)
+        for bit in range(lane_bits):
+            linear = linear ^ np.where(lanes >> bit & 1, vectors[:, bit, None], 0)
+        if (
+            (linear != places).any()
+            or (places % known.width).any()
+            or (group.masks != 0xFFFFFFFF).any()
+        ):
+            return None
+        alike: dict[tuple[int, ...], int] = {}
+        for each, weight in zip(vectors.tolist(), group.weights.tolist(), strict=True):
+            alike[tuple(each)] = alike.get(tuple(each), 0) + weight
+        for each, weight in alike.items():
+            phases = known.phases
+            if known.fuses and rule == "silicon" and 0 in each[: len(law.PARTNERS)]:
+                phases //= 2
+            unit = max(known.width, law.WORD)
+            space = [] if not phases else each[: (known.lanes // phases).bit_length() - 1]
+            dims = len(space)
+            space = _basis([vector // unit * unit for vector in space])
+            if known.merges:
+                dims = len(space)
+            costs = [
+                weight * cost_of_served(known, phases, phases << lost, phases, objective)
+                for lost in range(dims + 1)
+            ]
+            rows.append((space, dims, costs))
+    if sum(costs[-1] for _, _, costs in rows) >= 1 << 62:
+        raise SearchError("weights add up to more than 64 bits (accepted: smaller weights)")
+    low, high = np.zeros((2, len(rows), 5), dtype=np.int64)
+    table = np.zeros((len(rows), 6), dtype=np.int64)
+    for number, (space, _, costs) in enumerate(rows):
+        low[number, : len(space)] = [vector & (1 << _ROW_BITS) - 1 for vector in space]
+        high[number, : len(space)] = [vector >> _ROW_BITS for vector in space]
+        table[number, : len(costs)] = costs
+    return LinearProblem(
+        low,
+        high,
+        np.array([len(space) for space, _, _ in rows], dtype=np.int64),
+        np.array([dims for _, dims, _ in rows], dtype=np.int64),
+        table,
+        element_bits,
+        base,
+        max((size * element - 1).bit_length(), _ROW_BITS),
+    )
+
+
+def _basis(vectors: Sequence[int]) -> list[int]:
+    """Choose vectors, in order, that are linearly independent and span all."""
+    echelon: dict[int, int] = {}
+    chosen = []
+    for vector in vectors:
+        rest = vector
+        while rest and rest.bit_length() in echelon:
+            rest ^= echelon[rest.bit_length()]
+        if rest:
+            echelon[rest.bit_length()] = rest
+            chosen.append(vector)
+    return chosen
+
+
+def _coordinates(basis: Sequence[int], vector: int) -> int:
+    """Say, bit by bit, which vectors of a basis add up to this one."""
+    echelon: dict[int, tuple[int, int]] = {}
+    for number, each in enumerate([*basis, vector]):
+        rest, made = each, 1 << number
+        while rest and rest.bit_length() in echelon:
+            other = echelon[rest.bit_length()]
+            rest, made = rest ^ other[0], made ^ other[1]
+        if rest:
+            echelon[rest.bit_length()] = rest, made
+    return made & (1 << len(basis)) - 1
+
+
+def _add(basis: NDArray[np.int64], value: int) -> bool:
+    for bit in range(_ROW_BITS - 1, -1, -1):
+        if value >> bit & 1:
+            if not basis[bit]:
+                basis[bit] = value
+                return True
+            value ^= int(basis[bit])
+    return False

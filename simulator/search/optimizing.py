@@ -1,0 +1,488 @@
+"""`optimize`: the layout with the least cost over all accesses to a tile, and the proof.
+
+Three kinds of question, one answer:
+
+    optimize([Access(…), …], tile="64x64", element=2)            a tile and who touches it
+    optimize(kernel="leimao.v07", space={"pad_m": range(33)})    a kernel's own parameters
+    optimize(fragment={"thread_tile": "8x8"}, space={…})         the fragment reads of a GEMM
+
+Costs are compared first, then bytes of shared memory, then the operations of the index, then
+occupancy. The winner is counted again by the law in pure Python, whatever found it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from layouts.errors import BankwiseError, accepted
+from layouts.fragment import FRAGMENTS
+from layouts.shapes import Shape, is_integer, parse_shape, shape_text
+from layouts.warp import LANE_ORDERS
+from simulator.counting import check_rule
+from simulator.fragments import A_LAYOUTS, LDS_WIDTHS, simulate
+from simulator.inputs import RESERVED
+from simulator.kernels import get
+from simulator.replaying import FORMS
+from simulator.search.accesses import Access
+from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
+from simulator.search.errors import SearchError
+from simulator.search.optimum import Certificate, Optimum, access_rows
+from simulator.search.pricing import OBJECTIVES, check_objective, misfit, price, recount
+from simulator.search.swizzling import Found, Question, best_layout, read_swizzles
+from simulator.search.tile import TileLayout
+from simulator.sites import Kernel
+
+__all__ = ["OBJECTIVES", "optimize"]
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "warp_shape": tuple(shape_text((1 << bit, 32 >> bit)) for bit in range(6)),
+    "lane_order": LANE_ORDERS,
+    "fragment": FRAGMENTS,
+    "lds": LDS_WIDTHS,
+    "a_layout": A_LAYOUTS,
+}
+"""What "all" stands for, for parameters of `simulate` that have a list of values."""
+
+_Values = dict[str, Any]
+
+
+class _Problem:
+    """A question, whatever its kind: free values, the case each choice makes, and the tile's."""
+
+    def __init__(
+        self,
+        case: Callable[[_Values], Case],
+        start: Callable[[], Case],
+        free: Mapping[str, Sequence[Any]],
+        pads: Sequence[int] = (0,),
+        swizzles: Any = "none",
+        *,
+        tiled: bool = False,
+        flat: bool = False,
+    ) -> None:
+        self.case = case
+        self.start = start
+        self.free = free
+        self.pads = pads
+        self.swizzles = swizzles
+        self.tiled = tiled  # the layout is the tile's, and is part of the answer
+        self.flat = flat  # nothing tells whether elements overlap but their number
+
+
+def optimize(
+    accesses: Sequence[Access] | None = None,
+    *,
+    kernel: str | Kernel | None = None,
+    fragment: Mapping[str, Any] | None = None,
+    space: Mapping[str, Any] | None = None,
+    objective: str = "cycles",
+    rule: str = "silicon",
+    tile: Shape | None = None,
+    element: int = 4,
+    names: Mapping[str, int] | None = None,
+    array: str | None = None,
+    m: int = 4096,
+    n: int = 4096,
+    k: int = 4096,
+    form: str = "compiled",
+    limit: int = 10_000_000,
+    trials: int = 500,
+) -> Optimum:
+    """Find the layout with the least total cost of all accesses, each by its weight.
+
+    Give one of: `accesses` to a `tile` of rows×cols elements of `element` bytes (without a
+    tile, indices are flat); a `kernel` with m, n, k (all of its shared-memory accesses, or
+    those of one `array`, which is a `tile`); a `fragment`: fixed parameters of `simulate`.
+
+    `space` says what is free. `pad`: paddings of the tile. `swizzle`: "xor" (without padding
+    any XOR of upper onto lower bits, with padding one term of it), "cute" (one Sw<B,M,S>),
+    "none", or a list of swizzles. Any other name that the accesses use, or a parameter of the
+    kernel or of `simulate`: its values, or "all". By default paddings of 0 to 32 and "xor"; for
+    a fragment warp shape, lane order and fragment.
+
+    `objective` is "cycles", "wavefronts" or "bank_conflicts". At most `limit` warp accesses are
+    counted to enumerate; beyond, optuna makes `trials` trials and the result is not proved.
+
+    >>> column = Access("LDS", "lane, i", loops={"i": 32})
+    >>> row = Access("STS", "i, lane", loops={"i": 32})
+    >>> found = optimize([column, row], tile="32x32")
+    >>> found.before, found.cost, found.expression
+    (1056, 64, 'row*32 + (col ^ row)')
+    >>> optimize([column, row], tile="32x32", space={"pad": range(33)}).expression
+    'row*33 + col'
+
+    Raises SearchError for a bad space or accesses outside of the tile, and what `simulate`,
+    `replay` and `count` raise.
+    """
+    check_objective(objective)
+    check_rule(rule)
+    for name, value in (("limit", limit), ("trials", trials)):
+        if not is_integer(value) or value < 1:
+            raise SearchError(f"{name} {value!r} is no count (accepted: 1, 2, 3, ...)")
+    if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
+        raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
+    shape = None if tile is None else parse_shape(tile, "RC", "tile")
+    if not is_integer(element) or element not in (1, 2, 4, 8, 16):
+        raise SearchError(f"element {element!r} is no size (accepted: 1, 2, 4, 8, 16 bytes)")
+    if fragment is not None:
+        problem = _of_fragment(fragment, space, rule)
+    elif kernel is not None:
+        known = kernel if isinstance(kernel, Kernel) else get(kernel)
+        if form not in FORMS:
+            raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
+        problem = _of_kernel(known, space, (m, n, k), form, array, shape)
+    else:
+        problem = _of_accesses(accesses or (), space, shape, element, names or {})
+    return _Search(problem, objective, rule, limit, trials).optimum()
+
+
+def _of_accesses(
+    accesses: Sequence[Access],
+    space: Mapping[str, Any] | None,
+    shape: tuple[int, ...] | None,
+    element: int,
+    names: Mapping[str, int],
+) -> _Problem:
+    if not accesses or not all(isinstance(each, Access) for each in accesses):
+        raise SearchError(f"accesses {accesses!r} are none (accepted: a list of Access)")
+    used = set().union(*(each.free for each in accesses))
+    if space is None:
+        space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
+    wrong = sorted(set(names) & {*space, *RESERVED})
+    if wrong:
+        raise SearchError(f"{', '.join(wrong)}: fixed by names, and free or reserved (use one)")
+    padded = "pad" in space and "pad" not in used
+    if padded and shape is None:
+        raise SearchError(
+            "pad is free, but no access names it and there is no tile (accepted: a tile such as"
+            " '64x64', or an index that names pad)"
+        )
+    free = _free(space, used, {"swizzle", *(["pad"] if padded else [])})
+    missing = sorted(used - set(free) - set(names))
+    if missing:
+        raise SearchError(
+            f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed"
+            " names)"
+        )
+    swizzles = read_swizzles(space.get("swizzle", "none"))
+    tile = None if shape is None else (shape[0], shape[1])
+
+    def case(values: _Values) -> Case:
+        return tile_case(
+            accesses, {**names, **values}, tile, element, swizzled=swizzles != "none"
+        )
+
+    def start() -> Case:
+        first = {name: values[0] for name, values in free.items()}
+        return tile_case(accesses, {**names, **first}, tile, element, swizzled=False)
+
+    pads = _pads(space["pad"]) if padded else (0,)
+    return _Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
+
+
+def _of_kernel(
+    kernel: Kernel,
+    space: Mapping[str, Any] | None,
+    sizes: tuple[int, int, int],
+    form: str,
+    array: str | None,
+    shape: tuple[int, ...] | None,
+) -> _Problem:
+    for name, size in zip("mnk", sizes, strict=True):
+        if not is_integer(size) or not 1 <= size < 2**31:
+            raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
+    if (array is None) != (shape is None):
+        raise SearchError(
+            "an array of a kernel is searched as a tile (accepted: both, such as array='As',"
+            " tile='8x64', or neither: then the kernel's own parameters are searched)"
+        )
+    own = kernel.parameters
+    if space is None and array is not None:
+        space = {"pad": range(33), "swizzle": "xor"}
+    if not space:
+        raise SearchError(
+            f"no parameter of {kernel.name} is free (accepted: a space over {', '.join(own)})"
+        )
+    reserved = {"pad", "swizzle"} if array else set()
+    free = _free(space, set(own) - reserved, reserved)
+    tile = None if shape is None else (shape[0], shape[1])
+
+    def case(values: _Values) -> Case:
+        return kernel_case(kernel, values, sizes, form, array, tile)
+
+    return _Problem(
+        case,
+        lambda: case({}),
+        free,
+        _pads(space.get("pad", (0,))) if array else (0,),
+        read_swizzles(space.get("swizzle", "none")) if array else "none",
+        tiled=array is not None,
+    )
+
+
+def _of_fragment(
+    fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str
+) -> _Problem:
+    import inspect
+
+    known = set(inspect.signature(simulate).parameters) - {"rule"}
+    if space is None:
+        space = {
+            name: "all" for name in ("warp_shape", "lane_order", "fragment") if name not in fixed
+        }
+    strange = sorted(set(fixed) - known)
+    if strange:
+        raise SearchError(f"fragment has {strange[0]!r}: {accepted(strange[0], sorted(known))}")
+    free = _free(space, known - set(fixed), set())
+    if not free:
+        raise SearchError("nothing is free (accepted: a space over " f"{', '.join(sorted(known))})")
+    per_block = bool({"thread_tile", "block_tile"} & set(free))
+
+    def case(values: _Values) -> Case:
+        return fragment_case({**fixed, **values}, rule, per_block=per_block)
+
+    return _Problem(case, lambda: case({}), free)
+
+
+def _free(
+    space: Mapping[str, Any], known: set[str], reserved: set[str]
+) -> dict[str, Sequence[Any]]:
+    """Check the free values that are not the tile's own."""
+    free: dict[str, Sequence[Any]] = {}
+    for name, given in space.items():
+        if name in reserved:
+            continue
+        if name not in known:
+            raise SearchError(
+                f"nothing names {name!r}: {accepted(name, sorted(known | reserved))}"
+            )
+        values = _CHOICES.get(name, ()) if isinstance(given, str) and given == "all" else given
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            raise SearchError(
+                f"{name} has the values {given!r} (accepted: a range or a list that is not empty"
+                + (", or 'all')" if name in _CHOICES else ")")
+            )
+        free[name] = values
+    return free
+
+
+def _pads(given: Any) -> Sequence[int]:
+    pads = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    if not pads or len(pads) > 4096 or not all(is_integer(pad) and pad >= 0 for pad in pads):
+        raise SearchError(
+            f"pad has the values {given!r} (accepted: a range or a list of 1 to 4096 paddings, in"
+            " elements: 0, 1, 2, ...)"
+        )
+    return tuple(dict.fromkeys(int(pad) for pad in pads))
+
+
+class _Search:
+    """The run of one search; `best` is the winner so far."""
+
+    def __init__(
+        self, problem: _Problem, objective: str, rule: str, limit: int, trials: int
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.rule = rule
+        self.limit = limit
+        self.trials = trials
+        self.best: tuple[Case, Found] | None = None
+        self.best_key: tuple[float, ...] = ()
+        self.layouts = 0
+        self.skipped: Counter[str] = Counter()
+        self.proved = True
+        self.enumerated = True  # all choices of the free values, if not all layouts
+        self.left: list[str] = []
+        self.least_floor: int | None = None
+
+    def optimum(self) -> Optimum:
+        problem = self.problem
+        combinations = prod(map(len, problem.free.values()))
+        cases = self._cases(product(*problem.free.values()))
+        first = next(cases, None)
+        if first is None:
+            raise self._nothing()
+        size = sum(len(group.places) for group in first.groups)
+        if combinations * size > self.limit:
+            self._sample(first)
+        else:
+            self._enumerate([first, *cases])
+        if self.best is None:
+            raise self._nothing()
+        return self._result(*self.best)
+
+    def _nothing(self) -> SearchError:
+        reasons = "; ".join(self.skipped) or "no choice of the free values can run"
+        return SearchError(f"no layout of this space can run: {reasons}")
+
+    def _cases(self, choices: Iterator[tuple[Any, ...]]) -> Iterator[Case]:
+        for choice in choices:
+            values = dict(zip(self.problem.free, choice, strict=True))
+            try:
+                yield self.problem.case(values)
+            except BankwiseError as error:
+                if len(self.problem.free) == 0 or not values:
+                    raise
+                self.skipped[_reason(error)] += 1
+
+    def _enumerate(self, cases: Sequence[Case]) -> None:
+        if self.problem.flat and len(cases) > 1:
+            touched = [case.elements for case in cases]
+            most = max(touched)
+            self.skipped["elements overlap"] += sum(each < most for each in touched)
+            self.skipped += Counter()  # drops a zero
+            cases = [case for case, each in zip(cases, touched, strict=True) if each == most]
+        for case in cases:
+            found = best_layout(self._question(case))
+            if found.left and len(cases) == 1:
+                self._sample_swizzles(case, found)
+            self._take(case, found)
+
+    def _question(self, case: Case) -> Question:
+        return Question(
+            case.groups, case.shape, case.element, self.problem.pads, self.problem.swizzles,
+            self.objective, self.rule, self.limit,
+        )  # fmt: skip
+
+    def _take(self, case: Case, found: Found) -> None:
+        self.skipped += found.skipped
+        self.layouts += found.layouts
+        self.proved &= found.proved
+        self.left += [family for family in found.left if family not in self.left]
+        if found.layout is None:
+            return
+        if self.least_floor is None or found.floor < self.least_floor:
+            self.least_floor = found.floor
+        key = (
+            found.cost, _bytes(case, found.layout), found.operations, -(case.occupancy or 0),
+            *found.key(),
+        )  # fmt: skip
+        if self.best is None or key < self.best_key:
+            self.best, self.best_key = (case, found), key
+
+    def _sample(self, first: Case) -> None:
+        """Let optuna choose among the free values, paddings and single XOR terms."""
+        from simulator.search.sampling import sample
+
+        self.proved = self.enumerated = False
+        self.left.append("combinations of the free values")
+
+        def evaluate(values: _Values) -> int | None:
+            for case in self._cases(iter([tuple(values[name] for name in self.problem.free)])):
+                if self.problem.flat and case.elements < first.elements:
+                    self.skipped["elements overlap"] += 1
+                    return None
+                found = best_layout(self._question(case))
+                self._take(case, found)
+                return found.cost if found.layout is not None else None
+            return None
+
+        sample(self.problem.free, evaluate, trials=self.trials, enough=0)
+
+    def _sample_swizzles(self, case: Case, found: Found) -> None:
+        """Let optuna choose a padding and up to three XOR terms."""
+        from simulator.search.sampling import available, sample
+        from simulator.search.swizzling import single_terms
+
+        question = self._question(case)
+        plain = TileLayout(*case.shape)
+        terms = [None, *single_terms(plain, question)]
+        if not available() or not found.layout:
+            return
+
+        def evaluate(values: _Values) -> int | None:
+            pad, *several = values.values()
+            chosen = tuple(sorted(term for term in several if term))
+            if len({term.shift for term in chosen}) < len(chosen):
+                return None
+            try:
+                layout = TileLayout(*case.shape, pad, chosen)
+            except SearchError:
+                return None
+            if misfit(case.groups, layout, case.element):
+                return None
+            (cost,) = price(case.groups, [layout], case.element, self.objective, self.rule)
+            found.offer([layout], [int(cost)])
+            return int(cost)
+
+        choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
+        sample(choices, evaluate, trials=self.trials, enough=found.floor)
+
+    def _result(self, case: Case, found: Found) -> Optimum:
+        layout = found.layout
+        assert layout is not None
+        again = recount(case.groups, layout, case.element, self.objective, self.rule)
+        if again != found.cost:
+            raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
+        before = self._before()
+        values = dict(case.values)
+        if self.problem.tiled and layout.rows > 1:
+            values["pad"] = layout.pad
+        if layout.terms:
+            values["swizzle"] = " o ".join(map(str, layout.swizzles))
+        return Optimum(
+            objective=self.objective,
+            rule=self.rule,
+            values=values,
+            layout=layout if self.problem.tiled else None,
+            cost=found.cost,
+            before=None
+            if before is None
+            else recount(
+                before[0].groups, before[1], before[0].element, self.objective, self.rule
+            ),
+            certificate=self._certificate(found),
+            bytes=_bytes(case, layout),
+            bytes_before=None if before is None else _bytes(*before),
+            accesses=access_rows(before, (case, layout), self.rule),
+            skipped=dict(self.skipped),
+        )
+
+    def _before(self) -> tuple[Case, TileLayout] | None:
+        try:
+            case = self.problem.start()
+        except BankwiseError:
+            return None
+        plain = TileLayout(*case.shape)
+        return None if misfit(case.groups, plain, case.element) else (case, plain)
+
+    def _certificate(self, found: Found) -> Certificate:
+        noun = self.objective.replace("_", " ")
+        least = found.floor if self.least_floor is None else self.least_floor
+        among = ", for any of these values" if self.problem.free else ""
+        layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
+        if self.enumerated and found.cost <= least:
+            text = (
+                f"Proved: no layout of any kind does better than {found.cost:,} {noun}{among}:"
+                " each phase must carry its bytes, 128 in a wavefront, in whole vectors."
+            )
+            return Certificate("floor", least, self.layouts, text)
+        if self.proved:
+            text = (
+                f"Proved: no layout of this family does better than {found.cost:,} {noun}{among}:"
+                f" {layouts} were counted or excluded by ranks. (No layout of any kind does better"
+                f" than {least:,}.)"
+            )
+            return Certificate("exhaustive", least, self.layouts, text)
+        text = (
+            f"Not proved: {found.cost:,} {noun} is the best of {layouts}; not all were tried of:"
+            f" {', '.join(self.left)}."
+        )
+        if self.enumerated:
+            text += f" No layout of any kind does better than {least:,}{among}."
+        return Certificate("sampled", least, self.layouts, text)
+
+
+def _bytes(case: Case, layout: TileLayout) -> int:
+    return layout.elements * case.element if case.bytes is None else case.bytes
+
+
+def _reason(error: BankwiseError) -> str:
+    """Give the first line of a message, without what is accepted and without its numbers."""
+    text = str(error).splitlines()[0].partition(" (accepted")[0]
+    return text if len(text) <= 80 else f"{text[:77]}..."

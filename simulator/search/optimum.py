@@ -1,0 +1,226 @@
+"""What a search found: the layout, what it saves, and how it is known that none is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from simulator.search.cases import Case, blocks_by_shared
+from simulator.search.pricing import counts_of
+from simulator.search.tile import TileLayout
+from simulator.tables import Result
+
+__all__ = ["AccessRow", "Certificate", "Optimum", "access_rows"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How it is known that no layout is better."""
+
+    kind: Literal["floor", "exhaustive", "sampled"]
+    """`floor`: no layout of any kind is. `exhaustive`: none of the family searched. `sampled`:
+    none of those that were tried; that is no proof."""
+    floor: int
+    """What no layout of any kind undercuts: each phase carries its bytes, 128 a wavefront."""
+    layouts: int
+    """Layouts, over all choices of the free values, that are known to be no better."""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class AccessRow:
+    """One access under the first layout (`_before`; None where it could not run) and the best."""
+
+    access: str
+    op: str
+    requests: int
+    cycles_before: int | None
+    cycles: int
+    wavefronts_before: int | None
+    wavefronts: int
+    bank_conflicts_before: int | None
+    bank_conflicts: int
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum(Result):
+    """The layout with the least cost; str() is a summary to read."""
+
+    objective: str
+    rule: str
+    values: Mapping[str, Any]
+    """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
+    layout: TileLayout | None
+    """The tile's layout; None where kernel or fragment parameters were searched."""
+    cost: int
+    before: int | None
+    """The cost of the layout that was started from: no padding, no swizzle, and the first of
+    each free name's values (a kernel's or `simulate`'s own defaults); None if it cannot run."""
+    certificate: Certificate
+    bytes: int
+    bytes_before: int | None
+    accesses: tuple[AccessRow, ...]
+    skipped: Mapping[str, int]
+    """Choices that cannot run, by reason."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether no layout of the family can be better."""
+        return self.certificate.kind != "sampled"
+
+    @property
+    def helps(self) -> bool:
+        """Whether the optimum is better than what was started from."""
+        return self.before is None or self.cost < self.before
+
+    @property
+    def expression(self) -> str | None:
+        """The element's offset as a C expression of row and col (or of the index as given)."""
+        if self.layout is None:
+            return None
+        return self.layout.expression(col="col" if self.layout.rows > 1 else "index")
+
+    @property
+    def notation(self) -> str | None:
+        """The layout in CuTe's notation; None where CuTe has none."""
+        return self.layout.notation if self.layout else None
+
+    @property
+    def leading_dimension(self) -> int | None:
+        """Elements from row to row, padding included."""
+        return self.layout.leading_dimension if self.layout else None
+
+    @property
+    def operations(self) -> int:
+        """XOR, AND and shift operations that the expression adds to an access."""
+        return self.layout.operations if self.layout else 0
+
+    @property
+    def blocks_per_sm(self) -> int:
+        """Blocks of an H200's SM that these bytes of shared memory leave room for."""
+        return blocks_by_shared(self.bytes)
+
+    def totals(self) -> dict[str, int | None]:
+        """Sum over the accesses."""
+        sums: dict[str, int | None] = {}
+        for each in fields(AccessRow)[2:]:
+            values = [getattr(row, each.name) for row in self.accesses]
+            sums[each.name] = None if None in values else sum(values)
+        return sums
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"accesses": {column: list}, "totals": {…}}`."""
+        names = [each.name for each in fields(AccessRow)]
+        columns = {name: [getattr(row, name) for row in self.accesses] for name in names}
+        return {"accesses": columns, "totals": self.totals()}
+
+    def summary(self) -> dict[str, Any]:
+        """Give everything but the accesses, in plain values."""
+        return {
+            "objective": self.objective,
+            "rule": self.rule,
+            "values": {name: _plain(value) for name, value in self.values.items()},
+            "before": self.before,
+            "cost": self.cost,
+            "floor": self.certificate.floor,
+            "proved": self.proved,
+            "certificate": self.certificate.text,
+            "expression": self.expression,
+            "notation": self.notation,
+            "leading_dimension": self.leading_dimension,
+            "operations": self.operations,
+            "bytes_before": self.bytes_before,
+            "bytes": self.bytes,
+            "blocks_per_sm": self.blocks_per_sm,
+            "skipped": dict(self.skipped),
+        }
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The result in words."""
+        said = []
+        if self.before is None:
+            said.append(f"{self.cost:,} {self.noun}; the layout started from cannot run.")
+        elif self.helps:
+            said.append(f"{self.before:,} → {self.cost:,} {self.noun}.")
+        else:
+            said.append(f"No layout helps: {self.cost:,} {self.noun}, as before.")
+        chosen = {
+            name: value for name, value in self.values.items() if name not in ("pad", "swizzle")
+        }
+        if self.layout is None or "pad" not in self.values:
+            chosen = {name: v for name, v in self.values.items() if name != "swizzle"}
+        if chosen:
+            listed = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
+            said.append(f"Chosen: {listed}.")
+        if self.layout is not None:
+            said.append(f"Index: {self.expression}")
+            if self.notation and self.layout.rows > 1:
+                said.append(f"CuTe: {self.notation}")
+            if self.layout.rows > 1:
+                said.append(f"Leading dimension: {self.leading_dimension} elements.")
+        spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
+        said.append(
+            f"{self.bytes:,} bytes of shared memory{spent};"
+            f" {self.operations} operations an index."
+        )
+        said.append(self.certificate.text)
+        if self.skipped:
+            reasons = "; ".join(f"{why}: {many:,}" for why, many in sorted(self.skipped.items()))
+            said.append(f"Skipped: {reasons}.")
+        return tuple(said)
+
+    @property
+    def noun(self) -> str:
+        """The objective in words."""
+        return self.objective.replace("_", " ")
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+def access_rows(
+    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: str
+) -> tuple[AccessRow, ...]:
+    """Count each access under both layouts."""
+    first = _figures(*before, rule) if before else []
+    rows = []
+    for position, (group, figures) in enumerate(
+        zip(after[0].groups, _figures(*after, rule), strict=True)
+    ):
+        # A kernel's parameters may change its accesses; then the first has no counterpart.
+        same = len(first) == len(after[0].groups)
+        old = first[position] if same else {}
+        rows.append(
+            AccessRow(
+                group.name.removeprefix(f"{group.instruction.name} "),
+                group.instruction.name,
+                figures["requests"],
+                *(
+                    value
+                    for name in ("cycles", "wavefronts", "bank_conflicts")
+                    for value in (old.get(name), figures[name])
+                ),
+            )
+        )
+    return tuple(rows)
+
+
+def _figures(case: Case, layout: TileLayout, rule: str) -> list[dict[str, int]]:
+    found = []
+    for group in case.groups:
+        counted = counts_of(group, layout, case.element, rule)
+        figures = {
+            name: int(getattr(counted, name) @ group.weights)
+            for name in ("cycles", "wavefronts", "bank_conflicts")
+        }
+        found.append({"requests": int((counted.phases > 0) @ group.weights), **figures})
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | str | None) else str(value)
