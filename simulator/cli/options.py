@@ -14,7 +14,7 @@ from layouts.warp import LaneOrder
 from simulator.accesses import ALL_LANES, WarpAccess
 from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
 
-__all__ = ["lane_order", "one_access", "pad", "read_accesses", "swizzle"]
+__all__ = ["lane_order", "named_integers", "one_access", "pad", "read_accesses", "swizzle"]
 
 _FILES = (".csv", ".npy", ".npz")
 
@@ -77,7 +77,7 @@ def read_accesses(
         op,
         element=4 if element is None else element,
         warps=warps,
-        names=_names(names),
+        names=named_integers(names, "-D"),
         active=active,
         mask=ALL_LANES if bits is None else bits,
     )
@@ -108,17 +108,18 @@ def _read(path: str | None) -> bytes:
         raise InputError(f"{path or 'standard input'} cannot be read: {error.strerror}") from error
 
 
-def _names(given: Sequence[str]) -> dict[str, int]:
+def named_integers(given: Sequence[str], flag: str) -> dict[str, int]:
+    """Read NAME=VALUE, as often as it was given."""
     names: dict[str, int] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name.strip()):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-D")
-        if name.strip() in RESERVED:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=flag)
+        if name.strip() in RESERVED and not (flag == "--loop" and name.strip() == "warp"):
             raise click.BadParameter(
-                f"{text!r}: {', '.join(RESERVED)} have their own meaning", param_hint="-D"
+                f"{text!r}: {', '.join(RESERVED)} have their own meaning", param_hint=flag
             )
-        names[name.strip()] = _integer(value, f"-D {name.strip()}")
+        names[name.strip()] = _integer(value, f"{flag} {name.strip()}")
     return names
 
 

@@ -86,14 +86,11 @@ class Access:
     @property
     def free(self) -> set[str]:
         """Names that it uses and does not itself define."""
-        return self._names() - set(self.loops) - set(RESERVED)
+        return self.names - set(self.loops) - set(RESERVED)
 
     @property
-    def by_coordinates(self) -> bool:
-        """Whether its index is known to be (row, col); a function may be and not tell."""
-        return isinstance(self.index, tuple) or len(_parts(self.index)) == 2
-
-    def _names(self) -> set[str]:
+    def names(self) -> set[str]:
+        """All names that its index and `active` use."""
         found: set[str] = set()
         for part in (*_parts(self.index), *_parts(self.active)):
             names = part.names if isinstance(part, Expression) else _parameters(part)

@@ -1,0 +1,164 @@
+"""The command `optimize`: which layout a tile, a kernel or a fragment should have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from simulator.cli.commands import cli, format_option
+from simulator.cli.output import Table, show
+
+__all__ = ["optimize"]
+
+_MOST_LISTED = 4096
+
+
+@cli.command()
+@click.option(
+    "--access",
+    "accesses",
+    multiple=True,
+    metavar="OP:INDEX",
+    help="An instruction and a C index, flat or ROW, COL; N*OP:INDEX runs N times as often.",
+)
+@click.option(
+    "--free",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values such as 0..32, 0..32:8 or 2,4,8; swizzle (=xor, cute); all.",
+)
+@click.option("-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number.")
+@click.option("--loop", "loops", multiple=True, metavar="NAME=TRIPS", help="An access a turn.")
+@click.option("--tile", help="Rows x columns of the tile, for paddings and ROW, COL indices.")
+@click.option("--element", default=4, show_default=True, help="Bytes an element: 1, 2, 4, 8, 16.")
+@click.option("--kernel", help="Search a kernel's parameters (see `bankwise kernels`), ...")
+@click.option("--array", help="... or the layout of one of its arrays, with --tile.")
+@click.option("--form", "code", default="compiled", show_default=True, help="compiled or written.")
+@click.option("--m", default=4096, show_default=True, help="Rows of the kernel's C.")
+@click.option("--n", type=int, help="Columns of C.  [default: m]")
+@click.option("--k", type=int, help="Inner dimension.  [default: m]")
+@click.option(
+    "--fragment",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Search the geometry of `bankwise simulate` with this of it fixed.",
+)
+@click.option(
+    "--objective",
+    default="cycles",
+    show_default=True,
+    help="cycles, wavefronts or bank_conflicts.",
+)
+@click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+@click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
+@click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")
+@format_option
+def optimize(
+    *,
+    accesses: Sequence[str],
+    free: Sequence[str],
+    names: Sequence[str],
+    loops: Sequence[str],
+    kernel: str | None,
+    fragment: Sequence[str],
+    code: str,
+    m: int,
+    n: int | None,
+    k: int | None,
+    form: str,
+    **options: Any,
+) -> int:
+    """Find the layout with the least cost of all accesses, and prove it.
+
+    \b
+    bankwise optimize --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32
+    bankwise optimize --kernel leimao.v07 --free pad_m=0..32:8 --free pad_n=0..32:8
+    bankwise optimize --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all
+    """
+    from simulator.cli.options import named_integers
+    from simulator.search import optimize as run
+
+    given = named_integers(names, "-D")
+    turns = named_integers(loops, "--loop")
+    space = dict(_free(text) for text in free) or None
+    if accesses:
+        options["accesses"] = [_access(text, turns) for text in accesses]
+    elif turns:
+        raise click.UsageError("--loop is for --access")
+    if kernel is not None:
+        options.update(kernel=kernel, form=code, m=m, n=m if n is None else n)
+        options["k"] = m if k is None else k
+    if fragment:
+        options["fragment"] = dict(_fixed(text) for text in fragment)
+    found = run(space=space, names=given, **options)
+    rows = found.rows()
+    hidden = [name for name in rows[0] if all(row[name] is None for row in rows)]
+    totals = found.totals()
+    title, *text = found.sentences
+    show(
+        Table(
+            rows,
+            {**totals, "optimum": found.summary()},
+            sums=[("total", totals)],
+            title=title,
+            text=text,
+            hidden=hidden,
+        ),
+        form,
+    )
+    return 0
+
+
+def _access(text: str, turns: dict[str, int]) -> Any:
+    from simulator.search import Access
+
+    found = re.fullmatch(r"\s*(?:(\d{1,12})\s*\*\s*)?([A-Za-z][\w.]*)\s*:(.*)", text, re.DOTALL)
+    if not found:
+        raise click.BadParameter(
+            f"{text!r} is not OP:INDEX, such as 'LDS.128: lane*4' or '8*STS: lane, 0'",
+            param_hint="--access",
+        )
+    weight, op, index = found.groups()
+    plain = Access(op, index.strip(), weight=int(weight or 1))
+    used = {name: trips for name, trips in turns.items() if name in plain.names or name == "warp"}
+    return Access(op, index.strip(), weight=plain.weight, loops=used)
+
+
+def _free(text: str) -> tuple[str, Any]:
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if name == "swizzle" and not equals:
+        return name, "xor"
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or not values:
+        raise click.BadParameter(
+            f"{text!r} is not NAME=VALUES (accepted: pad=0..32, tile=0..64:8, ld=64,66,68,"
+            " swizzle, warp_shape=all)",
+            param_hint="--free",
+        )
+    if values == "all" or (name == "swizzle" and values in ("xor", "cute", "none")):
+        return name, values
+    found = re.fullmatch(r"(\d{1,9})\s*\.\.\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?", values)
+    if found:
+        first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+        if step < 1:
+            raise click.BadParameter(f"{text!r} has a step of 0", param_hint="--free")
+        return name, range(first, last + 1, step)
+    if name == "swizzle":
+        # Swizzles have commas of their own.
+        listed = [one.strip() for one in values.split(";")]
+        return name, [None if one == "none" else one for one in listed]
+    return name, [_value(one) for one in values.split(",")[:_MOST_LISTED]]
+
+
+def _fixed(text: str) -> tuple[str, Any]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not value:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--fragment")
+    return name, _value(value)
+
+
+def _value(text: str) -> int | str:
+    text = text.strip()
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
