@@ -7,10 +7,12 @@ docs/model.md explains the law; README.md starts with examples.
 
 from layouts.errors import BankwiseError, LayoutError
 from simulator.accesses import AddressError, MaskError, WarpAccess
+from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
+from simulator.streaming import count_stream, totals
 
 __all__ = [
     "INSTRUCTIONS",
@@ -25,8 +27,14 @@ __all__ = [
     "MaskError",
     "OptionError",
     "WarpAccess",
+    "bit_columns",
     "count",
+    "count_affine",
+    "count_linear",
+    "count_stream",
     "explain",
     "instruction",
+    "lane_addresses",
     "simulate",
+    "totals",
 ]

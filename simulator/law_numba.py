@@ -23,6 +23,7 @@ cache, so the addresses are read once and nothing but the figures is written.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -38,7 +39,7 @@ from numpy.typing import NDArray
 from simulator.accesses import SHARED_BYTES
 from simulator.instructions import Instruction
 
-__all__ = ["count_accesses"]
+__all__ = ["count_accesses", "count_linear"]
 
 _BLOCK = 128  # accesses transposed at a time: 8 KiB of keys
 _VECTOR = 16  # accesses sorted at a time, in the 256-bit vectors that most processors have
@@ -59,25 +60,58 @@ def count_accesses(
 ) -> tuple[NDArray[np.int32], int | None]:
     """Count n accesses: addresses (n, 32), unchecked, and masks (n,) or None for all lanes.
 
+    Addresses may be strides instead, (n, 5): what each bit of the lane adds, all lanes active.
     Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles; and,
     where an active lane's address is none, an access at or shortly before the first such.
     Its figures, and those near it, then mean nothing. `threads` are at most so many (None: a
     thread a processor).
     """
-    figures = np.empty((6, len(addresses)), dtype=np.int32)
     # NumPy gives one mask for all accesses as a view of stride 0.
     one = masks is None or masks.strides == (0,)
     bits = np.full(1, _ALL) if masks is None else masks[:1] if one else masks
     law = _law(instruction, rule)
 
-    def count_chunk(start: int) -> int:
-        part = slice(start, start + _CHUNK)
-        chunk = _plain(addresses[part])
-        bad: int = _count(chunk, _plain(bits if one else bits[part]), law, *figures[:, part])
-        return bad if bad < 0 else start + bad
+    def count_chunk(part: slice, *figures: NDArray[np.int32]) -> int:
+        chunk_masks = _plain(bits if one else bits[part])
+        return int(_count(_plain(addresses[part]), chunk_masks, law, *figures))
 
-    bad = [found for found in _in_threads(count_chunk, len(addresses), threads) if found >= 0]
-    return figures, min(bad, default=None)
+    return _in_chunks(count_chunk, len(addresses), threads)
+
+
+def count_linear(
+    instruction: Instruction, columns: NDArray[Any], rule: str, threads: int | None = None
+) -> tuple[NDArray[np.int32], int | None]:
+    """Count n layouts that are linear over GF(2): columns (n, 5), as `closed_form` explains.
+
+    Returns as `count_accesses`, but names the first bad layout itself.
+    """
+    law = _law(instruction, rule)
+    return _in_chunks(
+        lambda part, *figures: int(_count_linear(_plain(columns[part]), law, *figures)),
+        len(columns),
+        threads,
+    )
+
+
+def _in_chunks(
+    count: Callable[..., int], n: int, threads: int | None
+) -> tuple[NDArray[np.int32], int | None]:
+    """Fill figures (6, n) by chunks; `count` gives the first bad one of its chunk, or -1."""
+    figures = np.empty((6, n), dtype=np.int32)
+
+    def count_chunk(start: int) -> int | None:
+        part = slice(start, start + _CHUNK)
+        bad = count(part, *figures[:, part])
+        return None if bad < 0 else start + bad
+
+    starts = range(0, n, _CHUNK)
+    threads = min(threads or _processors(), len(starts))
+    if threads == 1:
+        found = list(map(count_chunk, starts))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(count_chunk, starts))
+    return figures, next((bad for bad in found if bad is not None), None)
 
 
 def _law(instruction: Instruction, rule: str) -> tuple[np.int32, ...]:
@@ -94,16 +128,6 @@ def _law(instruction: Instruction, rule: str) -> tuple[np.int32, ...]:
         instruction.least_cycles,
     )
     return tuple(map(np.int32, known))
-
-
-def _in_threads(work: Any, n: int, threads: int | None) -> list[Any]:
-    """Call `work` with the start of every chunk of n, in `threads` threads."""
-    starts = range(0, n, _CHUNK)
-    threads = min(threads or _processors(), len(starts))
-    if threads == 1:
-        return [work(start) for start in starts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, starts))
 
 
 def _processors() -> int:
@@ -300,7 +324,10 @@ def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflict
         whole = True
         for j in range(some.shape[0]):
             whole &= np.uint32(some[j] & lane_bits) == _ALL
-        if whole:
+        if addresses.shape[1] == 5:
+            active[:] = lanes
+            fine = _affine_keys(addresses[part], lanes, width, by_access)
+        elif whole:
             active[:] = 32
             fine = _keys(addresses[part].ravel(), width, by_access.ravel())
         else:
@@ -403,6 +430,25 @@ def _masked_keys(addresses, masks, lane_bits, width, keys, active):
 
 
 @numba.njit(cache=True, nogil=True)
+def _affine_keys(strides, lanes, width, keys):
+    low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
+    addresses = np.zeros(32, np.uint32)
+    for j in range(strides.shape[0]):
+        for bit in range(5):
+            stride = np.uint64(strides[j, bit]) if lanes >> bit > 1 else np.uint64(0)
+            # Five strides inside shared memory do not add up beyond 32 bits.
+            high = np.uint32(high | np.uint32(stride > SHARED_BYTES))
+            for lane in range(1 << bit):
+                addresses[lane + (1 << bit)] = addresses[lane] + np.uint32(stride)
+        for lane in range(32):
+            address = addresses[lane]
+            low = np.uint32(low | address)
+            top = max(top, address)
+            keys[j, lane] = _key(address) if lane < lanes else _IDLE
+    return _fits(low, high, top, width)
+
+
+@numba.njit(cache=True, nogil=True)
 def _key(address):
     """Put the bank into the upper 5 bits, the row of the word into the lower 11."""
     row = np.uint32(address >> np.uint32(7))
@@ -453,3 +499,72 @@ def _serve(keys, lanes, group, served, addresses, start):
                 _serve_16(keys, first, column, served)
             else:
                 _serve_32(keys, first, column, served)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_linear(columns, law, phases, wavefronts, ideal, excessive, conflicts, cycles):
+    width, lanes, all_phases, fuses, merges, _, _, _ = law
+    apart, fused = _phase_bits(lanes, all_phases)
+    words = np.empty(5, np.int32)
+    for layout in range(columns.shape[0]):
+        outside, union = np.int32(0), np.int32(0)
+        for bit in range(5):
+            column = np.int64(columns[layout, bit]) if lanes >> bit > 1 else 0
+            outside |= np.int32(column < 0 or column >= SHARED_BYTES)
+            union |= np.int32(column)
+            words[bit] = np.int32(column) >> 2
+        if outside or union & (width - 1):
+            return layout
+        # All bits together may be outside though no lane is: its bits may cancel.
+        if union > SHARED_BYTES - width and _highest(words, lanes) * 4 > SHARED_BYTES - width:
+            return layout
+        holds = fuses and (words[0] == 0 or words[1] == 0)
+        bits = fused if holds else apart
+        excess = 0
+        for bit in range(bits):
+            word = words[bit]
+            lowest = word & -word
+            for other in range(bit + 1, bits):
+                words[other] ^= word if words[other] & lowest else 0
+            excess += word & 31 == 0 and (word != 0 or not merges)
+        _equal_phases(
+            law, layout, holds, 1 << excess, phases, wavefronts, ideal, excessive, conflicts, cycles
+        )
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _phase_bits(lanes, phases):
+    """Count the lane bits that vary in a phase, and in a fused one."""
+    bits = 0
+    while phases and lanes >> (bits + 1) >= phases:
+        bits += 1
+    return bits, bits + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _highest(words, lanes):
+    highest = np.int32(0)
+    for lane in range(lanes):
+        word = np.int32(0)
+        for bit in range(5):
+            word ^= words[bit] if lane >> bit & 1 else 0
+        highest = max(highest, word)
+    return highest
+
+
+@numba.njit(cache=True, nogil=True)
+def _equal_phases(
+    law, at, holds, of_phase, phases, wavefronts, ideal, excessive, conflicts, cycles
+):
+    """Write the figures of one layout whose phases cost the same wavefronts each."""
+    width, lanes, all_phases, _, _, passes, fixed_ideal, least_cycles = law
+    groups = all_phases >> 1 if holds else all_phases
+    served = groups * of_phase
+    least_waves = lanes * width + 127 >> 7 if fixed_ideal < 0 else fixed_ideal
+    phases[at] = groups
+    wavefronts[at] = passes * served
+    ideal[at] = min(passes * served, least_waves) if fixed_ideal < 0 else least_waves
+    excessive[at] = wavefronts[at] - ideal[at]
+    conflicts[at] = served - groups
+    cycles[at] = max(passes * served, groups, least_cycles) if groups else 0
