@@ -8,12 +8,14 @@ docs/model.md explains the law; README.md starts with examples.
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
+from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.streaming import count_stream, totals
 
 __all__ = [
     "INSTRUCTIONS",
@@ -37,10 +39,16 @@ __all__ = [
     "SharedSite",
     "SiteReport",
     "WarpAccess",
+    "bit_columns",
     "count",
+    "count_affine",
+    "count_linear",
+    "count_stream",
     "explain",
     "instruction",
     "kernels",
+    "lane_addresses",
     "replay",
     "simulate",
+    "totals",
 ]

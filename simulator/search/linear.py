@@ -22,37 +22,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator import law
+from simulator.accesses import SHARED_BYTES
+from simulator.closed_form import count_linear
+from simulator.instructions import Instruction
 from simulator.search.accesses import Group
 from simulator.search.errors import SearchError
 from simulator.search.pricing import cost_of_served
 from simulator.search.tile import Term
 
-__all__ = ["LinearProblem", "linear_problem"]
+__all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
 
 _ROW_BITS = 7  # a row of 32 banks of 4 bytes
 _MOST_NODES = 200_000_000  # a minute or so
-_COLUMN = 1 << 20  # swizzles priced at once
+_AT_ONCE = 1 << 18  # swizzles priced at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class LinearAccess:
+    """An access whose lane bits XOR a column of bytes each onto its addresses."""
+
+    instruction: Instruction
+    columns: tuple[int, ...]
+    """For each of the five lane bits."""
+    weight: int
+    space: tuple[int, ...]
+    """A basis of V, the differences of addresses in a phase, cut to the access width."""
+    dim: int
+    """Of V; where lanes do not merge, the lane bits of a phase."""
+    costs: tuple[int, ...]
+    """The weighted cost by dim - rank."""
+
+    @property
+    def sources(self) -> int:
+        """Bits above a row of banks that any column has."""
+        return reduce(or_, self.columns) >> _ROW_BITS
+
+
+@dataclass(frozen=True)
 class LinearProblem:
-    """Linear accesses to a tile of which every byte address has `bits` bits.
+    """Linear accesses to a tile of which every byte address has `bits` bits."""
 
-    Arrays are by access: `low`, `high` (a, 5) are the first `vectors` of a basis of V, `table`
-    (a, 7) is the weighted cost by dim V - rank.
-    """
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    vectors: NDArray[np.int64]
-    dims: NDArray[np.int64]
-    table: NDArray[np.int64]
+    accesses: tuple[LinearAccess, ...]
+    objective: str
+    rule: str
     element_bits: int
     base: int
     """The lowest bit that may move: below it lie the bytes of one vector."""
@@ -96,15 +116,20 @@ class LinearProblem:
         return tuple(Term(shift, masks[shift]) for shift in sorted(masks))
 
     def price(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the cost of each swizzle, by ranks."""
-        from simulator.search.linear_numba import price
-
-        costs = np.empty(len(columns), dtype=np.int64)
-        for first in range(0, len(columns), _COLUMN):
-            part = slice(first, first + _COLUMN)
-            price(
-                self.low, self.high, self.vectors, self.dims, self.table, columns[part], costs[part]
-            )
+        """Give the cost of each swizzle (rows of `columns`), by the closed form."""
+        costs = np.zeros(len(columns), dtype=np.int64)
+        for access in self.accesses:
+            used = [bit for bit in range(columns.shape[1]) if access.sources >> bit & 1]
+            for first in range(0, len(columns), _AT_ONCE):
+                part = slice(first, first + _AT_ONCE)
+                moved = np.empty((len(columns[part]), len(access.columns)), dtype=np.int32)
+                for bit, column in enumerate(access.columns):
+                    moved[:, bit] = column
+                    for source in used:
+                        if column >> _ROW_BITS + source & 1:
+                            moved[:, bit] ^= columns[part, source].astype(np.int32)
+                counted = count_linear(access.instruction, moved, rule=self.rule)
+                costs[part] += access.weight * getattr(counted, self.objective).astype(np.int64)
         return costs
 
     def least(
@@ -118,36 +143,35 @@ class LinearProblem:
         """
         from simulator.search.linear_numba import explore
 
-        basis = _basis(self.high[self.high > 0].tolist())
-        start = np.zeros((len(self.low), _ROW_BITS), dtype=np.int64)
-        depth = len(basis)
-        low, coordinates = np.zeros((2, depth, len(self.low)), dtype=np.int64)
+        basis = _basis([v >> _ROW_BITS for access in self.accesses for v in access.space])
+        depth, many = len(basis), len(self.accesses)
+        start = np.zeros((many, _ROW_BITS), dtype=np.int64)
+        low, coordinates = np.zeros((2, depth, many), dtype=np.int64)
         coordinates -= 1
-        lost = self.dims - self.vectors
-        for access, count in enumerate(self.vectors.tolist()):
-            pairs = [
-                (_coordinates(basis, int(high)), int(bank))
-                for high, bank in zip(
-                    self.high[access, :count], self.low[access, :count], strict=True
-                )
-            ]
+        lost = np.zeros(many, dtype=np.int64)
+        table = np.zeros((many, 6), dtype=np.int64)
+        for number, access in enumerate(self.accesses):
+            table[number, : len(access.costs)] = access.costs
+            lost[number] = access.dim - len(access.space)
             # In echelon form no two vectors become known at the same depth.
             known: dict[int, tuple[int, int]] = {}
-            for place, bank in pairs:
+            for vector in access.space:
+                place = _coordinates(basis, vector >> _ROW_BITS)
+                bank = vector & (1 << _ROW_BITS) - 1
                 while place and place.bit_length() in known:
                     other = known[place.bit_length()]
                     place, bank = place ^ other[0], bank ^ other[1]
                 if place:
                     known[place.bit_length()] = place, bank
                 else:
-                    lost[access] += not _add(start[access], bank)
+                    lost[number] += not _add(start[number], bank)
             for bit, (place, bank) in known.items():
-                coordinates[bit - 1, access], low[bit - 1, access] = place, bank
+                coordinates[bit - 1, number], low[bit - 1, number] = place, bank
         if not depth:
-            cost = int(self.table[np.arange(len(lost)), lost].sum())
+            cost = int(table[np.arange(many), lost].sum())
             return (cost, (), True) if cost < best else (best, None, True)
         cost, masks, nodes = explore(
-            start, lost, low, coordinates, self.table, self.base, best, most, prune
+            start, lost, low, coordinates, table, self.base, best, most, prune
         )
         if not len(masks):
             return best, None, nodes <= most
@@ -180,7 +204,7 @@ def linear_problem(
     element_bits = element.bit_length() - 1
     if 1 << element_bits != element or size * element % (1 << _ROW_BITS):
         return None
-    rows: list[tuple[list[int], int, list[int]]] = []
+    accesses: list[LinearAccess] = []
     base = max(2, element_bits)
     for group in groups:
         known = group.instruction
@@ -196,6 +220,7 @@ def linear_problem(
             (linear != places).any()
             or (places % known.width).any()
             or (group.masks != 0xFFFFFFFF).any()
+            or int(np.bitwise_or.reduce(vectors, axis=None)) + known.width > SHARED_BYTES
         ):
             return None
         alike: dict[tuple[int, ...], int] = {}
@@ -215,25 +240,17 @@ def linear_problem(
                 weight * cost_of_served(known, phases, phases << lost, phases, objective)
                 for lost in range(dims + 1)
             ]
-            rows.append((space, dims, costs))
-    if sum(costs[-1] for _, _, costs in rows) >= 1 << 62:
+            accesses.append(
+                LinearAccess(
+                    known, (*each, *[0] * (5 - lane_bits)), weight, tuple(space), dims, tuple(costs)
+                )
+            )
+    if sum(access.costs[-1] for access in accesses) >= 1 << 62:
         raise SearchError("weights add up to more than 64 bits (accepted: smaller weights)")
-    low, high = np.zeros((2, len(rows), 5), dtype=np.int64)
-    table = np.zeros((len(rows), 6), dtype=np.int64)
-    for number, (space, _, costs) in enumerate(rows):
-        low[number, : len(space)] = [vector & (1 << _ROW_BITS) - 1 for vector in space]
-        high[number, : len(space)] = [vector >> _ROW_BITS for vector in space]
-        table[number, : len(costs)] = costs
     return LinearProblem(
-        low,
-        high,
-        np.array([len(space) for space, _, _ in rows], dtype=np.int64),
-        np.array([dims for _, dims, _ in rows], dtype=np.int64),
-        table,
-        element_bits,
-        base,
+        tuple(accesses), objective, rule, element_bits, base,
         max((size * element - 1).bit_length(), _ROW_BITS),
-    )
+    )  # fmt: skip
 
 
 def _basis(vectors: Sequence[int]) -> list[int]:

@@ -1,6 +1,6 @@
-"""The two loops of the linear search, compiled: price many swizzles, and find the best of all.
+"""The loop of the linear search, compiled: the best of all swizzles.
 
-`simulator.search.linear` explains the arrays. A set of vectors over GF(2) is kept in echelon
+`simulator.search.linear` explains the idea. A set of vectors over GF(2) is kept in echelon
 form: `basis[b]` is the vector whose highest bit is b, or 0.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["explore", "price"]
+__all__ = ["explore"]
 
 
 @numba.njit(cache=True, nogil=True)
-def _adds_to(basis, value):  # type: ignore[no-untyped-def]
+def _adds_to(basis, value):
     """Add a bank to an echelon form; say whether it was independent."""
     for bit in range(6, -1, -1):
         if value >> bit & 1:
@@ -25,30 +25,7 @@ def _adds_to(basis, value):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def price(low, high, vectors, dims, table, columns, costs):  # type: ignore[no-untyped-def]
-    """Fill `costs` (n,) for swizzles `columns` (n, source bits) of target masks."""
-    basis = np.empty(7, np.int64)
-    for layout in range(columns.shape[0]):
-        total = np.int64(0)
-        for access in range(low.shape[0]):
-            basis[:] = 0
-            rank = 0
-            for vector in range(vectors[access]):
-                bank = np.int64(low[access, vector])
-                source = 0
-                left = high[access, vector]
-                while left:
-                    if left & 1:
-                        bank ^= columns[layout, source]
-                    left >>= 1
-                    source += 1
-                rank += _adds_to(basis, bank)
-            total += table[access, dims[access] - rank]
-        costs[layout] = total
-
-
-@numba.njit(cache=True, nogil=True)
-def explore(start, deficits, low, coordinates, table, base, best, most, prune):  # type: ignore[no-untyped-def]
+def explore(start, deficits, low, coordinates, table, base, best, most, prune):
     """Try every target mask (from bit `base` up) for every basis vector of the sources.
 
     `start` (accesses, 7) and `deficits` (accesses,) hold the vectors without sources; `low` and

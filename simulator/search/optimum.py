@@ -149,11 +149,9 @@ class Optimum(Result):
             said.append(f"{self.before:,} → {self.cost:,} {self.noun}.")
         else:
             said.append(f"No layout helps: {self.cost:,} {self.noun}, as before.")
-        chosen = {
-            name: value for name, value in self.values.items() if name not in ("pad", "swizzle")
-        }
-        if self.layout is None or "pad" not in self.values:
-            chosen = {name: v for name, v in self.values.items() if name != "swizzle"}
+        # A tile's padding and swizzle are said by its index, below.
+        own = ("pad", "swizzle") if self.layout and self.layout.rows > 1 else ("swizzle",)
+        chosen = {name: value for name, value in self.values.items() if name not in own}
         if chosen:
             listed = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
             said.append(f"Chosen: {listed}.")
