@@ -73,10 +73,14 @@ def optimize(
 ) -> int:
     """Find the layout with the least cost of all accesses, and prove it.
 
-    \b
-    bankwise optimize --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32
-    bankwise optimize --kernel leimao.v07 --free pad_m=0..32:8 --free pad_n=0..32:8
-    bankwise optimize --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all
+    --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches a tile's
+    paddings and swizzles.
+
+    --access 'LDS.128: lane/8*ld + lane%8*4' --free ld=32..64 searches a name in an index.
+
+    --kernel leimao.v07 --free pad_m=0..32:8 --free pad_n=0..32:8 searches its parameters.
+
+    --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all searches a geometry.
     """
     from simulator.cli.options import named_integers
     from simulator.search import optimize as run

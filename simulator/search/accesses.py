@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layouts.errors import accepted
 from layouts.shapes import is_integer
 from simulator.accesses import AddressError, integers
 from simulator.expression import Expression
@@ -93,8 +92,7 @@ class Access:
         """All names that its index and `active` use."""
         found: set[str] = set()
         for part in (*_parts(self.index), *_parts(self.active)):
-            names = part.names if isinstance(part, Expression) else _parameters(part)
-            found |= set(names)
+            found |= set(_names(part))
         return found
 
 
@@ -166,17 +164,17 @@ def _check(
     each: int,
 ) -> None:
     rows, cols = tile or (1, _LARGEST)
-    outside = lanes & ((places < 0) | (places + each > rows * cols))
-    if outside.any():
-        raise SearchError(
-            f"{access} reaches element {int(places[outside][0])} (accepted: 0 to"
-            f" {rows * cols - each}" + (f", in a tile of {rows}x{cols})" if tile else ")")
-        )
     crossing = lanes & (places % cols + each > cols)
     if crossing.any():
         raise SearchError(
             f"{access} moves {each} elements a lane from column"
             f" {int(places[crossing][0]) % cols}, past the end of a row of {cols}"
+        )
+    outside = lanes & ((places < 0) | (places + each > rows * cols))
+    if outside.any():
+        raise SearchError(
+            f"{access} reaches element {int(places[outside][0])} (accepted: 0 to"
+            f" {rows * cols - each}" + (f", in a tile of {rows}x{cols})" if tile else ")")
         )
 
 
@@ -184,11 +182,13 @@ def _from_arrays(
     access: Access, tile: tuple[int, int] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     if access.loops or access.active is not None:
-        raise SearchError(f"{access} has loops or active lanes, which are for functions (accepted:"
-                          " a function or an expression as its index)")  # fmt: skip
+        raise SearchError(
+            f"{access} has loops or active lanes, which are for functions (accepted: a function or"
+            " an expression as its index)"
+        )
     pair = isinstance(access.index, tuple) and len(access.index) == 2
-    given = access.index if pair else (access.index,)
-    arrays = [integers(part, AddressError, f"indices of {access}") for part in given]  # type: ignore[union-attr]
+    given: Any = access.index if pair else (access.index,)
+    arrays = [integers(part, AddressError, f"indices of {access}") for part in given]
     try:
         arrays = list(np.broadcast_arrays(*arrays))
     except ValueError:
@@ -208,7 +208,8 @@ def _from_arrays(
 def _evaluated(
     access: Access, values: Mapping[str, Any], tile: tuple[int, int] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    index, active = _parts(access.index), _parts(access.active)
+    index = [(part, _names(part)) for part in _parts(access.index)]
+    active = [(part, _names(part)) for part in _parts(access.active)]
     turns = list(product(*map(range, access.loops.values())))
     places = np.zeros((len(turns), 32), dtype=np.int64)
     masks = np.zeros(len(turns), dtype=np.uint32)
@@ -216,10 +217,10 @@ def _evaluated(
         named = {"warp": 0, **values, **dict(zip(access.loops, turn, strict=True))}
         for lane in range(32):
             named["lane"], named["tid"] = lane, 32 * named["warp"] + lane
-            if active and not _value(active[0], named):
+            if not all(_value(*part, named) for part in active):
                 continue
             masks[number] |= np.uint32(1 << lane)
-            found: Sequence[Any] = [_value(part, named) for part in index]
+            found: Sequence[Any] = [_value(*part, named) for part in index]
             if len(found) == 1 and isinstance(found[0], tuple):
                 found = found[0]
             if len(found) not in (1, 2) or not all(map(is_integer, found)):
@@ -227,7 +228,7 @@ def _evaluated(
                     f"{access} gives {found[0] if len(found) == 1 else found!r} for lane {lane}"
                     " (accepted: an integer, or a pair (row, col) of integers)"
                 )
-            place = _place(access, *found, tile) if len(found) == 2 else found[0]
+            place = found[0] if len(found) == 1 else _place(access, found[0], found[1], tile)
             if abs(place) > _LARGEST:
                 raise SearchError(f"{access} reaches element {place} (accepted: up to {_LARGEST})")
             places[number, lane] = place
@@ -236,7 +237,9 @@ def _evaluated(
 
 def _place(access: Access, row: Any, col: Any, tile: tuple[int, int] | None) -> Any:
     if tile is None:
-        raise SearchError(f"{access} gives (row, col), but no tile is given (accepted: tile='64x64')")
+        raise SearchError(
+            f"{access} gives (row, col), but no tile is given (accepted: tile='64x64')"
+        )
     rows, cols = tile
     for what, value, size in (("row", row, rows), ("column", col, cols)):
         low, high = int(np.min(value)), int(np.max(value))
@@ -265,17 +268,13 @@ def _parts(given: Any) -> list[_Part]:
     return [given] if callable(given) else []
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(function).parameters)
+def _names(part: _Part) -> list[str]:
+    if isinstance(part, Expression):
+        return list(part.names)
+    return list(inspect.signature(part).parameters)
 
 
-def _value(part: _Part, named: Mapping[str, Any]) -> Any:
+def _value(part: _Part, names: Sequence[str], named: Mapping[str, Any]) -> Any:
     if isinstance(part, Expression):
         return part(named)
-    names = _parameters(part)
-    missing = [name for name in names if name not in named]
-    if missing:
-        raise SearchError(
-            f"an index names {missing[0]!r}: {accepted(missing[0], named)}, loops, and free names"
-        )
     return part(**{name: named[name] for name in names})

@@ -20,7 +20,6 @@ from simulator.arithmetic import Device, fragment_registers, occupancy
 from simulator.fragments import simulate
 from simulator.global_memory import suffix
 from simulator.instructions import Instruction, instruction
-from simulator.kernels import get
 from simulator.law import BANKS, WORD
 from simulator.lowering import lower_shared
 from simulator.search.accesses import Access, Group, group
@@ -80,9 +79,7 @@ def tile_case(
     """
     groups = tuple(group(access, values, tile, element) for access in accesses)
     if tile is None:
-        reach = max(
-            int(each.places.max()) + each.instruction.width // element for each in groups
-        )
+        reach = max(int(each.places.max()) + each.instruction.width // element for each in groups)
         unit = _ROW // element if swizzled else 1
         tile = (1, -(-reach // unit) * unit)
     return Case(values, groups, tile, element)
@@ -155,9 +152,7 @@ def _alike(
             f"{name} reaches byte {int(addresses.max()) + known.width - 1} of a tile of"
             f" {tile[0]}x{tile[1]} elements of {element} bytes (accepted: a tile that holds it)"
         )
-    rows, inverse = np.unique(
-        np.column_stack([addresses, masks]), axis=0, return_inverse=True
-    )
+    rows, inverse = np.unique(np.column_stack([addresses, masks]), axis=0, return_inverse=True)
     totals = [0] * len(rows)
     for row, weight in zip(inverse.ravel().tolist(), weights.tolist(), strict=True):
         totals[row] += weight

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -46,6 +45,8 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "a_layout": A_LAYOUTS,
 }
 """What "all" stands for, for parameters of `simulate` that have a list of values."""
+
+_TELLING = 1000  # choices looked at, at least, before none is said to run
 
 _Values = dict[str, Any]
 
@@ -155,26 +156,24 @@ def _of_accesses(
     wrong = sorted(set(names) & {*space, *RESERVED})
     if wrong:
         raise SearchError(f"{', '.join(wrong)}: fixed by names, and free or reserved (use one)")
-    padded = "pad" in space and "pad" not in used
+    own = {"swizzle"} if "pad" in used else {"swizzle", "pad"}
+    padded = "pad" in space and "pad" in own
     if padded and shape is None:
         raise SearchError(
             "pad is free, but no access names it and there is no tile (accepted: a tile such as"
             " '64x64', or an index that names pad)"
         )
-    free = _free(space, used, {"swizzle", *(["pad"] if padded else [])})
+    free = _free(space, used, own)
     missing = sorted(used - set(free) - set(names))
     if missing:
         raise SearchError(
-            f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed"
-            " names)"
+            f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"
         )
     swizzles = read_swizzles(space.get("swizzle", "none"))
     tile = None if shape is None else (shape[0], shape[1])
 
     def case(values: _Values) -> Case:
-        return tile_case(
-            accesses, {**names, **values}, tile, element, swizzled=swizzles != "none"
-        )
+        return tile_case(accesses, {**names, **values}, tile, element, swizzled=swizzles != "none")
 
     def start() -> Case:
         first = {name: values[0] for name, values in free.items()}
@@ -224,9 +223,7 @@ def _of_kernel(
     )
 
 
-def _of_fragment(
-    fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str
-) -> _Problem:
+def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> _Problem:
     import inspect
 
     known = set(inspect.signature(simulate).parameters) - {"rule"}
@@ -239,7 +236,7 @@ def _of_fragment(
         raise SearchError(f"fragment has {strange[0]!r}: {accepted(strange[0], sorted(known))}")
     free = _free(space, known - set(fixed), set())
     if not free:
-        raise SearchError("nothing is free (accepted: a space over " f"{', '.join(sorted(known))})")
+        raise SearchError(f"nothing is free (accepted: a space over {', '.join(sorted(known))})")
     per_block = bool({"thread_tile", "block_tile"} & set(free))
 
     def case(values: _Values) -> Case:
@@ -257,9 +254,7 @@ def _free(
         if name in reserved:
             continue
         if name not in known:
-            raise SearchError(
-                f"nothing names {name!r}: {accepted(name, sorted(known | reserved))}"
-            )
+            raise SearchError(f"nothing names {name!r}: {accepted(name, sorted(known | reserved))}")
         values = _CHOICES.get(name, ()) if isinstance(given, str) and given == "all" else given
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             raise SearchError(
@@ -291,7 +286,7 @@ class _Search:
         self.rule = rule
         self.limit = limit
         self.trials = trials
-        self.best: tuple[Case, Found] | None = None
+        self.best: tuple[Case, Found, TileLayout] | None = None
         self.best_key: tuple[float, ...] = ()
         self.layouts = 0
         self.skipped: Counter[str] = Counter()
@@ -301,9 +296,10 @@ class _Search:
         self.least_floor: int | None = None
 
     def optimum(self) -> Optimum:
-        problem = self.problem
-        combinations = prod(map(len, problem.free.values()))
-        cases = self._cases(product(*problem.free.values()))
+        free = list(self.problem.free.values())
+        combinations = prod(map(len, free))
+        # Where there are too many to go through, a few tell how large one is.
+        cases = self._cases(_choices(free, min(combinations, max(self.limit, _TELLING))))
         first = next(cases, None)
         if first is None:
             raise self._nothing()
@@ -314,7 +310,8 @@ class _Search:
             self._enumerate([first, *cases])
         if self.best is None:
             raise self._nothing()
-        return self._result(*self.best)
+        case, found, layout = self.best
+        return self._result(case, found, layout)
 
     def _nothing(self) -> SearchError:
         reasons = "; ".join(self.skipped) or "no choice of the free values can run"
@@ -363,7 +360,7 @@ class _Search:
             *found.key(),
         )  # fmt: skip
         if self.best is None or key < self.best_key:
-            self.best, self.best_key = (case, found), key
+            self.best, self.best_key = (case, found, found.layout), key
 
     def _sample(self, first: Case) -> None:
         """Let optuna choose among the free values, paddings and single XOR terms."""
@@ -413,9 +410,7 @@ class _Search:
         choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
         sample(choices, evaluate, trials=self.trials, enough=found.floor)
 
-    def _result(self, case: Case, found: Found) -> Optimum:
-        layout = found.layout
-        assert layout is not None
+    def _result(self, case: Case, found: Found, layout: TileLayout) -> Optimum:
         again = recount(case.groups, layout, case.element, self.objective, self.rule)
         if again != found.cost:
             raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
@@ -433,9 +428,7 @@ class _Search:
             cost=found.cost,
             before=None
             if before is None
-            else recount(
-                before[0].groups, before[1], before[0].element, self.objective, self.rule
-            ),
+            else recount(before[0].groups, before[1], before[0].element, self.objective, self.rule),
             certificate=self._certificate(found),
             bytes=_bytes(case, layout),
             bytes_before=None if before is None else _bytes(*before),
@@ -476,6 +469,16 @@ class _Search:
         if self.enumerated:
             text += f" No layout of any kind does better than {least:,}{among}."
         return Certificate("sampled", least, self.layouts, text)
+
+
+def _choices(values: Sequence[Sequence[Any]], many: int) -> Iterator[tuple[Any, ...]]:
+    """Give the first combinations, the last list's values fastest; `product` would store them."""
+    for number in range(many):
+        choice = []
+        for each in reversed(values):
+            number, place = divmod(number, len(each))
+            choice.append(each[place])
+        yield tuple(reversed(choice))
 
 
 def _bytes(case: Case, layout: TileLayout) -> int:

@@ -163,8 +163,7 @@ class Optimum(Result):
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
         said.append(
-            f"{self.bytes:,} bytes of shared memory{spent};"
-            f" {self.operations} operations an index."
+            f"{self.bytes:,} bytes of shared memory{spent}; {self.operations} operations an index."
         )
         said.append(self.certificate.text)
         if self.skipped:
@@ -195,14 +194,15 @@ def access_rows(
         old = first[position] if same else {}
         rows.append(
             AccessRow(
-                group.name.removeprefix(f"{group.instruction.name} "),
-                group.instruction.name,
-                figures["requests"],
-                *(
-                    value
-                    for name in ("cycles", "wavefronts", "bank_conflicts")
-                    for value in (old.get(name), figures[name])
-                ),
+                access=group.name.removeprefix(f"{group.instruction.name} "),
+                op=group.instruction.name,
+                requests=figures["requests"],
+                cycles_before=old.get("cycles"),
+                cycles=figures["cycles"],
+                wavefronts_before=old.get("wavefronts"),
+                wavefronts=figures["wavefronts"],
+                bank_conflicts_before=old.get("bank_conflicts"),
+                bank_conflicts=figures["bank_conflicts"],
             )
         )
     return tuple(rows)

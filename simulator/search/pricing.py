@@ -57,9 +57,7 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
 
 def counts_of(group: Group, layout: TileLayout, element: int, rule: str) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
-    return count(
-        group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule
-    )
+    return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
 
 def price(
@@ -165,9 +163,7 @@ def _least_served(
     return max([least, *(-(-len(each) * width // row) for (width, _), each in competing.items())])
 
 
-def cost_of_served(
-    known: Instruction, phases: int, served: int, busy: int, objective: str
-) -> int:
+def cost_of_served(known: Instruction, phases: int, served: int, busy: int, objective: str) -> int:
     """Give the objective of an access whose phases (`busy` of them not empty) serve `served`."""
     if objective == "bank_conflicts":
         return served - busy

@@ -20,7 +20,15 @@ from simulator.search.linear import LinearProblem, linear_problem
 from simulator.search.pricing import floor, misfit, price
 from simulator.search.tile import Term, TileLayout
 
-__all__ = ["Found", "Question", "Swizzles", "best_layout", "price_all", "read_swizzles", "single_terms"]
+__all__ = [
+    "Found",
+    "Question",
+    "Swizzles",
+    "best_layout",
+    "price_all",
+    "read_swizzles",
+    "single_terms",
+]
 
 FAMILIES = ("none", "cute", "xor")
 """`cute`: none or one Sw<B,M,S>. `xor`: XOR any higher bits onto any bits of a 128-byte row."""
@@ -29,6 +37,7 @@ Swizzles = str | tuple[Swizzle | None, ...]
 
 # Operations: each term takes an XOR and, but for one of them (row ^ col), a shift.
 _LEAST_OF_TWO = 3
+_SEVERAL = "XOR swizzles of several terms"
 _MOST_TOGETHER = 2_000_000  # swizzles of several terms
 
 
@@ -79,9 +88,9 @@ class Found:
         # Operations are slow to find out: only for layouts that cost no more than the best.
         best = min(costs, default=1 << 62)
         for layout, cost in zip(layouts, costs, strict=True):
-            if cost == best and (self.layout is None or cost <= self.cost):
-                if _key(layout, cost) < self.key():
-                    self.layout, self.cost = layout, cost
+            able = cost == best and (self.layout is None or cost <= self.cost)
+            if able and _key(layout, cost) < self.key():
+                self.layout, self.cost = layout, cost
 
 
 def _key(layout: TileLayout, cost: int) -> tuple[int, ...]:
@@ -136,7 +145,7 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
     if question.swizzles == "none" or found.key()[:3] == (found.floor, plain.elements, 0):
         return
     if not isinstance(question.swizzles, str):
-        price_all(question, list(_given(question, plain, found)), found)
+        price_all(question, list(_given(question, question.swizzles, plain, found)), found)
     elif question.swizzles == "cute":
         _within_limit(question, list(_layouts(plain, _cute(plain, question))), found, "Sw<B,M,S>")
     elif pad:
@@ -148,9 +157,7 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
 
 def price_all(question: Question, layouts: Sequence[TileLayout], found: Found) -> None:
     """Count these layouts and keep the best."""
-    costs = price(
-        question.groups, layouts, question.element, question.objective, question.rule
-    )
+    costs = price(question.groups, layouts, question.element, question.objective, question.rule)
     found.offer(layouts, costs.tolist())
 
 
@@ -177,15 +184,15 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
         question.groups, size, question.element, question.objective, question.rule
     )
     if linear is None:
-        ones = list(_layouts(plain, single_terms(plain, question)))
-        _within_limit(question, ones, found, "one XOR term")
+        layouts = list(_layouts(plain, single_terms(plain, question)))
+        _within_limit(question, layouts, found, "one XOR term")
         # Swizzles leave the bytes of a vector together, touched by a wide access or not.
         widest = max(group.instruction.width for group in question.groups)
         if found.cost > floor(
             question.groups, question.element, question.objective, question.rule, whole=widest
         ):
             found.proved = False
-            found.left.append("XOR swizzles of several terms")
+            found.left.append(_SEVERAL)
         return
     others = found.layouts - 1  # the plain layout is one of the family
     ones = linear.one_term()
@@ -198,7 +205,9 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
         _several_terms(linear, plain, ones, columns, 2, found)
     if found.cost > found.floor:
         cost, terms, proved = linear.least(found.cost)
-        found.proved &= proved
+        if not proved:
+            found.proved = False
+            found.left.append(_SEVERAL)
         if terms is not None:
             found.offer([TileLayout(*question.shape, terms=terms)], [cost])
             _several_terms(linear, plain, ones, columns, 3, found)
@@ -232,7 +241,9 @@ def _several_terms(
 def _offer_linear(
     plain: TileLayout, terms: Sequence[tuple[Term, ...]], cost: int, found: Found
 ) -> None:
-    found.offer([TileLayout(plain.rows, plain.cols, terms=each) for each in terms], [cost] * len(terms))
+    found.offer(
+        [TileLayout(plain.rows, plain.cols, terms=each) for each in terms], [cost] * len(terms)
+    )
 
 
 def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
@@ -272,9 +283,9 @@ def _cute(plain: TileLayout, question: Question) -> Iterator[Term]:
                 yield Term(shift, (1 << bits) - 1 << base)
 
 
-def _given(question: Question, plain: TileLayout, found: Found) -> Iterator[TileLayout]:
-    swizzles = question.swizzles
-    assert not isinstance(swizzles, str)
+def _given(
+    question: Question, swizzles: Sequence[Swizzle | None], plain: TileLayout, found: Found
+) -> Iterator[TileLayout]:
     for swizzle in swizzles:
         if swizzle is None or swizzle.bits == 0:
             continue  # the plain layout
@@ -291,4 +302,3 @@ def _given(question: Question, plain: TileLayout, found: Found) -> Iterator[Tile
             found.skipped[why] += 1
         else:
             yield layout
-

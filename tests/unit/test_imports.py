@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "cupy", "plotly", "pandas", "lark", "click")
+HEAVY = ("numba", "cupy", "plotly", "pandas", "lark", "click", "optuna", "hypothesis")
 
 SMALL = """
 from simulator import count, explain, simulate
@@ -26,9 +26,18 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("code", ["import layouts", "import simulator", SMALL])
+@pytest.mark.parametrize("code", ["import layouts", "import simulator", "import simulator.search", "import simulator.testing", SMALL])
 def test_small_things_load_nothing_heavy(code: str) -> None:
     assert loaded(code) == set()
+
+
+def test_the_pytest_plugin_costs_nothing() -> None:
+    """Every pytest run of every project that has bankwise installed imports it."""
+    code = "import pytest_bankwise, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    names = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "pytest_bankwise" in names
+    assert not names & {*HEAVY, "numpy", "simulator", "layouts", "tabulate"}
 
 
 def test_the_test_above_can_fail() -> None:

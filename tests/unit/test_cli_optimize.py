@@ -1,0 +1,114 @@
+"""`bankwise optimize`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulator.cli import main
+from simulator.search import Access, optimize
+
+TRANSPOSE = ("--access", "LDS: lane, i", "--access", "STS: i, lane", "--loop", "i=32")
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
+    assert main(["optimize", *args]) == code
+    printed = capsys.readouterr()
+    return printed.err if code == 2 else printed.out
+
+
+def read(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    return json.loads(run(capsys, *args, "--format", "json"))
+
+
+def test_a_tile(capsys: pytest.CaptureFixture[str]) -> None:
+    accesses = [Access("LDS", "lane, i", loops={"i": 32}), Access("STS", "i, lane", loops={"i": 32})]
+    found = optimize(accesses, tile="32x32")
+    shown = read(capsys, *TRANSPOSE, "--tile", "32x32")
+    assert shown["rows"] == found.rows()
+    assert shown["totals"] == {**found.totals(), "optimum": found.summary()}
+    table = run(capsys, *TRANSPOSE, "--tile", "32x32")
+    assert all(sentence in table for sentence in found.sentences)
+    padded = read(capsys, *TRANSPOSE, "--tile", "32x32", "--free", "pad=0..32")
+    assert padded["totals"]["optimum"]["expression"] == "row*33 + col"
+    listed = read(capsys, *TRANSPOSE, "--tile", "32x32", "--free", "pad=2,3")
+    assert listed["totals"]["optimum"]["values"] == {"pad": 3}
+
+
+def test_expressions_with_free_names_weights_and_swizzles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = read(
+        capsys, "--access", "LDS.128: (lane/8)*(LD+pad) + lane%8*4",
+        "--access", "4*STS: lane*(LD + pad)", "-D", "LD=32", "--free", "pad=0..32",
+        "--free", "swizzle",
+    )  # fmt: skip
+    accesses = [
+        Access("LDS.128", "(lane/8)*(LD+pad) + lane%8*4"),
+        Access("STS", "lane*(LD + pad)", weight=4),
+    ]
+    space = {"pad": range(33), "swizzle": "xor"}
+    assert shown["rows"] == optimize(accesses, names={"LD": 32}, space=space).rows()
+    for swizzle in ("xor", "cute", "none", "none;Sw<5,0,5>"):
+        one = read(capsys, "--access", "LDS: lane*32", "--free", f"swizzle={swizzle}")
+        assert one["totals"]["optimum"]["cost"] == (32 if swizzle == "none" else 1)
+
+
+def test_loops_only_where_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(capsys, "--access", "LDS: lane + 32*k", "--access", "STS: lane", "--loop", "k=8")
+    assert [row["requests"] for row in shown["rows"]] == [8, 1]
+    shown = read(capsys, "--access", "LDS: tid", "--loop", "warp=4")
+    assert [row["requests"] for row in shown["rows"]] == [4]
+
+
+def test_a_kernel_and_its_array(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(
+        capsys, "--kernel", "leimao.v07", "--m", "512", "--free", "pad_m=0..16:8",
+        "--free", "pad_n=0..16:8",
+    )  # fmt: skip
+    assert shown["totals"]["optimum"]["values"] == {"pad_m": 8, "pad_n": 8}
+    shown = read(
+        capsys, "--kernel", "junstar92.vectorized", "--array", "As", "--tile", "8x64",
+        "--m", "64", "--n", "128", "--k", "8",
+    )  # fmt: skip
+    assert shown["totals"]["optimum"]["notation"] == "Sw<3,2,4> o 0 o (8,64):(64,1)"
+
+
+def test_a_fragment(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(
+        capsys, "--fragment", "thread_tile=8x8", "--fragment", "warp_shape=4x8",
+        "--free", "lane_order=row-major,z-order", "--free", "fragment=all",
+    )  # fmt: skip
+    assert shown["totals"]["optimum"]["cost"] == 8
+    assert shown["totals"]["optimum"]["values"]["fragment"] == "split"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "give one of accesses, kernel and fragment"),
+        (("--access", "LDS lane"), "is not OP:INDEX"),
+        (("--access", "LDX: lane"), "unknown instruction"),
+        (("--access", "LDS: lane+"), "ends too early"),
+        (("--access", "0*LDS: lane", "--tile", "8x8"), "is no count"),
+        (("--access", "LDS: lane*ld"), "no value for ld"),
+        (("--access", "LDS: lane", "--free", "pad=0..4"), "there is no tile"),
+        (("--access", "LDS: lane", "--free", "ld=0..4"), "nothing names 'ld'"),
+        (("--access", "LDS: lane*ld", "--free", "ld=4..0"), "not empty"),
+        (("--access", "LDS: lane*ld", "--free", "ld=0..4:0"), "step of 0"),
+        (("--access", "LDS: lane*ld", "--free", "ld"), "is not NAME=VALUES"),
+        (("--access", "LDS: lane", "-D", "lane=1"), "have their own meaning"),
+        (("--access", "LDS: lane", "--loop", "k"), "is not NAME=VALUE"),
+        (("--access", "LDS: lane", "--objective", "x"), "unknown objective"),
+        (("--kernel", "leimao.v07", "--loop", "k=2", "--free", "pad_m=0,8"), "is for --access"),
+        (("--kernel", "leimao.v7", "--free", "pad_m=0,8"), "did you mean"),
+        (("--fragment", "thread_tile", "--free", "fragment=all"), "is not NAME=VALUE"),
+        (("--fragment", "thread_tile=8x8", "--free", "swizle=xor"), "did you mean swizzle"),
+    ],
+)
+def test_bad_input_exits_2(
+    capsys: pytest.CaptureFixture[str], args: tuple[str, ...], message: str
+) -> None:
+    assert message in run(capsys, *args, code=2)

@@ -1,0 +1,393 @@
+"""Known answers that the search must find again, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layouts.errors import BankwiseError
+from simulator import Kernel, Launch, SharedSite, count, replay, simulate
+from simulator.search import Access, Optimum, SearchError, Term, TileLayout, optimize
+
+COLUMN = Access("LDS", "lane, i", loops={"i": 32})
+ROW = Access("STS", "i, lane", loops={"i": 32})
+
+
+def figures(found: Optimum, column: str) -> list[int]:
+    return [row[column] for row in found.rows()]
+
+
+# The transpose of NVIDIA's "An Efficient Matrix Transpose in CUDA C/C++" (Mark Harris, 2013),
+# https://developer.nvidia.com/blog/efficient-matrix-transpose-cuda-cc/ : "float tile[32][33]".
+def test_transpose_by_padding() -> None:
+    found = optimize([COLUMN, ROW], tile="32x32", space={"pad": range(33)})
+    assert found.values == {"pad": 1}
+    assert (found.expression, found.leading_dimension) == ("row*33 + col", 33)
+    assert figures(found, "wavefronts") == [32, 32]  # 1 an access, each way
+    assert (found.bytes, found.bytes_before) == (4 * 32 * 33, 4 * 32 * 32)
+    assert found.certificate.kind == "floor"
+
+
+def test_transpose_by_swizzle_costs_no_bytes() -> None:
+    found = optimize([COLUMN, ROW], tile="32x32")
+    assert found.expression == "row*32 + (col ^ row)"
+    assert found.notation == "Sw<5,0,5> o 0 o (32,32):(32,1)"
+    assert (found.before, found.cost) == (1024 + 32, 64)
+    assert figures(found, "wavefronts") == [32, 32]
+    assert found.bytes == found.bytes_before == 4096
+    assert found.proved
+    assert "no layout of any kind does better than 64 cycles" in str(found)
+
+
+def test_fp16_tile_of_ldmatrix_and_wide_stores() -> None:
+    """Rows of 64 halves, as CUTLASS swizzles them: Sw<3,3,3>."""
+    read = Access(
+        "ldmatrix.x4", lambda lane, k: (lane % 16, 16 * k + lane // 16 * 8), loops={"k": 4}
+    )
+    write = Access("STS.128", "tid/8, tid%8*8", loops={"warp": 4})
+    found = optimize([read, write], tile="64x64", element=2)
+    assert found.notation == "Sw<3,3,3> o 0 o (64,64):(64,1)"
+    assert found.expression == "row*64 + (col ^ ((row & 7) << 3))"
+    assert figures(found, "bank_conflicts") == [0, 0]
+    assert figures(found, "bank_conflicts_before") == [4 * 4 * 7, 0]
+    assert found.proved
+    padded = optimize([read, write], tile="64x64", element=2, space={"pad": range(33)})
+    assert (padded.values["pad"], padded.cost) == (8, found.cost)
+    assert padded.skipped == {"LDSM.16.M88.4 misaligned": 7}  # and 8 leaves nothing to gain
+
+
+# Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes : z-order lanes and
+# split fragments read an 8×8 thread tile with two transactions a LDS.128.
+def test_sgemm_fragments() -> None:
+    found = optimize(fragment={"thread_tile": "8x8"})
+    assert figures(found, "wavefronts") == [4, 4]
+    assert figures(found, "requests") == [2, 2]  # so 2 an LDS.128
+    assert found.values["fragment"] == "split"
+    assert found.proved
+    there = optimize(
+        fragment={"thread_tile": "8x8", "warp_shape": "4x8"},
+        space={"lane_order": ["z-order"], "fragment": ["contiguous", "split"]},
+    )
+    assert (there.values, there.cost) == ({"lane_order": "z-order", "fragment": "split"}, 8)
+    spent = simulate("4x8", 128, lane_order="row-major", fragment="contiguous")
+    assert [spent["A"].wavefronts, spent["B"].wavefronts] == [4, 16]
+    here = optimize(fragment={"warp_shape": "4x8"}, space={"lane_order": ["row-major", "z-order"],
+                                                          "fragment": "all"})  # fmt: skip
+    assert here.cost == 8
+
+
+def test_thread_tiles_are_compared_for_a_whole_block_tile() -> None:
+    found = optimize(
+        fragment={"warp_shape": "4x8", "lane_order": "z-order"},
+        space={"thread_tile": ["4x4", "8x8"], "fragment": "all"},
+    )
+    assert found.values["thread_tile"] == "8x8"
+    assert found.cost == 8 * 8  # 8 warps fill 128x128
+
+
+# junstar92, How to Optimize a CUDA Matmul Kernel, https://github.com/junstar92/nvidia-libraries-study
+def test_transposed_store_is_fixed_without_hurting_the_loads() -> None:
+    options: dict[str, Any] = {"kernel": "junstar92.vectorized", "array": "As", "tile": "8x64"}
+    found = optimize(**options, m=64, n=64, k=8)
+    store, load = found.rows()
+    assert (store["op"], load["op"]) == ("STS", "LDS.128")
+    assert store["wavefronts_before"] == 2 * store["requests"]
+    assert store["wavefronts"] == store["requests"]
+    assert load["wavefronts"] == load["wavefronts_before"] == 2 * load["requests"]
+    assert found.notation == "Sw<3,2,4> o 0 o (8,64):(64,1)"
+    assert found.proved
+    padded = optimize(**options, m=64, n=64, k=8, space={"pad": range(33)})
+    assert (padded.values, padded.cost) == ({"pad": 4}, found.cost)
+    # Its blocks and turns are all alike.
+    large = optimize(**options, m=4096, n=4096, k=4096)
+    assert large.cost == found.cost * 64 * 64 * 512
+    assert large.layout == found.layout
+    report = replay("junstar92.vectorized", m=4096, n=4096, k=4096)
+    of_a = [site for site in report.sites if "As[" in site.source and site.memory == "shared"]
+    assert figures(large, "wavefronts_before") == [site.wavefronts for site in of_a]
+
+
+# Lei Mao, CUDA Matrix Multiplication Optimization,
+# https://leimao.github.io/article/CUDA-Matrix-Multiplication-Optimization/ : v07 skews by 16.
+def test_skew_of_8_instead_of_16() -> None:
+    found = optimize(
+        kernel="leimao.v07",
+        space={"pad_m": range(0, 33, 8), "pad_n": range(0, 33, 8)},
+        m=1024, n=1024, k=1024,
+    )  # fmt: skip
+    assert found.values == {"pad_m": 8, "pad_n": 8}
+    rows = [row for row in found.rows() if row["op"].startswith("LDSM")]
+    assert [row["wavefronts"] / row["requests"] for row in rows] == [4, 4]
+    assert [row["wavefronts_before"] / row["requests"] for row in rows] == [8, 8]
+    assert all(row["bank_conflicts"] == 0 for row in rows)
+    assert found.bytes < (found.bytes_before or 0)
+    bare = replay("leimao.v07_unskewed", m=1024, n=1024, k=1024)
+    loads = [site for site in bare.sites if site.op.startswith("LDSM")]
+    assert [site.wavefronts / site.requests for site in loads] == [32, 32]
+
+
+def test_skew_of_one_fragment_load() -> None:
+    """The same from the access alone: 8 is also the least that keeps rows at 16 bytes."""
+    read = Access("ldmatrix.x4.trans", lambda lane: (lane % 8 + lane // 8 % 2 * 8, lane // 16 * 8))
+    by_pad = {}
+    for pad in (0, 8, 16):
+        found = optimize([read], tile="16x128", element=2, space={"pad": [pad]})
+        by_pad[pad] = found.cost
+    assert by_pad == {0: 32, 8: 4, 16: 8}
+    found = optimize([read], tile="16x128", element=2, space={"pad": range(1, 33)})
+    assert found.values["pad"] == 8
+
+
+def test_a_padded_and_swizzled_index_as_people_write_it() -> None:
+    layout = TileLayout(64, 128, pad=8, terms=(Term(4, 0b111000),))
+    assert layout.expression() == "row*136 + (col ^ ((row & 7) << 3))"
+    assert layout.notation is None
+
+
+@pytest.mark.parametrize(
+    ("op", "index", "cost"),
+    [
+        ("LDS.128", "lane*4", 4),  # 512 bytes: four wavefronts, whatever the layout
+        ("STS.128", "lane*4", 4),
+        ("LDS.64", "lane*2", 2),
+        ("LDS.128", "lane/2*4", 2),
+        ("LDS", "lane", 1),
+        ("LDS", "0", 1),
+    ],
+)
+def test_no_layout_helps(op: str, index: str, cost: int) -> None:
+    found = optimize([Access(op, index)])
+    assert not found.helps
+    assert (found.before, found.cost, found.certificate.floor) == (cost, cost, cost)
+    assert found.certificate.kind == "floor"
+    assert str(found).startswith("No layout helps")
+    assert found.operations == 0
+
+
+def test_a_bound_by_whole_vectors() -> None:
+    """A column of a tile that is also read in vectors: words keep their place in 16 bytes."""
+    rows = Access("LDS.128", "i*4 + lane/8, lane%8*4", loops={"i": 8})
+    found = optimize([rows, Access("STS", "lane, 0")], tile="32x32")
+    assert figures(found, "wavefronts") == [32, 4]
+    assert figures(found, "wavefronts_before") == [32, 32]
+    assert found.certificate.kind == "floor"
+
+
+def test_weights_decide() -> None:
+    """Where both cannot be had, the access that runs more often wins."""
+    one = Access("LDS", lambda lane: lane * 32)
+    other = Access("LDS", lambda lane: lane * 32 + lane // 2 % 16 * 2)
+    light = {"swizzle": [None, "Sw<5,0,5>"]}
+    for weights in ((1, 100), (100, 1)):
+        accesses = [
+            Access("LDS", each.index, weight=weight)
+            for each, weight in zip((one, other), weights, strict=True)
+        ]
+        found = optimize(accesses, space=light)
+        costs = []
+        for layout in (TileLayout(1, 1024), TileLayout(1, 1024, terms=(Term(5, 31),))):
+            total = 0
+            for access in accesses:
+                places = np.array([access.index(lane) for lane in range(32)])
+                total += access.weight * int(count("LDS", layout.offset(places) * 4).cycles)
+            costs.append(total)
+        assert found.cost == min(costs)
+
+
+def test_free_names_of_expressions() -> None:
+    accesses = [Access("LDS.128", "k*ld + lane/4*8 + half", loops={"k": 8}),
+                Access("STS", "lane%8*ld + lane/8")]  # fmt: skip
+    found = optimize(accesses, names={"half": 4}, space={"ld": range(64, 97)})
+    assert found.values == {"ld": 68}
+    assert found.before is not None
+    assert found.before > found.cost
+    assert found.skipped == {"LDS.128 misaligned": 24}
+    assert found.expression == "index"
+
+
+def test_overlapping_elements_are_no_layout() -> None:
+    """A leading dimension of 0 would make every column one word."""
+    found = optimize([Access("LDS", "lane*ld"), ROW_OF_16], space={"ld": [0, 1, 8, 16, 17]})
+    assert found.values == {"ld": 17}
+    assert found.skipped == {"elements overlap": 3}
+
+
+ROW_OF_16 = Access("STS", "i*ld + lane%16", loops={"i": 32})
+
+
+def test_functions_of_any_free_value() -> None:
+    order = {"rows": lambda lane: lane, "columns": lambda lane: lane * 32}
+    found = optimize(
+        [Access("LDS", lambda lane, by: (by(lane) // 32, by(lane) % 32))],
+        tile="32x32", space={"by": list(order.values())},
+    )  # fmt: skip
+    assert found.cost == 1
+    assert found.values["by"] is order["rows"]
+
+
+def test_arrays_as_indices() -> None:
+    lanes = np.arange(32)
+    pair = optimize([Access("LDS", (lanes, 0))], tile="32x32", space={"pad": range(3)})
+    flat = optimize([Access("LDS", lanes * 32)], tile="32x32", space={"pad": range(3)})
+    assert pair.cost == flat.cost == 1
+    assert pair.values == flat.values == {"pad": 1}
+
+
+def test_masks_and_active_lanes() -> None:
+    half = Access("LDS", "lane, 0", active="lane < 8")
+    found = optimize([half], tile="32x32")
+    assert (found.before, found.cost) == (8, 1)
+    with pytest.raises(SearchError, match="all lanes take part"):
+        optimize([Access("ldmatrix.x4", "lane*8", active="lane < 8")], element=2)
+
+
+def test_other_objectives_and_rules() -> None:
+    pairs = Access("LDS.128", "lane/2*8 % 32 + lane/8*32")
+    silicon, documented = (optimize([pairs], rule=rule) for rule in ("silicon", "documented"))
+    assert (silicon.cost, documented.cost) == (2, 4)
+    conflicts = optimize([COLUMN, ROW], tile="32x32", objective="bank_conflicts")
+    assert (conflicts.before, conflicts.cost) == (31 * 32, 0)
+
+
+def test_large_spaces_are_sampled_and_not_proved() -> None:
+    accesses = [Access("LDS", "lane*a + (lane/8)*b")]
+    space = {"a": range(1, 1000), "b": range(1, 1000)}
+    found = optimize(accesses, space=space, limit=1000, trials=40)
+    assert not found.proved
+    assert found.certificate.kind == "sampled"
+    assert "Not proved" in str(found)
+    again = optimize(accesses, space=space, limit=1000, trials=40)
+    assert again.values == found.values  # seeded
+    small = optimize(accesses, space={"a": range(1, 9), "b": range(1, 9)}, limit=1000)
+    assert small.proved
+
+
+def test_what_is_not_linear_is_sampled_too() -> None:
+    """Lanes out of line: no rank bounds several terms."""
+    mixed = [7 * lane * lane % 1024 for lane in range(32)]
+    other = [lane * 32 for lane in range(32)]
+    accesses = [Access("LDS", mixed), Access("LDS", other, weight=2)]
+    found = optimize(accesses, tile="32x32", space={"swizzle": "xor"}, trials=30)
+    assert found.cost < (found.before or 0)
+    assert found.proved == (found.cost == found.certificate.floor)
+    few = optimize(accesses, tile="32x32", space={"swizzle": "xor"}, trials=30, limit=10)
+    assert few.cost <= (few.before or 0)
+    if few.cost > few.certificate.floor:
+        assert "one XOR term" in few.certificate.text
+
+
+def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulator.search.sampling.available", lambda: False)
+    with pytest.raises(SearchError, match=r"pip install 'bankwise\[search\]'"):
+        optimize([Access("LDS", "lane*a")], space={"a": range(10**15)})
+
+
+def test_a_kernel_of_ones_own() -> None:
+    def transpose(m: int, n: int, k: int, *, pad: int = 0) -> Launch:
+        tile = SharedSite("tile[threadIdx.x][i]", "load", lambda tx, i: tx * (32 + pad) + i,
+                          loops={"i": 32})  # fmt: skip
+        return Launch((n // 32, m // 32), (32, 1), (tile,))
+
+    kernel = Kernel("transpose", "32x32 tiles", "mine", transpose)
+    found = optimize(kernel=kernel, space={"pad": range(9)}, m=64, n=64, k=1)
+    assert (found.values["pad"], found.before, found.cost) == (1, 4 * 1024, 4 * 32)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({}, "give one of accesses, kernel and fragment"),
+    ({"accesses": [ROW], "kernel": "leimao.v07"}, "give one of"),
+    ({"accesses": []}, "accepted: a list of Access"),
+    ({"accesses": ["LDS"]}, "accepted: a list of Access"),
+    ({"accesses": [ROW]}, "no tile is given"),
+    ({"accesses": [ROW], "tile": "16x32"}, r"reaches row 16 \(accepted: 0 to 15"),
+    ({"accesses": [ROW], "tile": "32x16"}, r"reaches column 16 \(accepted: 0 to 15"),
+    ({"accesses": [ROW], "tile": "32"}, "tile '32' is not RxC"),
+    ({"accesses": [ROW], "tile": "32x32", "element": 3}, "accepted: 1, 2, 4, 8, 16 bytes"),
+    ({"accesses": [ROW], "tile": "32x32", "element": 8}, "elements whose size divides it"),
+    ({"accesses": [ROW], "tile": "32x32", "objective": "time"}, "accepted: cycles"),
+    ({"accesses": [ROW], "tile": "32x32", "rule": "mine"}, "accepted: silicon"),
+    ({"accesses": [ROW], "tile": "32x32", "limit": 0}, "accepted: 1, 2, 3"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"pad": []}}, "accepted: a range or a list"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"pad": [-1]}}, "accepted: a range or a list"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"pad": "all"}}, "accepted: a range or a list"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"padd": [1]}}, "did you mean pad"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": "xr"}}, "did you mean xor"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": []}}, "accepted: none, cute, xor"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": ["1,0,-1"]}}, "not searched"),
+    ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": ["Sw<1>"]}}, "not three integers"),
+    ({"accesses": [Access("LDS", "lane*ld")]}, "no value for ld"),
+    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": []}}, "ld has the values"),
+    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": "all"}}, "ld has the values"),
+    ({"accesses": [Access("LDS", "lane")], "names": {"lane": 1}}, "free or reserved"),
+    ({"accesses": [Access("LDS", "lane")], "space": {"pad": [1]}}, "there is no tile"),
+    ({"accesses": [Access("LDS", lambda lane: lane / 2)]}, "gives 0.0 for lane 0"),
+    ({"accesses": [Access("LDS", lambda lane: -1)]}, "reaches element -1"),
+    ({"accesses": [Access("LDS", 1 << 40)]}, r"accepted: \(..., 32\)"),
+    ({"accesses": [Access("LDS", [1 << 40] * 32)]}, "reach 1099511627776"),
+    ({"accesses": [Access("LDS", [0.5] * 32)]}, "which is no integer"),
+    ({"accesses": [Access("LDS.128", "lane")]}, "LDS.128 misaligned"),
+    ({"accesses": [Access("LDS", "lane << 15")]}, "shared memory"),
+    ({"accesses": [Access("LDS.128", "lane, 30")], "tile": "32x32"}, "past the end of a row"),
+    ({"kernel": "leimao.v07"}, "no parameter of leimao.v07 is free"),
+    ({"kernel": "leimao.v7", "space": {"pad_m": [0]}}, "did you mean"),
+    ({"kernel": "leimao.v07", "space": {"pad": [0]}}, "nothing names 'pad'"),
+    ({"kernel": "leimao.v07", "space": {"pad_m": [-1]}}, "no layout of this space can run"),
+    ({"kernel": "leimao.v07", "space": {"pad_m": [0]}, "m": 0}, "no matrix size"),
+    ({"kernel": "leimao.v07", "array": "A_thread"}, "searched as a tile"),
+    ({"kernel": "junstar92.vectorized", "array": "Cs", "tile": "8x64"}, "no shared-memory access"),
+    ({"kernel": "junstar92.vectorized", "array": "As", "tile": "8x32"}, "a tile that holds it"),
+    ({"kernel": "junstar92.naive", "space": {"block_x": [32]}}, "no shared-memory access"),
+    ({"fragment": {"warp_shap": "4x8"}}, "did you mean warp_shape"),
+    ({"fragment": {}, "space": {}}, "nothing is free"),
+    ({"fragment": {}, "space": {"warp_shape": "4x8"}}, "a range or a list"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD, ids=[message for _, message in BAD])
+def test_refusals(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BankwiseError, match=message):
+        optimize(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"op": "LD", "index": "lane"}, "unknown instruction"),
+        ({"op": "LDS", "index": "lane +"}, "ends too early"),
+        ({"op": "LDS", "index": "1, 2, 3"}, "has 3 parts"),
+        ({"op": "LDS", "index": "lane", "weight": 0}, "is no count"),
+        ({"op": "LDS", "index": "lane", "loops": {"i": 1 << 30}}, "warp accesses"),
+        ({"op": "LDS", "index": "lane", "loops": {"lane": 2}}, "its own meaning"),
+    ],
+)
+def test_accesses_that_are_none(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BankwiseError, match=message):
+        Access(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rows": 0, "cols": 4},
+        {"rows": 4, "cols": 4, "pad": -1},
+        {"rows": 3, "cols": 3, "terms": (Term(2, 1),)},  # moves out of the tile
+        {"rows": 4, "cols": 12, "pad": 1, "terms": (Term(4, 3),)},
+        {"rows": 4, "cols": 4, "terms": (Term(0, 1),)},
+        {"rows": 4, "cols": 4, "terms": (Term(1, 3),)},  # reads what it writes
+    ],
+)
+def test_layouts_that_are_none(given: dict[str, Any]) -> None:
+    with pytest.raises(SearchError):
+        TileLayout(**given)
+
+
+def test_results_as_columns() -> None:
+    found = optimize([COLUMN, ROW], tile="32x32")
+    frame = found.to_dataframe()
+    assert list(frame["cycles"]) == [32, 32]
+    assert found.to_dict()["totals"]["cycles_before"] == 1056
+    assert "LDS" in found._repr_html_()
+    assert found.summary()["notation"] == found.notation
+    assert found.blocks_per_sm == 32
