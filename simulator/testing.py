@@ -8,9 +8,9 @@ A failure names the access, the lanes that collide, their banks and the words th
     AssertionError: tile[lane][0]: LDS has 31 bank conflicts (accepted: 0)
     LDS, silicon rule: 32 wavefronts (1 ideal), 31 bank conflicts.
     Phase 0, lanes 0-31: lanes 0-31 read different words of bank 0: 32 wavefronts for this phase.
-    phase    bank    wavefronts    lane -> word
-    -------  ------  ------------  --------------------------------------------------
-    0        0       32            0 -> 0, 1 -> 32, 2 -> 64, 3 -> 96, ... (32 in all)
+    phase    banks    wavefronts    lane -> word
+    -------  -------  ------------  --------------------------------------------------
+    0        0        32            0 -> 0, 1 -> 32, 2 -> 64, 3 -> 96, ... (32 in all)
 
 The same as pytest fixtures are in `pytest_bankwise`, which pytest finds by itself.
 """
@@ -18,6 +18,7 @@ The same as pytest fixtures are in `pytest_bankwise`, which pytest finds by itse
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,13 +26,13 @@ from numpy.typing import ArrayLike
 
 from layouts.shapes import is_integer
 from simulator.counting import Counts, OptionError, count
-from simulator.explanation import Explanation, explain
+from simulator.explanation import Explanation, explain, ranges
 from simulator.inputs import from_expression
 from simulator.instructions import Instruction, instruction
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
-_MOST_BANKS = 8  # listed in a failure
+_MOST_BANKS = 8  # rows of them in a failure
 _MOST_WORDS = 4
 
 
@@ -189,24 +190,27 @@ def _colliding(one: Explanation) -> list[str]:
 
     rows: list[list[str]] = []
     for phase in one.phases:
-        for bank, queue in phase.banks.items():
-            if len(queue) > 1:
-                wants = [f"{'/'.join(map(str, served.lanes))} -> {served.word}" for served in queue]
-                more = f", ... ({len(wants)} in all)" if len(wants) > _MOST_WORDS else ""
-                rows.append(
-                    [
-                        str(phase.index),
-                        str(bank),
-                        str(len(queue)),
-                        ", ".join(wants[:_MOST_WORDS]) + more,
-                    ]
-                )
+        # Neighbouring banks that the same lanes want, as of one vector, share a row.
+        for lanes, alike in groupby(
+            phase.banks.values(), key=lambda queue: [served.lanes for served in queue]
+        ):
+            banks = list(alike)
+            if len(lanes) < 2:
+                continue
+            wants = [
+                f"{'/'.join(map(str, served[0].lanes))} -> {ranges(each.word for each in served)}"
+                for served in zip(*banks, strict=True)
+            ]
+            more = f", ... ({len(wants)} in all)" if len(wants) > _MOST_WORDS else ""
+            where = ranges(queue[0].bank for queue in banks)
+            listed = ", ".join(wants[:_MOST_WORDS]) + more
+            rows.append([str(phase.index), where, str(len(lanes)), listed])
     if not rows:
         return []
     rows.sort(key=lambda row: -int(row[2]))
     lines = tabulate(
-        rows[:_MOST_BANKS], ["phase", "bank", "wavefronts", "lane -> word"], disable_numparse=True
+        rows[:_MOST_BANKS], ["phase", "banks", "wavefronts", "lane -> word"], disable_numparse=True
     ).splitlines()
     if len(rows) > _MOST_BANKS:
-        lines.append(f"... and {len(rows) - _MOST_BANKS} more banks")
+        lines.append(f"... and {len(rows) - _MOST_BANKS} more rows")
     return [line.rstrip() for line in lines]

@@ -20,6 +20,9 @@ _MOST_ROWS = 40  # in a table that people read; the other formats hold all
 
 _HEADINGS = {
     "bank_conflicts": "bank conflicts",
+    "bank_conflicts_before": "bank conflicts before",
+    "cycles_before": "cycles before",
+    "wavefronts_before": "wavefronts before",
     "n_way": "n-way",
 }
 

@@ -15,13 +15,14 @@ depends on M at high(V). That allows a proof over spaces far too large to enumer
 one basis vector of the upper bits after the other. A vector of V whose bank is known to depend
 on those before it has lost its rank for good, so costs only grow along a branch, and a branch
 that has already reached the best known cost is left. What is visited in the end covers all
-2^(targets·sources) swizzles.
+2^(targets·sources) swizzles. Pairs of accesses that cannot both be served best give a lower bound
+beforehand, which often makes the visit short or needless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from operator import or_
@@ -41,7 +42,9 @@ from simulator.search.tile import Term
 __all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
 
 _ROW_BITS = 7  # a row of 32 banks of 4 bytes
-_MOST_NODES = 200_000_000  # a minute or so
+_MOST_NODES = 10_000_000  # ten seconds or so
+_MOST_PAIRED = 40
+_INFINITE = 1 << 62
 _AT_ONCE = 1 << 18  # swizzles priced at once
 
 
@@ -132,14 +135,38 @@ class LinearProblem:
                 costs[part] += access.weight * getattr(counted, self.objective).astype(np.int64)
         return costs
 
+    def bounded(self) -> tuple[int, LinearProblem]:
+        """Give a lower bound from pairs of accesses, and the problem with those pairs first.
+
+        Two accesses may want different things of the same bits. What a pair costs at least,
+        beyond the two alone, adds up over pairs that share no access.
+        """
+        by_weight = sorted(self.accesses, key=lambda each: -each.weight)
+        paired, others = by_weight[:_MOST_PAIRED], by_weight[_MOST_PAIRED:]
+        alone = [replace(self, accesses=(each,)).least(_INFINITE)[0] for each in by_weight]
+        excess = []
+        for first, second in combinations(range(len(paired)), 2):
+            both = replace(self, accesses=(paired[first], paired[second]))
+            least, _, proved = both.least(_INFINITE, enough=alone[first] + alone[second])
+            if proved and least > alone[first] + alone[second]:
+                excess.append((least - alone[first] - alone[second], first, second))
+        bound, leading = sum(alone), list[int]()
+        for more, first, second in sorted(excess, key=lambda each: -each[0]):
+            if first not in leading and second not in leading:
+                bound += more
+                leading += [first, second]
+        trailing = [number for number in range(len(paired)) if number not in leading]
+        ordered = (*(paired[number] for number in (*leading, *trailing)), *others)
+        return bound, replace(self, accesses=ordered)
+
     def least(
-        self, best: int, *, prune: bool = True, most: int = _MOST_NODES
+        self, best: int, *, enough: int = 0, prune: bool = True, most: int = _MOST_NODES
     ) -> tuple[int, tuple[Term, ...] | None, bool]:
         """Find the least cost below `best` among all swizzles of the family.
 
         Returns it with terms that reach it (None where no swizzle undercuts `best`), and
         whether that is proved: False only after `most` nodes. Without `prune`, every swizzle
-        that differs on these accesses is visited.
+        that differs on these accesses is visited. It stops at a cost that is `enough`.
         """
         from simulator.search.linear_numba import explore
 
@@ -171,7 +198,7 @@ class LinearProblem:
             cost = int(table[np.arange(many), lost].sum())
             return (cost, (), True) if cost < best else (best, None, True)
         cost, masks, nodes = explore(
-            start, lost, low, coordinates, table, self.base, best, most, prune
+            start, lost, low, coordinates, table, self.base, best, enough, most, prune
         )
         if not len(masks):
             return best, None, nodes <= most
@@ -245,7 +272,7 @@ def linear_problem(
                     known, (*each, *[0] * (5 - lane_bits)), weight, tuple(space), dims, tuple(costs)
                 )
             )
-    if sum(access.costs[-1] for access in accesses) >= 1 << 62:
+    if sum(access.costs[-1] for access in accesses) >= _INFINITE:
         raise SearchError("weights add up to more than 64 bits (accepted: smaller weights)")
     return LinearProblem(
         tuple(accesses), objective, rule, element_bits, base,

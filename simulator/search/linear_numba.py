@@ -25,14 +25,15 @@ def _adds_to(basis, value):
 
 
 @numba.njit(cache=True, nogil=True)
-def explore(start, deficits, low, coordinates, table, base, best, most, prune):
+def explore(start, deficits, low, coordinates, table, base, best, enough, most, prune):
     """Try every target mask (from bit `base` up) for every basis vector of the sources.
 
     `start` (accesses, 7) and `deficits` (accesses,) hold the vectors without sources; `low` and
     `coordinates` (depth, accesses) the vector that becomes known at a depth, -1 for none. What
     is known of an access only loses rank later, so its cost so far is a lower bound; with
     `prune`, branches that cannot undercut `best` are left. Returns the least cost, the masks
-    that reach it (empty if none is below `best`), and the nodes visited (`most` at most).
+    that reach it (empty if none is below `best`), and the nodes visited: `most` at most, and
+    fewer if a cost is `enough`.
     """
     depth, accesses = low.shape
     values = 1 << (7 - base)
@@ -78,6 +79,8 @@ def explore(start, deficits, low, coordinates, table, base, best, most, prune):
             if bound < best:
                 best = bound
                 found = masks.copy()
+                if best <= enough:
+                    break
         else:
             at += 1
     return best, found, nodes

@@ -204,7 +204,10 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
     if found.cost > found.floor or found.operations > _LEAST_OF_TWO:
         _several_terms(linear, plain, ones, columns, 2, found)
     if found.cost > found.floor:
-        cost, terms, proved = linear.least(found.cost)
+        bound, ordered = linear.bounded()
+        cost, terms, proved = found.cost, None, True
+        if cost > bound:
+            cost, terms, proved = ordered.least(cost, enough=bound)
         if not proved:
             found.proved = False
             found.left.append(_SEVERAL)

@@ -24,7 +24,10 @@ def read(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
 
 
 def test_a_tile(capsys: pytest.CaptureFixture[str]) -> None:
-    accesses = [Access("LDS", "lane, i", loops={"i": 32}), Access("STS", "i, lane", loops={"i": 32})]
+    accesses = [
+        Access("LDS", "lane, i", loops={"i": 32}),
+        Access("STS", "i, lane", loops={"i": 32}),
+    ]
     found = optimize(accesses, tile="32x32")
     shown = read(capsys, *TRANSPOSE, "--tile", "32x32")
     assert shown["rows"] == found.rows()

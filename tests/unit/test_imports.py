@@ -26,7 +26,16 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("code", ["import layouts", "import simulator", "import simulator.search", "import simulator.testing", SMALL])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import layouts",
+        "import simulator",
+        "import simulator.search",
+        "import simulator.testing",
+        SMALL,
+    ],
+)
 def test_small_things_load_nothing_heavy(code: str) -> None:
     assert loaded(code) == set()
 

@@ -46,11 +46,11 @@ def test_a_failure_shows_lanes_banks_and_words() -> None:
         "LDS, silicon rule: 2 wavefronts (1 ideal), 1 bank conflict.",
         "Phase 0, lanes 0-31: lanes 0 and 1 read different words of bank 0:"
         " 2 wavefronts for this phase.",
-        "phase    bank    wavefronts    lane -> word",
+        "phase    banks    wavefronts    lane -> word",
     ]
     assert len(lines) == 6
     even, odd = ("/".join(map(str, range(first, 32, 2))) for first in (0, 1))
-    assert lines[5] == f"0        0       2             {even} -> 0, {odd} -> 32"
+    assert lines[5] == f"0        0        2             {even} -> 0, {odd} -> 32"
 
 
 def test_a_failure_names_the_worst_access() -> None:
@@ -61,10 +61,13 @@ def test_a_failure_names_the_worst_access() -> None:
         " 3 that have too many\n"
     )
     said = failure(assert_wavefronts, "STS", "lane*(warp+1)", warps=4, at_most=3)
-    assert said.startswith("lane*(warp+1): STS has 4 wavefronts (accepted: up to 3); that is warp 3")
+    assert said.startswith(
+        "lane*(warp+1): STS has 4 wavefronts (accepted: up to 3); that is warp 3"
+    )
     said = failure(assert_conflict_free, "LDS.128", "lane*8", mask=0xFFFF00FF)
     assert "lanes 0 and 4 read different words of banks 0-3" in said
-    assert said.endswith("... and 40 more banks")
+    assert "0        0-3      2             0 -> 0-3, 4 -> 32-35" in said
+    assert said.endswith("... and 4 more rows")
 
 
 def test_a_failure_without_conflicts_has_no_table() -> None:
