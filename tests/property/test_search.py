@@ -143,6 +143,7 @@ def test_no_linear_layout_undercuts_the_optimum(
         if len(layout.terms) == 1:
             assert by_the_law(groups, layout, 4, objective, rule) >= found.cost
     assert problem.least(1 << 60)[0] == problem.least(1 << 60, prune=False)[0] == found.cost
+    assert problem.bounded()[0] <= found.cost
     cheap = [each for each, cost in zip(layouts, costs, strict=True) if cost == found.cost]
     assert found.operations == min(each.operations for each in cheap)
 
@@ -256,6 +257,26 @@ def test_pruning_loses_nothing(indices: list[list[int]], low: int) -> None:
     layout = TileLayout(1, 1 << 11, terms=terms)
     assert cost == by_the_law(groups, layout, 4, "wavefronts", "silicon")
     assert problem.least(cost) == (cost, None, True)
+
+
+@pytest.mark.parametrize("weights", [(1, 1), (3, 5), (7, 2)])
+def test_pairs_that_want_different_things_bound_the_rest(weights: tuple[int, int]) -> None:
+    """Columns 0-15 of two rows, and 0-15 of one, 16-31 of the other: one of them is 2-way."""
+    pair = [
+        Access("LDS", "lane%16 + lane/16*32", weight=weights[0]),
+        Access("LDS", "lane%16 + lane/16*48", weight=weights[1]),
+    ]
+    accesses = [*pair, Access("STS", "lane*32", weight=4)]
+    groups = [group(each, {}, (32, 32), 4) for each in accesses]
+    problem = linear_problem(groups, 1024, 4, "cycles", "silicon")
+    assert problem is not None
+    bound, ordered = problem.bounded()
+    assert bound == sum(weights) + min(weights) + 4
+    assert problem.least(1 << 60)[0] == ordered.least(1 << 60)[0] == bound
+    found = optimize(accesses, tile="32x32", space={"swizzle": "xor"})
+    assert (found.cost, found.certificate.floor) == (bound, sum(weights) + 4)
+    assert (found.certificate.kind, found.certificate.layouts) == ("exhaustive", 1 << 25)
+    assert f"no layout of this family does better than {bound} cycles" in str(found)
 
 
 def test_the_brute_force_above_can_tell() -> None:
