@@ -1,17 +1,20 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain
+    from simulator import simulate, count, explain, replay, kernels
 
 docs/model.md explains the law; README.md starts with examples.
 """
 
 from layouts.errors import BankwiseError, LayoutError
+from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
 from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
+from simulator.replaying import KernelReport, SiteReport, replay
+from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
 from simulator.streaming import count_stream, totals
 
 __all__ = [
@@ -19,13 +22,22 @@ __all__ = [
     "AddressError",
     "BankwiseError",
     "Counts",
+    "Cycle",
     "Explanation",
     "FragmentReport",
+    "GlobalSite",
     "Instruction",
     "InstructionError",
+    "Kernel",
+    "KernelError",
+    "KernelReport",
+    "Launch",
     "LayoutError",
     "MaskError",
+    "Matrix",
     "OptionError",
+    "SharedSite",
+    "SiteReport",
     "WarpAccess",
     "bit_columns",
     "count",
@@ -34,7 +46,9 @@ __all__ = [
     "count_stream",
     "explain",
     "instruction",
+    "kernels",
     "lane_addresses",
+    "replay",
     "simulate",
     "totals",
 ]
