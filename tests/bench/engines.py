@@ -1,8 +1,10 @@
 """How fast and how right the engines are, beside other tools and a plain copy of the same bytes:
 `python -m tests.bench.engines` (needs the extra `bench` for the other tools, and says so without).
 
-What is compared takes turns, so that a drift of the machine's speed touches it alike. A time is the
-fastest of its turns, and a ratio that of two such times: what else runs can only slow a turn down.
+What is compared takes turns, so that a drift of the machine's speed touches it alike. Where one
+thread works, its processor time is taken, so that other programs' turns on the core do not count;
+several threads are taken by the clock. A time is the fastest of its turns, and a ratio that of two
+such times: what else runs can only slow a turn down.
 """
 
 from __future__ import annotations
@@ -26,15 +28,20 @@ from tests.bench import rivals
 Rows = list[list[Any]]
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+Clock = Callable[[], float]
+
+
+def seconds(work: Callable[[], Any], clock: Clock) -> float:
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def in_turns(rounds: int, *works: Callable[[], Any]) -> list[list[float]]:
+def in_turns(
+    rounds: int, *works: Callable[[], Any], clock: Clock = time.thread_time
+) -> list[list[float]]:
     """Seconds of each work in each round, after one round to warm up."""
-    times = [[seconds(work) for work in works] for _ in range(rounds + 1)]
+    times = [[seconds(work, clock) for work in works] for _ in range(rounds + 1)]
     return [list(column) for column in zip(*times[1:], strict=True)]
 
 
@@ -109,9 +116,9 @@ def who_is_right(rounds: int) -> None:
         if find_spec(module) is None:
             rows.append([name, "not installed", "not installed", None])
             continue
-        rounds_of_answers = [ask(accesses) for _ in range(max(1, rounds // 3))]
-        answers = [(answer.wavefronts, answer.conflict_free) for answer in rounds_of_answers[0]]
-        spent = min(sum(each.seconds for each in answers) for answers in rounds_of_answers)
+        asked = list(zip(*(ask(accesses) for _ in range(rounds)), strict=True))
+        answers = [(turns[0].wavefronts, turns[0].conflict_free) for turns in asked]
+        spent = sum(min(turn.seconds for turn in turns) for turns in asked)
         rows.append([name, *right(answers), 1e6 * spent / len(accesses)])
     for row in rows:
         row.append(None if row[3] is None else 1e6 / row[3])
@@ -212,12 +219,20 @@ def by_threads(rounds: int, n: int, processors: int) -> None:
     for op in ("LDS", "LDS.128"):
         byte = random_accesses(op, n)
         threads = range(1, processors + 1)
-        works = [partial(count, op, byte, engine="numba", threads=each) for each in threads]
-        times = in_turns(rounds, *works)
+        cpu: list[list[float]] = [[] for _ in threads]
+
+        def work(each: int, op: str = op, byte: Any = byte, cpu: Any = cpu) -> None:
+            start = time.process_time()
+            count(op, byte, engine="numba", threads=each)
+            cpu[each - 1].append(time.process_time() - start)
+
+        works = [partial(work, each) for each in threads]
+        times = in_turns(rounds, *works, clock=time.perf_counter)
         for each, spent in zip(threads, times, strict=True):
-            rows.append([op, each, n / min(spent) / 1e6, min(times[0]) / min(spent)])
-    heads = ["op", "threads", "million/s", "gain"]
-    show(f"By threads, {n:,} accesses of int32", rows, heads, ("", "", ".1f", ".2f"))
+            gain = min(times[0]) / min(spent)
+            rows.append([op, each, n / min(spent) / 1e6, gain, 1e9 * min(cpu[each - 1]) / n])
+    heads = ["op", "threads", "million/s", "gain", "processor time, ns an access"]
+    show(f"By threads, {n:,} accesses of int32", rows, heads, ("", "", ".1f", ".2f", ".1f"))
 
 
 def closed_forms(rounds: int, n: int) -> None:
