@@ -9,19 +9,32 @@ such times: what else runs can only slow a turn down.
 
 from __future__ import annotations
 
+import itertools
+import os
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from simulator import count, count_affine, count_linear, count_stream, instruction, totals
+from simulator import (
+    count,
+    count_affine,
+    count_linear,
+    count_stream,
+    instruction,
+    law_numba,
+    totals,
+)
 from simulator.accesses import SHARED_BYTES
 from tests.bench import rivals
 
@@ -214,25 +227,42 @@ def by_size(rounds: int, largest: int) -> None:
     show("LDS, int32, one thread, by size", rows, heads, ("", "", ".1f", ".1f"))
 
 
+class BoundPool(ThreadPoolExecutor):
+    """Threads that each keep to a processor: schedulers may leave new ones on one for a while."""
+
+    def __init__(self, threads: int) -> None:
+        processors = itertools.cycle(sorted(os.sched_getaffinity(0)))
+
+        def bind() -> None:
+            os.sched_setaffinity(threading.get_native_id(), {next(processors)})
+
+        super().__init__(threads, initializer=bind)
+
+
 def by_threads(rounds: int, n: int, processors: int) -> None:
     rows: Rows = []
+    threads = range(1, processors + 1)
+    chunk = law_numba._CHUNK
     for op in ("LDS", "LDS.128"):
         byte = random_accesses(op, n)
-        threads = range(1, processors + 1)
-        cpu: list[list[float]] = [[] for _ in threads]
+        copy = np.empty_like(byte)
 
-        def work(each: int, op: str = op, byte: Any = byte, cpu: Any = cpu) -> None:
-            start = time.process_time()
+        def count_all(each: int, op: str = op, byte: Any = byte) -> None:
             count(op, byte, engine="numba", threads=each)
-            cpu[each - 1].append(time.process_time() - start)
 
-        works = [partial(work, each) for each in threads]
-        times = in_turns(rounds, *works, clock=time.perf_counter)
-        for each, spent in zip(threads, times, strict=True):
-            gain = min(times[0]) / min(spent)
-            rows.append([op, each, n / min(spent) / 1e6, gain, 1e9 * min(cpu[each - 1]) / n])
-    heads = ["op", "threads", "million/s", "gain", "processor time, ns an access"]
-    show(f"By threads, {n:,} accesses of int32", rows, heads, ("", "", ".1f", ".2f", ".1f"))
+        def copy_all(each: int, copy: Any = copy, byte: Any = byte) -> None:
+            parts = [slice(start, start + chunk) for start in range(0, n, chunk)]
+            with BoundPool(each) as pool:
+                list(pool.map(lambda part: np.copyto(copy[part], byte[part]), parts))
+
+        works = [partial(work, each) for work in (count_all, copy_all) for each in threads]
+        with mock.patch.object(law_numba, "ThreadPoolExecutor", BoundPool):
+            fastest = [min(each) for each in in_turns(rounds, *works, clock=time.perf_counter)]
+        for each, spent, plain in zip(threads, fastest, fastest[processors:], strict=False):
+            gains = fastest[0] / spent, fastest[processors] / plain
+            rows.append([op, each, n / spent / 1e6, *gains])
+    heads = ["op", "threads", "million/s", "gain", "gain of a copy"]
+    show(f"By threads, {n:,} accesses of int32", rows, heads, ("", "", ".1f", ".2f", ".2f"))
 
 
 def closed_forms(rounds: int, n: int) -> None:
@@ -287,7 +317,7 @@ def main(rounds: int, accesses: int, largest: int, threads: int) -> None:
     who_is_right(rounds)
     beside_a_copy(rounds, accesses)
     by_size(rounds, largest)
-    by_threads(rounds, 4 * accesses, threads)
+    by_threads(5 * rounds, accesses, threads)
     closed_forms(rounds, accesses)
     memory(accesses)
 
