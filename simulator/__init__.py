@@ -1,6 +1,6 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain, replay, kernels
+    from simulator import simulate, count, explain, replay, kernels, sweep
 
 docs/model.md explains the law; README.md starts with examples.
 """
@@ -11,9 +11,14 @@ from simulator.accesses import AddressError, MaskError, WarpAccess
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
+from simulator.grids import GridError
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
+from simulator.saving import MissingPackageError, OutputError
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.store import StoreError
+from simulator.sweeping import ExecutorError, Sweep, sweep
+from simulator.targets import TargetError
 
 __all__ = [
     "INSTRUCTIONS",
@@ -21,9 +26,11 @@ __all__ = [
     "BankwiseError",
     "Counts",
     "Cycle",
+    "ExecutorError",
     "Explanation",
     "FragmentReport",
     "GlobalSite",
+    "GridError",
     "Instruction",
     "InstructionError",
     "Kernel",
@@ -33,9 +40,14 @@ __all__ = [
     "LayoutError",
     "MaskError",
     "Matrix",
+    "MissingPackageError",
     "OptionError",
+    "OutputError",
     "SharedSite",
     "SiteReport",
+    "StoreError",
+    "Sweep",
+    "TargetError",
     "WarpAccess",
     "count",
     "explain",
@@ -43,4 +55,5 @@ __all__ = [
     "kernels",
     "replay",
     "simulate",
+    "sweep",
 ]
