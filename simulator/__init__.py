@@ -5,20 +5,25 @@
 docs/model.md explains the law; README.md starts with examples.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
-from simulator.grids import GridError
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
-from simulator.saving import MissingPackageError, OutputError
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
-from simulator.store import StoreError
-from simulator.sweeping import ExecutorError, Sweep, sweep
-from simulator.targets import TargetError
+
+if TYPE_CHECKING:
+    from simulator.grids import GridError
+    from simulator.saving import MissingPackageError, OutputError
+    from simulator.store import StoreError
+    from simulator.sweeping import ExecutorError, Sweep, sweep
+    from simulator.targets import TargetError
 
 __all__ = [
     "INSTRUCTIONS",
@@ -57,3 +62,27 @@ __all__ = [
     "simulate",
     "sweep",
 ]
+
+# Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
+# of everything else.
+_LATER = {
+    "ExecutorError": "simulator.sweeping",
+    "GridError": "simulator.grids",
+    "MissingPackageError": "simulator.saving",
+    "OutputError": "simulator.saving",
+    "StoreError": "simulator.store",
+    "Sweep": "simulator.sweeping",
+    "TargetError": "simulator.targets",
+    "sweep": "simulator.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,7 +24,14 @@ __all__ = ["sweep"]
 _REASONS = 5  # of those that combinations were skipped for, in text
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+_EXAMPLES = """\b
+Examples:
+  bankwise sweep simulate --warp-shape all --lane-order all --pad 0..16
+  bankwise sweep junstar92.warptiling --padding 0..8:4 --threads 128,256
+"""
+
+
+@cli.command(context_settings={"ignore_unknown_options": True}, epilog=_EXAMPLES)
 @click.argument("name")
 @click.argument("grid", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -58,17 +65,13 @@ def sweep(
     plot: str | None,
     form: str,
 ) -> int:
-    r"""Count every combination of parameters, and print the best.
+    """Count every combination of parameters, and print the best.
 
     NAME is simulate, or a kernel of `bankwise kernels`; its parameters are options, and so is
     --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
     and, for those of simulate that are names or widths, all. A kernel's --m is 4096
     unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
     counted.
-
-    \b
-    bankwise sweep simulate --warp-shape all --lane-order all --pad 0..16
-    bankwise sweep junstar92.2d --block-m 64,128 --block-n 64,128
     """
     from layouts.errors import accepted
     from simulator.counting import OptionError
