@@ -61,7 +61,7 @@ def replay(
     n: int | None,
     k: int | None,
     code: str,
-) -> int:
+) -> dict[str, int]:
     """Count every memory instruction of a GEMM kernel of the catalogue.
 
     NAME is one of `bankwise kernels`. Its tile PARAMETERS are options too: --block-m 64.
@@ -95,7 +95,7 @@ def replay(
         ),
         form,
     )
-    return sum(each.totals()["all"]["bank_conflicts"] for each in reports.values())
+    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
 def _replay(name: str, **options: Any) -> KernelReport:

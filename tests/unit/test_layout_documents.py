@@ -23,10 +23,10 @@ parse = Layout.parse
 
 
 class TestGemmAndCutlass:
-    """通用矩阵乘法GEMM (general matrix multiplication, with the CUTLASS template library).
+    """Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes.
 
-    Chapters "CUTLASS and Utility" and "Layout and Tensor"; the author is not named. The classes
-    it describes: https://github.com/NVIDIA/cutlass, include/cutlass/layout/matrix.h.
+    Chapters "CUTLASS and Utility" and "Layout and Tensor". The classes they describe:
+    https://github.com/NVIDIA/cutlass, include/cutlass/layout/matrix.h.
     """
 
     def test_leading_dimension_32(self):
@@ -75,10 +75,9 @@ def test_lanes_of_junstar92s_warp_tiling_kernel():
                            (18, (9, 0), (0, 72))],
 )  # fmt: skip
 def test_where_a_thread_loads_its_four_numbers(thread, a, b):
-    """An untitled illustrated article on CUDA GEMM (一、前置阅读, 二、Naive GEMM, ...).
+    """猛猿, 从啥也不会到CUDA GEMM优化, https://zhuanlan.zhihu.com/p/703256080, chapter 4.
 
-    It begins from https://github.com/ifromeast/cuda_learning/blob/main/03_gemm/sgemm_naive.cu;
-    the figures, tid -> place in s_a and s_b, are in the comments of its block version. s_a is
+    The figures, tid -> place in s_a and s_b, are in the comments of its block version. s_a is
     128x8, s_b 8x128, both row by row, and each of 256 threads takes four in a row.
     """
     first = Layout(256, 4)(thread)
