@@ -315,11 +315,26 @@ def _work(target: Target, rule: str, start: int, combinations: Sequence[Combinat
     skipped: dict[str, tuple[int, int, str]] = {}
     for number, outcome in enumerate(outcomes, start=start):
         if isinstance(outcome, str):
-            first, many, reason = skipped.get(_kind(outcome), (number, 0, outcome))
-            skipped[_kind(outcome)] = (first, many + 1, reason)
+            why = _why(outcome)
+            first, many, reason = skipped.get(_kind(why), (number, 0, why))
+            skipped[_kind(why)] = (first, many + 1, reason)
         else:
             rows.append((number, outcome))
     return Chunk(start, rows, list(skipped.values()))
+
+
+def _why(message: str) -> str:
+    """Leave out the parenthesis that repeats the input and says what would be accepted.
+
+    >>> _why("pad (0, -1) is odd (lds 128, pad (0, -1); accepted: 0, 1, 2, ...)")
+    'pad (0, -1) is odd'
+    """
+    depth = 0
+    for place in range(message.find("accepted:") - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(message[place], 0)
+        if depth < 0:
+            return message[:place].rstrip()
+    return message
 
 
 def _kind(reason: str) -> str:

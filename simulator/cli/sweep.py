@@ -122,8 +122,8 @@ def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
             best,
             {**totals, "reasons": dict(found.skipped)},
             sums=[],
-            title=f"{found.target}{f', {fixed}' if fixed else ''}\nThe best {len(best)} of"
-            f" {totals['counted']:,} counted combinations",
+            title=f"{found.target}{f', {fixed}' if fixed else ''}\n{totals['combinations']:,}"
+            f" combinations, {totals['counted']:,} counted; the best {len(best)}",
             text=reasons,
             hidden=constant,
         ),
