@@ -296,8 +296,8 @@ def _measured(
 
 def _failure(error: BaseException) -> ExecutorError:
     failure = ExecutorError(
-        f"the executor failed: {type(error).__name__}: {error} (accepted: a running executor; for"
-        " processes, a target that can be pickled, such as a function at the top of a module)"
+        f"the executor failed: {error!r} (accepted: a running executor; for processes, a target"
+        " that can be pickled, such as a function at the top of a module)"
     )
     failure.__cause__ = error
     return failure

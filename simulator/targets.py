@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,9 +61,22 @@ class Target(ABC):
 @dataclass(frozen=True)
 class _Simulate(Target):
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
-        measured: list[Any] = [self._lower(each) for each in combinations]
-        lowered = {n: each for n, each in enumerate(measured) if isinstance(each, Geometry)}
-        for number, counts in zip(lowered, count_reads([*lowered.values()]), strict=True):
+        measured: list[Any] = []
+        waiting: dict[int, Geometry] = {}
+        addresses = 0
+        for number, combination in enumerate(combinations):
+            measured.append(self._lower(combination))
+            if isinstance(measured[number], Geometry):
+                waiting[number] = measured[number]
+                addresses += sum(reads.addresses.size for reads in waiting[number].reads)
+            if waiting and (addresses > _TOGETHER or number == len(combinations) - 1):
+                for place, figures in zip(waiting, self._count(waiting.values()), strict=True):
+                    measured[place] = figures
+                waiting, addresses = {}, 0
+        return measured
+
+    def _count(self, geometries: Iterable[Geometry]) -> Iterator[Figures]:
+        for counts in count_reads([*geometries]):
             by_figure = {
                 figure: by_step(counts, figure)
                 for figure in ("wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
@@ -72,8 +85,7 @@ class _Simulate(Target):
             spent: dict[str, Any] = {name: int(steps[step]) for name, steps in by_figure.items()}
             spent["instructions"] = sum(each.wavefronts.shape[1] for each in counts)
             spent["n_way"] = n_way(spent["wavefronts"], spent["instructions"])
-            measured[number] = tuple(spent[name] for name in self.figures)
-        return measured
+            yield tuple(spent[name] for name in self.figures)
 
     def _lower(self, combination: Combination) -> Geometry | str:
         try:
@@ -147,6 +159,8 @@ class _Function(_OneByOne):
 _NONE = inspect.Parameter.empty
 
 _SIMULATE = {name: each.default for name, each in inspect.signature(simulate).parameters.items()}
+
+_TOGETHER = 1 << 20  # addresses counted at a time: those of 64 usual geometries are a quarter
 
 _SPENT = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 

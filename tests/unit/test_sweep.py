@@ -39,6 +39,7 @@ from simulator import (
     simulate,
     sweep,
 )
+from simulator.targets import target_of
 from tests.sweep_targets import dies_while, even_only, strided
 
 SHAPES = ["1x32", "2x16", "4x8", "8x4", "16x2", "32x1"]
@@ -174,6 +175,31 @@ def test_combinations_that_do_not_exist_are_skipped_and_their_reasons_counted() 
     found = sweep(simulate, {"warp_shape": ["4x8", "4x9"], "lds": [64, 48], "pad": [0, 1]})
     assert sum(found.skipped.values()) == 7
     assert [reason.split()[0] for reason in found.skipped] == ["lds", "warp", "LDS.64"]
+
+
+def test_large_geometries_are_counted_in_parts() -> None:
+    combinations = [
+        {"block_tile": block_tile, "thread_tile": thread_tile, "pad": pad, "lds": 32}
+        for block_tile in ("16x16x1500", "64x64x8")
+        for thread_tile in ("2x2", "2x1")
+        for pad in range(9)
+    ]
+    target = target_of(simulate)
+    counted = 0
+    for combination, figures in zip(
+        combinations,
+        target.measure([{"rule": "silicon", **each} for each in combinations]),
+        strict=True,
+    ):
+        try:
+            report = simulate(**combination)
+        except BankwiseError as error:
+            assert figures == str(error)
+        else:
+            totals = report.to_dict()["totals"]
+            assert figures == tuple(totals[name] for name in target.figures)
+            counted += report.instructions * int(report.block_tile.split("x")[2]) * 32
+    assert counted > 1 << 20  # more than are counted at a time
 
 
 # Grids
