@@ -6,7 +6,6 @@ import csv
 import itertools
 import json
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,10 +75,8 @@ def test_the_tutorials_layout_is_found() -> None:
     assert rows["row-major", "contiguous"] == 20
 
 
-def test_a_large_sweep_takes_less_than_five_seconds() -> None:
-    start = time.perf_counter()
-    found = sweep(simulate, LARGE)
-    assert time.perf_counter() - start < 5
+def test_a_large_sweep_skips_what_is_misaligned() -> None:
+    found = sweep(simulate, LARGE)  # timed in tests/bench/sweeps.py
     assert found.combinations == 6 * 3 * 3 * 33 * 2
     # An LDS.64 needs rows of an even number of floats, an LDS.128 a multiple of four.
     assert len(found) == 6 * 3 * 2 * (33 + 17 + 9)
