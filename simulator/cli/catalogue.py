@@ -115,15 +115,10 @@ def _replay(name: str, **options: Any) -> KernelReport:
 
 def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
+    from simulator.cli.options import named_options
+
     tiles: dict[str, Any] = {}
-    words = iter(given)
-    for word in words:
-        found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
-        if not found:
-            raise click.UsageError(f"{word!r} is no option of the kernel (accepted: --NAME VALUE)")
-        name, value = found[1].replace("-", "_"), found[2]
-        if value is None and (value := next(words, None)) is None:
-            raise click.UsageError(f"{word} needs a value")
+    for name, value in named_options(given).items():
         number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
         tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
     return tiles
