@@ -1,9 +1,12 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain, replay, kernels
+    from simulator import simulate, count, explain, replay, kernels, sweep, optimize
 
 docs/model.md explains the law; README.md starts with examples.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
@@ -17,15 +20,26 @@ from simulator.replaying import KernelReport, SiteReport, replay
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
 from simulator.streaming import count_stream, totals
 
+if TYPE_CHECKING:
+    from simulator.grids import GridError
+    from simulator.saving import MissingPackageError, OutputError
+    from simulator.search import Access, Optimum, SearchError, optimize
+    from simulator.store import StoreError
+    from simulator.sweeping import ExecutorError, Sweep, sweep
+    from simulator.targets import TargetError
+
 __all__ = [
     "INSTRUCTIONS",
+    "Access",
     "AddressError",
     "BankwiseError",
     "Counts",
     "Cycle",
+    "ExecutorError",
     "Explanation",
     "FragmentReport",
     "GlobalSite",
+    "GridError",
     "Instruction",
     "InstructionError",
     "Kernel",
@@ -35,9 +49,16 @@ __all__ = [
     "LayoutError",
     "MaskError",
     "Matrix",
+    "MissingPackageError",
+    "Optimum",
     "OptionError",
+    "OutputError",
+    "SearchError",
     "SharedSite",
     "SiteReport",
+    "StoreError",
+    "Sweep",
+    "TargetError",
     "WarpAccess",
     "bit_columns",
     "count",
@@ -48,7 +69,37 @@ __all__ = [
     "instruction",
     "kernels",
     "lane_addresses",
+    "optimize",
     "replay",
     "simulate",
+    "sweep",
     "totals",
 ]
+
+# Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
+# of everything else, and the search is as large.
+_LATER = {
+    "Access": "simulator.search",
+    "ExecutorError": "simulator.sweeping",
+    "GridError": "simulator.grids",
+    "MissingPackageError": "simulator.saving",
+    "Optimum": "simulator.search",
+    "OutputError": "simulator.saving",
+    "SearchError": "simulator.search",
+    "StoreError": "simulator.store",
+    "Sweep": "simulator.sweeping",
+    "TargetError": "simulator.targets",
+    "optimize": "simulator.search",
+    "sweep": "simulator.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

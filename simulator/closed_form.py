@@ -74,7 +74,9 @@ def count_linear(
 
     >>> int(count_linear("LDS", [128, 256, 512, 1024, 2048]).wavefronts)  # one bank
     32
-    >>> int(count_linear("LDS", [132, 264, 528, 1056, 2112]).wavefronts)  # swizzled by the row
+    >>> from layouts import Layout, LinearMap
+    >>> swizzled = LinearMap.of(Layout.parse("Sw<5,0,5> o 0 o 32:32"))  # its elements are floats
+    >>> int(count_linear("LDS", [4 * column for column in swizzled.columns]).wavefronts)
     1
 
     Raises AddressError for columns that give a lane a misaligned address, or one outside shared

@@ -58,8 +58,8 @@ def totals(counts: Iterable[Counts]) -> dict[str, int | float]:
     """Add up what `Counts.totals` gives for each of many, such as the chunks of a stream.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
-    >>> totals(count_stream("LDS", chunks))["n_way"]
-    11.667
+    >>> totals(count_stream("LDS", chunks))["wavefronts"]
+    35
     """
     names = ("requests", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
     sums: dict[str, int | float] = dict.fromkeys(names, 0)

@@ -210,6 +210,13 @@ def _evaluated(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     index = [(part, _names(part)) for part in _parts(access.index)]
     active = [(part, _names(part)) for part in _parts(access.active)]
+    for part, names in [*index, *active]:
+        for name in names:
+            if isinstance(part, Expression) and not is_integer(values.get(name, 0)):
+                raise SearchError(
+                    f"{name} = {values[name]!r} in {access} is no integer (accepted: integers, in"
+                    " an expression)"
+                )
     turns = list(product(*map(range, access.loops.values())))
     places = np.zeros((len(turns), 32), dtype=np.int64)
     masks = np.zeros(len(turns), dtype=np.uint32)

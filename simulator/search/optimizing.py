@@ -12,9 +12,9 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any
 
 from layouts.errors import BankwiseError, accepted
@@ -23,6 +23,7 @@ from layouts.shapes import Shape, is_integer, parse_shape, shape_text
 from layouts.warp import LANE_ORDERS
 from simulator.counting import check_rule
 from simulator.fragments import A_LAYOUTS, LDS_WIDTHS, simulate
+from simulator.grids import Grid
 from simulator.inputs import RESERVED
 from simulator.kernels import get
 from simulator.replaying import FORMS
@@ -58,7 +59,7 @@ class _Problem:
         self,
         case: Callable[[_Values], Case],
         start: Callable[[], Case],
-        free: Mapping[str, Sequence[Any]],
+        grid: Grid,
         pads: Sequence[int] = (0,),
         swizzles: Any = "none",
         *,
@@ -67,7 +68,7 @@ class _Problem:
     ) -> None:
         self.case = case
         self.start = start
-        self.free = free
+        self.grid = grid
         self.pads = pads
         self.swizzles = swizzles
         self.tiled = tiled  # the layout is the tile's, and is part of the answer
@@ -164,7 +165,7 @@ def _of_accesses(
             " '64x64', or an index that names pad)"
         )
     free = _free(space, used, own)
-    missing = sorted(used - set(free) - set(names))
+    missing = sorted(used - set(free.axes) - set(names))
     if missing:
         raise SearchError(
             f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"
@@ -176,8 +177,9 @@ def _of_accesses(
         return tile_case(accesses, {**names, **values}, tile, element, swizzled=swizzles != "none")
 
     def start() -> Case:
-        first = {name: values[0] for name, values in free.items()}
-        return tile_case(accesses, {**names, **first}, tile, element, swizzled=False)
+        return tile_case(
+            accesses, {**names, **free.between(0, 1)[0]}, tile, element, swizzled=False
+        )
 
     pads = _pads(space["pad"]) if padded else (0,)
     return _Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
@@ -224,8 +226,6 @@ def _of_kernel(
 
 
 def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> _Problem:
-    import inspect
-
     known = set(inspect.signature(simulate).parameters) - {"rule"}
     if space is None:
         space = {
@@ -235,9 +235,9 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
     if strange:
         raise SearchError(f"fragment has {strange[0]!r}: {accepted(strange[0], sorted(known))}")
     free = _free(space, known - set(fixed), set())
-    if not free:
+    if not free.axes:
         raise SearchError(f"nothing is free (accepted: a space over {', '.join(sorted(known))})")
-    per_block = bool({"thread_tile", "block_tile"} & set(free))
+    per_block = bool({"thread_tile", "block_tile"} & set(free.axes))
 
     def case(values: _Values) -> Case:
         return fragment_case({**fixed, **values}, rule, per_block=per_block)
@@ -245,24 +245,19 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
     return _Problem(case, lambda: case({}), free)
 
 
-def _free(
-    space: Mapping[str, Any], known: set[str], reserved: set[str]
-) -> dict[str, Sequence[Any]]:
-    """Check the free values that are not the tile's own."""
-    free: dict[str, Sequence[Any]] = {}
-    for name, given in space.items():
-        if name in reserved:
-            continue
-        if name not in known:
-            raise SearchError(f"nothing names {name!r}: {accepted(name, sorted(known | reserved))}")
-        values = _CHOICES.get(name, ()) if isinstance(given, str) and given == "all" else given
-        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            raise SearchError(
-                f"{name} has the values {given!r} (accepted: a range or a list that is not empty"
-                + (", or 'all')" if name in _CHOICES else ")")
-            )
-        free[name] = values
-    return free
+def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
+    """Read the free values that are not the tile's own."""
+    wanted = {
+        name: _CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
+        for name, values in space.items()
+        if name not in reserved
+    }
+    if not wanted:
+        return Grid({})
+    grid = Grid.of(wanted, accepted_names=sorted(known | reserved), target="the search")
+    if grid.size >= 1 << 62:
+        raise SearchError(f"the space has {grid.size:,} combinations (accepted: below 2^62)")
+    return grid
 
 
 def _pads(given: Any) -> Sequence[int]:
@@ -296,10 +291,9 @@ class _Search:
         self.least_floor: int | None = None
 
     def optimum(self) -> Optimum:
-        free = list(self.problem.free.values())
-        combinations = prod(map(len, free))
+        combinations = self.problem.grid.size
         # Where there are too many to go through, a few tell how large one is.
-        cases = self._cases(_choices(free, min(combinations, max(self.limit, _TELLING))))
+        cases = self._cases(min(combinations, max(self.limit, _TELLING)))
         first = next(cases, None)
         if first is None:
             raise self._nothing()
@@ -317,15 +311,22 @@ class _Search:
         reasons = "; ".join(self.skipped) or "no choice of the free values can run"
         return SearchError(f"no layout of this space can run: {reasons}")
 
-    def _cases(self, choices: Iterator[tuple[Any, ...]]) -> Iterator[Case]:
-        for choice in choices:
-            values = dict(zip(self.problem.free, choice, strict=True))
-            try:
-                yield self.problem.case(values)
-            except BankwiseError as error:
-                if not values:
-                    raise
-                self.skipped[_reason(error)] += 1
+    def _cases(self, many: int) -> Iterator[Case]:
+        grid = self.problem.grid
+        for number in range(many):
+            (values,) = grid.between(number, number + 1)
+            case = self._case(values)
+            if case is not None:
+                yield case
+
+    def _case(self, values: _Values) -> Case | None:
+        try:
+            return self.problem.case(values)
+        except BankwiseError as error:
+            if not values:
+                raise
+            self.skipped[_reason(error)] += 1
+            return None
 
     def _enumerate(self, cases: Sequence[Case]) -> None:
         if self.problem.flat and len(cases) > 1:
@@ -370,16 +371,17 @@ class _Search:
         self.left.append("combinations of the free values")
 
         def evaluate(values: _Values) -> int | None:
-            for case in self._cases(iter([tuple(values[name] for name in self.problem.free)])):
-                if self.problem.flat and case.elements < first.elements:
-                    self.skipped["elements overlap"] += 1
-                    return None
-                found = best_layout(self._question(case))
-                self._take(case, found)
-                return found.cost if found.layout is not None else None
-            return None
+            case = self._case(values)
+            if case is None:
+                return None
+            if self.problem.flat and case.elements < first.elements:
+                self.skipped["elements overlap"] += 1
+                return None
+            found = best_layout(self._question(case))
+            self._take(case, found)
+            return found.cost if found.layout is not None else None
 
-        sample(self.problem.free, evaluate, trials=self.trials, enough=0)
+        sample(self.problem.grid.axes, evaluate, trials=self.trials, enough=0)
 
     def _sample_swizzles(self, case: Case, found: Found) -> None:
         """Let optuna choose a padding and up to three XOR terms."""
@@ -415,7 +417,7 @@ class _Search:
         if again != found.cost:
             raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
         before = self._before()
-        values = {name: case.values[name] for name in self.problem.free}
+        values = {name: case.values[name] for name in self.problem.grid.axes}
         if self.problem.tiled and layout.rows > 1:
             values["pad"] = layout.pad
         if layout.terms:
@@ -447,7 +449,7 @@ class _Search:
     def _certificate(self, found: Found) -> Certificate:
         noun = self.objective.replace("_", " ")
         least = found.floor if self.least_floor is None else self.least_floor
-        among = ", for any of these values" if self.problem.free else ""
+        among = ", for any of these values" if self.problem.grid.axes else ""
         layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
         if self.enumerated and found.cost <= least:
             text = (
@@ -469,16 +471,6 @@ class _Search:
         if self.enumerated:
             text += f" No layout of any kind does better than {least:,}{among}."
         return Certificate("sampled", least, self.layouts, text)
-
-
-def _choices(values: Sequence[Sequence[Any]], many: int) -> Iterator[tuple[Any, ...]]:
-    """Give the first combinations, the last list's values fastest; `product` would store them."""
-    for number in range(many):
-        choice = []
-        for each in reversed(values):
-            number, place = divmod(number, len(each))
-            choice.append(each[place])
-        yield tuple(reversed(choice))
 
 
 def _bytes(case: Case, layout: TileLayout) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from simulator.search.errors import SearchError
+from simulator.saving import MissingPackageError
 
 if TYPE_CHECKING:
     import optuna
@@ -29,10 +29,10 @@ def sample(
     """Let optuna choose what to evaluate: `trials` times, or until a cost is `enough`.
 
     `evaluate` gives a cost, or None for values that cannot be; keeping the best is its task.
-    Raises SearchError where optuna is not installed.
+    Raises MissingPackageError where optuna is not installed.
     """
     if not available():
-        raise SearchError(
+        raise MissingPackageError(
             "this space is too large to enumerate, and optuna, which would sample it, is not"
             " installed (accepted: pip install 'bankwise[search]', a smaller space, or a higher"
             " limit)"

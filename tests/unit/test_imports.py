@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "cupy", "plotly", "pandas", "lark", "click", "optuna", "hypothesis")
+HEAVY = (
+    "numba", "cupy", "plotly", "pandas", "lark", "click", "tqdm", "pyarrow", "optuna", "hypothesis",
+)  # fmt: skip
 
 SMALL = """
 from simulator import count, explain, simulate

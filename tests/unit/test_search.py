@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from layouts.errors import BankwiseError
-from simulator import Kernel, Launch, SharedSite, count, replay, simulate
+from simulator import Kernel, Launch, MissingPackageError, SharedSite, count, replay, simulate
 from simulator.search import Access, Optimum, SearchError, Term, TileLayout, optimize
 
 COLUMN = Access("LDS", "lane, i", loops={"i": 32})
@@ -280,7 +280,7 @@ def test_what_is_not_linear_is_sampled_too() -> None:
 
 def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.search.sampling.available", lambda: False)
-    with pytest.raises(SearchError, match=r"pip install 'bankwise\[search\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[search\]'"):
         optimize([Access("LDS", "lane*a")], space={"a": range(10**15)})
 
 
@@ -318,8 +318,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": ["1,0,-1"]}}, "not searched"),
     ({"accesses": [ROW], "tile": "32x32", "space": {"swizzle": ["Sw<1>"]}}, "not three integers"),
     ({"accesses": [Access("LDS", "lane*ld")]}, "no value for ld"),
-    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": []}}, "ld has the values"),
-    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": "all"}}, "ld has the values"),
+    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": []}}, "'ld' has no values"),
+    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": "all"}}, "is no integer"),
     ({"accesses": [Access("LDS", "lane")], "names": {"lane": 1}}, "free or reserved"),
     ({"accesses": [Access("LDS", "lane")], "space": {"pad": [1]}}, "there is no tile"),
     ({"accesses": [Access("LDS", lambda lane: lane / 2)]}, "gives 0.0 for lane 0"),
@@ -332,7 +332,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [Access("LDS.128", "lane, 30")], "tile": "32x32"}, "past the end of a row"),
     ({"kernel": "leimao.v07"}, "no parameter of leimao.v07 is free"),
     ({"kernel": "leimao.v7", "space": {"pad_m": [0]}}, "did you mean"),
-    ({"kernel": "leimao.v07", "space": {"pad": [0]}}, "nothing names 'pad'"),
+    ({"kernel": "leimao.v07", "space": {"pad": [0]}}, "no parameter 'pad'"),
     ({"kernel": "leimao.v07", "space": {"pad_m": [-1]}}, "no layout of this space can run"),
     ({"kernel": "leimao.v07", "space": {"pad_m": [0]}, "m": 0}, "no matrix size"),
     ({"kernel": "leimao.v07", "array": "A_thread"}, "searched as a tile"),
@@ -341,7 +341,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": "junstar92.naive", "space": {"block_x": [32]}}, "no shared-memory access"),
     ({"fragment": {"warp_shap": "4x8"}}, "did you mean warp_shape"),
     ({"fragment": {}, "space": {}}, "nothing is free"),
-    ({"fragment": {}, "space": {"warp_shape": "4x8"}}, "a range or a list"),
+    ({"fragment": {}, "space": {"warp_shape": "4x9"}}, "no layout of this space can run"),
+    ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": range(2**99)}}, "below 2"),
 ]
 
 
