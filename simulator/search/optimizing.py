@@ -13,11 +13,10 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 from __future__ import annotations
 
 import inspect
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layouts.errors import BankwiseError, accepted
+from layouts.errors import accepted
 from layouts.fragment import FRAGMENTS
 from layouts.shapes import Shape, is_integer, parse_shape, shape_text
 from layouts.warp import LANE_ORDERS
@@ -30,10 +29,10 @@ from simulator.replaying import FORMS
 from simulator.search.accesses import Access
 from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
 from simulator.search.errors import SearchError
-from simulator.search.optimum import Certificate, Optimum, access_rows
-from simulator.search.pricing import OBJECTIVES, check_objective, misfit, price, recount
-from simulator.search.swizzling import Found, Question, best_layout, read_swizzles
-from simulator.search.tile import TileLayout
+from simulator.search.optimum import Optimum
+from simulator.search.pricing import OBJECTIVES, check_objective
+from simulator.search.running import Problem, Search, Values
+from simulator.search.swizzling import read_swizzles
 from simulator.sites import Kernel
 
 __all__ = ["OBJECTIVES", "optimize"]
@@ -46,33 +45,6 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "a_layout": A_LAYOUTS,
 }
 """What "all" stands for, for parameters of `simulate` that have a list of values."""
-
-_TELLING = 1000  # choices looked at, at least, before none is said to run
-
-_Values = dict[str, Any]
-
-
-class _Problem:
-    """A question, whatever its kind: free values, the case each choice makes, and the tile's."""
-
-    def __init__(
-        self,
-        case: Callable[[_Values], Case],
-        start: Callable[[], Case],
-        grid: Grid,
-        pads: Sequence[int] = (0,),
-        swizzles: Any = "none",
-        *,
-        tiled: bool = False,
-        flat: bool = False,
-    ) -> None:
-        self.case = case
-        self.start = start
-        self.grid = grid
-        self.pads = pads
-        self.swizzles = swizzles
-        self.tiled = tiled  # the layout is the tile's, and is part of the answer
-        self.flat = flat  # nothing tells whether elements overlap but their number
 
 
 def optimize(
@@ -139,7 +111,7 @@ def optimize(
         problem = _of_kernel(known, space, (m, n, k), form, array, shape)
     else:
         problem = _of_accesses(accesses or (), space, shape, element, names or {})
-    return _Search(problem, objective, rule, limit, trials).optimum()
+    return Search(problem, objective, rule, limit, trials).optimum()
 
 
 def _of_accesses(
@@ -148,7 +120,7 @@ def _of_accesses(
     shape: tuple[int, ...] | None,
     element: int,
     names: Mapping[str, int],
-) -> _Problem:
+) -> Problem:
     if not accesses or not all(isinstance(each, Access) for each in accesses):
         raise SearchError(f"accesses {accesses!r} are none (accepted: a list of Access)")
     used = set().union(*(each.free for each in accesses))
@@ -173,7 +145,7 @@ def _of_accesses(
     swizzles = read_swizzles(space.get("swizzle", "none"))
     tile = None if shape is None else (shape[0], shape[1])
 
-    def case(values: _Values) -> Case:
+    def case(values: Values) -> Case:
         return tile_case(accesses, {**names, **values}, tile, element, swizzled=swizzles != "none")
 
     def start() -> Case:
@@ -182,7 +154,7 @@ def _of_accesses(
         )
 
     pads = _pads(space["pad"]) if padded else (0,)
-    return _Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
+    return Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
 
 
 def _of_kernel(
@@ -192,7 +164,7 @@ def _of_kernel(
     form: str,
     array: str | None,
     shape: tuple[int, ...] | None,
-) -> _Problem:
+) -> Problem:
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
             raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
@@ -212,10 +184,10 @@ def _of_kernel(
     free = _free(space, set(own) - reserved, reserved)
     tile = None if shape is None else (shape[0], shape[1])
 
-    def case(values: _Values) -> Case:
+    def case(values: Values) -> Case:
         return kernel_case(kernel, values, sizes, form, array, tile)
 
-    return _Problem(
+    return Problem(
         case,
         lambda: case({}),
         free,
@@ -225,7 +197,7 @@ def _of_kernel(
     )
 
 
-def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> _Problem:
+def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> Problem:
     known = set(inspect.signature(simulate).parameters) - {"rule"}
     if space is None:
         space = {
@@ -239,10 +211,10 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
         raise SearchError(f"nothing is free (accepted: a space over {', '.join(sorted(known))})")
     per_block = bool({"thread_tile", "block_tile"} & set(free.axes))
 
-    def case(values: _Values) -> Case:
+    def case(values: Values) -> Case:
         return fragment_case({**fixed, **values}, rule, per_block=per_block)
 
-    return _Problem(case, lambda: case({}), free)
+    return Problem(case, lambda: case({}), free)
 
 
 def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
@@ -268,216 +240,3 @@ def _pads(given: Any) -> Sequence[int]:
             " elements: 0, 1, 2, ...)"
         )
     return tuple(dict.fromkeys(int(pad) for pad in pads))
-
-
-class _Search:
-    """The run of one search; `best` is the winner so far."""
-
-    def __init__(
-        self, problem: _Problem, objective: str, rule: str, limit: int, trials: int
-    ) -> None:
-        self.problem = problem
-        self.objective = objective
-        self.rule = rule
-        self.limit = limit
-        self.trials = trials
-        self.best: tuple[Case, Found, TileLayout] | None = None
-        self.best_key: tuple[float, ...] = ()
-        self.layouts = 0
-        self.skipped: Counter[str] = Counter()
-        self.proved = True
-        self.enumerated = True  # all choices of the free values, if not all layouts
-        self.left: list[str] = []
-        self.least_floor: int | None = None
-
-    def optimum(self) -> Optimum:
-        combinations = self.problem.grid.size
-        # Where there are too many to go through, a few tell how large one is.
-        cases = self._cases(min(combinations, max(self.limit, _TELLING)))
-        first = next(cases, None)
-        if first is None:
-            raise self._nothing()
-        size = sum(len(group.places) for group in first.groups)
-        if combinations * size > self.limit:
-            self._sample(first)
-        else:
-            self._enumerate([first, *cases])
-        if self.best is None:
-            raise self._nothing()
-        case, found, layout = self.best
-        return self._result(case, found, layout)
-
-    def _nothing(self) -> SearchError:
-        reasons = "; ".join(self.skipped) or "no choice of the free values can run"
-        return SearchError(f"no layout of this space can run: {reasons}")
-
-    def _cases(self, many: int) -> Iterator[Case]:
-        grid = self.problem.grid
-        for number in range(many):
-            (values,) = grid.between(number, number + 1)
-            case = self._case(values)
-            if case is not None:
-                yield case
-
-    def _case(self, values: _Values) -> Case | None:
-        try:
-            return self.problem.case(values)
-        except BankwiseError as error:
-            if not values:
-                raise
-            self.skipped[_reason(error)] += 1
-            return None
-
-    def _enumerate(self, cases: Sequence[Case]) -> None:
-        if self.problem.flat and len(cases) > 1:
-            touched = [case.elements for case in cases]
-            most = max(touched)
-            self.skipped["elements overlap"] += sum(each < most for each in touched)
-            self.skipped += Counter()  # drops a zero
-            cases = [case for case, each in zip(cases, touched, strict=True) if each == most]
-        for case in cases:
-            found = best_layout(self._question(case))
-            if found.left and len(cases) == 1:
-                self._sample_swizzles(case, found)
-            self._take(case, found)
-
-    def _question(self, case: Case) -> Question:
-        return Question(
-            case.groups, case.shape, case.element, self.problem.pads, self.problem.swizzles,
-            self.objective, self.rule, self.limit,
-        )  # fmt: skip
-
-    def _take(self, case: Case, found: Found) -> None:
-        self.skipped += found.skipped
-        self.layouts += found.layouts
-        self.proved &= found.proved
-        self.left += [family for family in found.left if family not in self.left]
-        if found.layout is None:
-            return
-        if self.least_floor is None or found.floor < self.least_floor:
-            self.least_floor = found.floor
-        key = (
-            found.cost, _bytes(case, found.layout), found.operations, -(case.occupancy or 0),
-            *found.key(),
-        )  # fmt: skip
-        if self.best is None or key < self.best_key:
-            self.best, self.best_key = (case, found, found.layout), key
-
-    def _sample(self, first: Case) -> None:
-        """Let optuna choose among the free values, paddings and single XOR terms."""
-        from simulator.search.sampling import sample
-
-        self.proved = self.enumerated = False
-        self.left.append("combinations of the free values")
-
-        def evaluate(values: _Values) -> int | None:
-            case = self._case(values)
-            if case is None:
-                return None
-            if self.problem.flat and case.elements < first.elements:
-                self.skipped["elements overlap"] += 1
-                return None
-            found = best_layout(self._question(case))
-            self._take(case, found)
-            return found.cost if found.layout is not None else None
-
-        sample(self.problem.grid.axes, evaluate, trials=self.trials, enough=0)
-
-    def _sample_swizzles(self, case: Case, found: Found) -> None:
-        """Let optuna choose a padding and up to three XOR terms."""
-        from simulator.search.sampling import available, sample
-        from simulator.search.swizzling import single_terms
-
-        question = self._question(case)
-        plain = TileLayout(*case.shape)
-        terms = [None, *single_terms(plain, question)]
-        if not available() or not found.layout:
-            return
-
-        def evaluate(values: _Values) -> int | None:
-            pad, *several = values.values()
-            chosen = tuple(sorted(term for term in several if term))
-            if len({term.shift for term in chosen}) < len(chosen):
-                return None
-            try:
-                layout = TileLayout(*case.shape, pad, chosen)
-            except SearchError:
-                return None
-            if misfit(case.groups, layout, case.element):
-                return None
-            (cost,) = price(case.groups, [layout], case.element, self.objective, self.rule)
-            found.offer([layout], [int(cost)])
-            return int(cost)
-
-        choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
-        sample(choices, evaluate, trials=self.trials, enough=found.floor)
-
-    def _result(self, case: Case, found: Found, layout: TileLayout) -> Optimum:
-        again = recount(case.groups, layout, case.element, self.objective, self.rule)
-        if again != found.cost:
-            raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
-        before = self._before()
-        values = {name: case.values[name] for name in self.problem.grid.axes}
-        if self.problem.tiled and layout.rows > 1:
-            values["pad"] = layout.pad
-        if layout.terms:
-            values["swizzle"] = " o ".join(map(str, layout.swizzles))
-        return Optimum(
-            objective=self.objective,
-            rule=self.rule,
-            values=values,
-            layout=layout if self.problem.tiled else None,
-            cost=found.cost,
-            before=None
-            if before is None
-            else recount(before[0].groups, before[1], before[0].element, self.objective, self.rule),
-            certificate=self._certificate(found),
-            bytes=_bytes(case, layout),
-            bytes_before=None if before is None else _bytes(*before),
-            accesses=access_rows(before, (case, layout), self.rule),
-            skipped=dict(self.skipped),
-        )
-
-    def _before(self) -> tuple[Case, TileLayout] | None:
-        try:
-            case = self.problem.start()
-        except BankwiseError:
-            return None
-        plain = TileLayout(*case.shape)
-        return None if misfit(case.groups, plain, case.element) else (case, plain)
-
-    def _certificate(self, found: Found) -> Certificate:
-        noun = self.objective.replace("_", " ")
-        least = found.floor if self.least_floor is None else self.least_floor
-        among = ", for any of these values" if self.problem.grid.axes else ""
-        layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
-        if self.enumerated and found.cost <= least:
-            text = (
-                f"Proved: no layout of any kind does better than {found.cost:,} {noun}{among}:"
-                " each phase must carry its bytes, 128 in a wavefront, in whole vectors."
-            )
-            return Certificate("floor", least, self.layouts, text)
-        if self.proved:
-            text = (
-                f"Proved: no layout of this family does better than {found.cost:,} {noun}{among}:"
-                f" {layouts} were counted or excluded by ranks. (No layout of any kind does better"
-                f" than {least:,}.)"
-            )
-            return Certificate("exhaustive", least, self.layouts, text)
-        text = (
-            f"Not proved: {found.cost:,} {noun} is the best of {layouts}; not all were tried of:"
-            f" {', '.join(self.left)}."
-        )
-        if self.enumerated:
-            text += f" No layout of any kind does better than {least:,}{among}."
-        return Certificate("sampled", least, self.layouts, text)
-
-
-def _bytes(case: Case, layout: TileLayout) -> int:
-    return layout.elements * case.element if case.bytes is None else case.bytes
-
-
-def _reason(error: BankwiseError) -> str:
-    """Give the first line of a message, without what is accepted and without its numbers."""
-    text = str(error).splitlines()[0].partition(" (accepted")[0]
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -267,15 +267,19 @@ def _bits(plain: TileLayout, question: Question) -> tuple[int, int, int]:
 
 
 def single_terms(plain: TileLayout, question: Question) -> Iterator[Term]:
-    """List terms of any bits within a row of banks, fed from above it or from the tile's row."""
+    """List terms of any bits within a row of banks, fed from above it.
+
+    With padding, rows of the tile are no rows of banks, so they are fed from any higher bits.
+    """
     low, row, end = _bits(plain, question)
-    if plain.pad:
-        row = min(row, plain.cols.bit_length() - 1)
     for shift in range(1, end - low):
-        targets = [1 << bit for bit in range(low, row) if row <= bit + shift < end]
+        first = low if plain.pad else row
+        targets = [1 << bit for bit in range(low, row) if first <= bit + shift < end]
         for size in range(1, len(targets) + 1):
             for chosen in combinations(targets, size):
-                yield Term(shift, sum(chosen))
+                mask = sum(chosen)
+                if not mask << shift & mask:
+                    yield Term(shift, mask)
 
 
 def _cute(plain: TileLayout, question: Question) -> Iterator[Term]:

@@ -214,6 +214,15 @@ def test_overlapping_elements_are_no_layout() -> None:
     assert found.skipped == {"elements overlap": 3}
 
 
+def test_overlapping_elements_are_no_layout_in_samples_either() -> None:
+    found = optimize(
+        [Access("LDS", "lane*ld"), ROW_OF_16], space={"ld": range(20)}, limit=1, trials=200
+    )
+    assert found.certificate.kind == "sampled"
+    assert found.values["ld"] >= 16  # the rows' 16 elements apart
+    assert found.skipped["elements overlap"] > 0
+
+
 ROW_OF_16 = Access("STS", "i*ld + lane%16", loops={"i": 32})
 
 
