@@ -148,6 +148,11 @@ class Explanation(Result):
             },
         }
 
+    def _repr_html_(self) -> str:
+        from simulator.notebook import bank_table, grouped_table
+
+        return grouped_table(self) + bank_table(self)
+
 
 def explain(
     op: str | Instruction,

@@ -91,6 +91,8 @@ class Fragment(_Figures):
     counts: Counts
     """One entry an access."""
     rule: str
+    tile: Tile
+    """Where the operand lies in shared memory, from byte 0 on."""
 
     def _counts(self) -> list[Counts]:
         return [self.counts]
@@ -166,6 +168,17 @@ class FragmentReport(_Figures, Result):
             },
             "totals": {column: getattr(self, column) for column in columns[2:]},
         }
+
+    def _repr_html_(self) -> str:
+        from simulator.notebook import bank_table
+
+        # The most expensive access of each fragment; all of them would bury the notebook.
+        pictures = (
+            f"<p>{fragment.name}: {fragment.reason}</p>"
+            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts))
+            for fragment in self.fragments
+        )
+        return super()._repr_html_() + "".join(pictures)
 
 
 def simulate(
@@ -269,8 +282,8 @@ def simulate(
         rule=rule,
         k_step=step,
         fragments=(
-            _fragment("A", _LOADS[a_width], a_addresses[step], a_counts[step], rule),
-            _fragment("B", _LOADS[b_width], b_addresses[step], b_counts[step], rule),
+            _fragment("A", _LOADS[a_width], a_addresses[step], a_counts[step], rule, tiles[0]),
+            _fragment("B", _LOADS[b_width], b_addresses[step], b_counts[step], rule, tiles[1]),
         ),
         notes=tuple(notes),
     )
@@ -306,10 +319,10 @@ def _loads(name: str, offsets: NDArray[np.int64], width: int, element: int) -> N
 
 
 def _fragment(
-    name: str, op: str, addresses: NDArray[np.int64], counts: Counts, rule: str
+    name: str, op: str, addresses: NDArray[np.int64], counts: Counts, rule: str, tile: Tile
 ) -> Fragment:
     accesses = tuple(WarpAccess(op, tuple(lanes)) for lanes in addresses.tolist())
-    return Fragment(name, op, accesses, counts, rule)
+    return Fragment(name, op, accesses, counts, rule, tile)
 
 
 def _check_space(
