@@ -4,6 +4,8 @@ nvcc 13.0 compiled the documents' sources for sm_90; Nsight Compute's source vie
 shared-memory instruction at M = N = K = 1024.
 """
 
+from __future__ import annotations
+
 import csv
 from collections import Counter
 from pathlib import Path
@@ -47,7 +49,7 @@ def rows(file, **wanted):
 
 
 @pytest.mark.parametrize("compiled", KERNELS)
-def test_instructions_equal_the_chips(compiled):
+def test_instructions_equal_the_chips(compiled) -> None:
     name, parameters = KERNELS[compiled]
     recorded = Counter(
         (row["opcode"], int(row["executed"]), int(row["wavefronts"]), int(row["ideal"]))
@@ -59,7 +61,7 @@ def test_instructions_equal_the_chips(compiled):
 
 
 @pytest.mark.parametrize("compiled", KERNELS)
-def test_launch_and_totals_equal_the_chips(compiled):
+def test_launch_and_totals_equal_the_chips(compiled) -> None:
     name, parameters = KERNELS[compiled]
     (row,) = rows("h200_kernels.csv", kernel=compiled)
     report = replay(name, m=1024, n=1024, k=1024, **parameters)
@@ -79,7 +81,7 @@ def test_launch_and_totals_equal_the_chips(compiled):
 
 
 @pytest.mark.parametrize("compiled", KERNELS)
-def test_conflicts_are_the_counters_but_for_noise(compiled):
+def test_conflicts_are_the_counters_but_for_noise(compiled) -> None:
     # The hardware counters add arbitration with other traffic: 0.2 % of the loads' wavefronts
     # at most here, 20 % of the stores'. They never show fewer conflicts than there are.
     name, parameters = KERNELS[compiled]
@@ -90,7 +92,7 @@ def test_conflicts_are_the_counters_but_for_noise(compiled):
         assert 0 <= excess <= noise * totals[kind]["wavefronts"]
 
 
-def test_every_recorded_opcode_is_known():
+def test_every_recorded_opcode_is_known() -> None:
     assert {row["opcode"] for row in rows("h200_instructions.csv")} <= set(INSTRUCTIONS)
 
 

@@ -210,6 +210,12 @@ A = Matrix(64, 64, 64)
             "is not thread and loop indices plus positive multiples",
         ),
         (
+            lambda: GlobalSite(
+                "A", "load", A, lambda by: by, lambda tid: tid, where=lambda by: by < 3
+            ),
+            "`where` of site 'A' names by",
+        ),
+        (
             lambda: GlobalSite("A", "load", A, lambda tid: 0, lambda tid: tid, width=4),
             "moves 16 bytes a lane from addresses that are not multiples of 16",
         ),
@@ -218,6 +224,23 @@ A = Matrix(64, 64, 64)
 def test_sites_that_cannot_be(site: Any, message: str) -> None:
     with pytest.raises(BankwiseError, match=message):
         replay(kernel(site()), **SIZE)
+
+
+def test_parameters_without_a_default_are_refused() -> None:
+    with pytest.raises(KernelError, match="'mine' has no default for tile"):
+        Kernel("mine", "", "", lambda m, n, k, *, tile: Launch((1, 1), (32, 1), ()))
+    tiled = Kernel(
+        "mine", "", "", lambda m, n, k, *, tile: Launch((m // tile, 1), (32, 1), ()), {"tile": 8}
+    )
+    assert replay(tiled, m=64, n=1, k=1).grid == (8, 1)
+
+
+def test_coordinates_may_count_down_from_a_size() -> None:
+    def site(col: Any) -> GlobalSite:
+        return GlobalSite("A", "load", A, lambda: 0, col, repeats={"t": 3})
+
+    up = replay(kernel(site(lambda t, tid: (t + 1) * 8 - 8 + tid)), **SIZE)
+    assert up.sites == replay(kernel(site(lambda t, tid: 8 * t + tid)), **SIZE).sites
 
 
 def test_kernel_error_is_a_bankwise_error() -> None:
