@@ -17,7 +17,7 @@ __all__ = ["LANE_COLORS", "bank_table", "grouped_table", "ink"]
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
 # four or more apart differ under each of the colour-vision deficiencies (tests/unit/test_theme.py).
-_LOOP = "352a87 2f6fc4 6fb3e0 cfe0cb f4d35e ee964b b8473c 6d2a6b".split()
+_LOOP = ["352a87", "2f6fc4", "6fb3e0", "cfe0cb", "f4d35e", "ee964b", "b8473c", "6d2a6b"]
 
 
 def _loop(lane: int) -> str:
@@ -46,7 +46,7 @@ def ink(background: str) -> str:
 
 
 def grouped_table(explanation: Explanation) -> str:
-    """What each wavefront serves, neighbouring banks in one row, as an HTML table."""
+    """Write what each wavefront serves, neighbouring banks in one row, as an HTML table."""
     from tabulate import tabulate
 
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
@@ -55,7 +55,7 @@ def grouped_table(explanation: Explanation) -> str:
 
 
 def bank_table(explanation: Explanation) -> str:
-    """One row a wavefront, one cell a bank; a cell names its first lane, `+` where more share it.
+    """Draw one row a wavefront, one cell a bank; a cell names its first lane, `+` for more.
 
     Pointing at a cell tells its lanes and its word.
     """

@@ -10,23 +10,22 @@ one that the result holds. Importing this package without plotly raises MissingP
 from viz.errors import DrawError, MissingPlotlyError, ReportError
 
 try:
-    import plotly as _plotly
+    from viz.agreement import parity
+    from viz.banks import bank_heatmap
+    from viz.bars import kernel_bars
+    from viz.comparing import compare
+    from viz.reporting import report
+    from viz.sweeps import sweep_heatmap
+    from viz.theme import THEMES
+    from viz.timeline import timeline
+    from viz.warps import warp_map
+    from viz.words import word_map
 except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "plotly":
+        raise
     raise MissingPlotlyError(
         "viz draws with plotly, which is not installed (accepted: pip install 'bankwise[viz]')"
     ) from error
-del _plotly
-
-from viz.agreement import parity
-from viz.banks import bank_heatmap
-from viz.bars import kernel_bars
-from viz.comparing import compare
-from viz.reporting import report
-from viz.sweeps import sweep_heatmap
-from viz.theme import THEMES
-from viz.timeline import timeline
-from viz.warps import warp_map
-from viz.words import word_map
 
 __all__ = [
     "THEMES",

@@ -22,8 +22,8 @@ COLORINGS = ("lane", "word")
 """What the color of a cell tells."""
 
 _CONVENTION = (
-    "Rows: phase · wavefront. Within a phase, wavefront k serves the k-th distinct word of each bank: a convention, as"
-    " the chip's own order cannot be seen."
+    "Rows: phase · wavefront. Within a phase, wavefront k serves the k-th distinct word of each"
+    " bank: a convention, as the chip's own order cannot be seen."
 )
 
 
@@ -64,7 +64,7 @@ def bank_heatmap(
 
 
 def bank_axis() -> dict[str, Any]:
-    """Give the axis of the 32 banks, which is above the cells' labels at any width."""
+    """Give the axis of the 32 banks."""
     return {"title": {"text": "bank"}, "tickvals": [*range(0, BANKS, 4), 31], "tickangle": 0}
 
 
@@ -162,9 +162,11 @@ def bank_panel(accesses: Sequence[Strip], color: str) -> Panel:
 
 def dots(places: Sequence[tuple[float, float]]) -> go.Scatter:
     """Mark cells whose word goes to several lanes."""
+    x: list[float | None] = [x + 0.36 for x, _ in places]
+    y: list[float | None] = [y - 0.36 for _, y in places]
     return go.Scatter(
-        x=[x + 0.36 for x, _ in places] or [None],
-        y=[y - 0.36 for _, y in places] or [None],
+        x=x or [None],
+        y=y or [None],
         mode="markers",
         name="broadcast: one word, several lanes",
         marker={"size": 5, "color": "#ffffff", "line": {"width": 1, "color": KINDS["vermilion"]}},

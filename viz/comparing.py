@@ -19,18 +19,19 @@ def compare(
     after: object,
     *,
     fragment: str | None = None,
+    names: tuple[str, str] = ("Before", "After"),
     title: str | None = None,
     theme: str = "light",
 ) -> go.Figure:
     """Draw two results next to each other: as bank heat maps, or as the bars of two kernels.
 
     Both are what `explain` or `simulate` returned (of the latter, `fragment` chooses "A" or
-    "B"), or both what `replay` returned.
+    "B"), or both what `replay` returned. `names` says what the two are.
 
     >>> from simulator import explain
     >>> column = [[4 * pitch * lane for lane in range(32)] for pitch in (32, 33)]
     >>> compare(explain("LDS", column[0]), explain("LDS", column[1])).layout.title.text
-    '32 wavefronts before, 1 wavefront after'
+    'Before: 32 wavefronts. After: 1 wavefront'
 
     Raises DrawError for results that cannot be compared.
     """
@@ -44,11 +45,11 @@ def compare(
     found = [strips(result, fragment) for result in (before, after)]
     panels = [bank_panel(each.strips, "lane") for each in found]
     costs = [sum(strip.explanation.wavefronts for strip in each.strips) for each in found]
-    finding = f"{plural(costs[0], 'wavefront')} before, {plural(costs[1], 'wavefront')} after"
     said = []
-    for panel, each, when, cost in zip(panels, found, ("Before", "After"), costs, strict=True):
+    for panel, each, when, cost in zip(panels, found, names, costs, strict=True):
         panel.heading = f"{when}: {plural(cost, 'wavefront')}"
         said += [f"{when}: {each.subject}, {each.cost}.", each.left_out]
+    finding = ". ".join(panel.heading for panel in panels)
     return assemble(
         "compare",
         panels,

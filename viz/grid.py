@@ -21,6 +21,7 @@ __all__ = ["Panel", "assemble", "heading", "lane_scale", "message", "scale_below
 _WIDTH = 1024  # pixels of a panel's cells: 32 of 32
 _LARGEST = 56
 _RIGHT = 12
+_NARROWEST = 620  # pixels of a figure, so that titles have room
 _AXIS, _LEGEND, _BAR = 46, 26, 42  # pixels below the cells
 
 
@@ -79,15 +80,16 @@ def assemble(
 ) -> go.Figure:
     """Put panels side by side, all on the same scale.
 
-    `widest` is the most pixels that the cells take across. `least` is the size of a cell, in pixels, from which on it holds its whole text; `short`
-    that for a number alone. `frames` and `controls` are those of an animation.
+    `widest` is the most pixels that the cells take across, `least` the size of a cell, in
+    pixels, from which on it holds its whole text, `short` that for a number alone. `frames` and
+    `controls` are those of an animation.
     """
     columns = max(panel.columns for panel in panels)
     rows = max(panel.rows for panel in panels)
     left = max(panel.left for panel in panels)
     cell = min(_LARGEST, widest / columns)
     wide = columns * cell
-    width = round(len(panels) * (left + wide) + _RIGHT)
+    width = max(_NARROWEST, round(len(panels) * (left + wide) + _RIGHT))
     text, top = titled(title, subtitle, width)
     legend = any(trace.showlegend for panel in panels for trace in panel.traces)
     above = 24 if any(panel.heading for panel in panels) else 0
@@ -95,7 +97,7 @@ def assemble(
     below = axis + control_pixels + _LEGEND * legend + _BAR * bar
     height = round(rows * cell + top + above + below)
     figure = go.Figure(frames=list(frames))
-    inner = width - left - _RIGHT
+    inner = len(panels) * (left + wide) - left
     settings: dict[str, Any] = {}
     annotations, shapes = [], []
     named: set[str] = set()
@@ -141,7 +143,13 @@ def assemble(
         title=text,
         width=width,
         height=height,
-        margin={"l": left, "r": _RIGHT, "t": top + above, "b": below, "autoexpand": False},
+        margin={
+            "l": left,
+            "r": width - left - inner,
+            "t": top + above,
+            "b": below,
+            "autoexpand": False,
+        },
         legend={
             "orientation": "h",
             "x": 0,

@@ -6,6 +6,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const button = document.getElementById("theme");
   const LABEL = 14; // pixels that a row needs for its label: cells grow taller before labels meet
+  const RIGHT = 12;
   const LINE = 19; // of a legend
   let chosen = null;
 
@@ -27,6 +28,7 @@
     layout.template = templates[theme()];
     const top = margin.t - (m.above ?? 0);
     margin.t = 10 + (m.above ?? 0);
+    margin.r = RIGHT;
     if (!m.columns) {
       layout.width = Math.min(width, layout.width ?? 960);
       layout.height += 10 - top;

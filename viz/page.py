@@ -23,6 +23,10 @@ from viz.theme import THEMES, template
 
 __all__ = ["Section", "page"]
 
+_MISSING = (
+    "The figures need Plotly, which this page loads from the network; written without --cdn, a"
+    " report carries it."
+)
 _SHORT = 20  # characters of a table's cell that are not broken
 
 
@@ -71,8 +75,7 @@ def page(title: str, sections: Sequence[Section], made: Sequence[str], *, cdn: b
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>",
             f'<header><h1>{escape(title)}</h1><button id="theme">Dark</button></header>',
-            '<p class="missing">The figures need Plotly, which this page loads from the network;'
-            " without --cdn a report carries it.</p>",
+            f'<p class="missing">{_MISSING}</p>',
             f"<main>\n{body}\n</main>",
             f"<footer>\n<h2>How this was made</h2>\n<pre>{escape(command)}</pre>",
             f"<p>{escape(', '.join(versions))}</p>\n</footer>",

@@ -187,11 +187,15 @@ def _value(table: Mapping[str, Sequence[Any]]) -> str:
 
 def _compared(first: object, second: object) -> list[go.Figure]:
     drawn = (Explanation, FragmentReport)
-    if isinstance(first, drawn) and isinstance(second, drawn):
-        return [compare(first, second)]
-    if isinstance(first, KernelReport) and isinstance(second, KernelReport):
-        return [compare(first, second)]
-    return []
+    both_drawn = isinstance(first, drawn) and isinstance(second, drawn)
+    both_kernels = isinstance(first, KernelReport) and isinstance(second, KernelReport)
+    if not (both_drawn or both_kernels):
+        return []
+    rules = [getattr(each, "rule", "") for each in (first, second)]
+    names = ("First", "Second")
+    if rules[0] != rules[1]:
+        names = (f"First, {rules[0]} rule", f"Second, {rules[1]} rule")
+    return [compare(first, second, names=names)]
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:

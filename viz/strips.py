@@ -73,7 +73,8 @@ def strips(result: object, fragment: str | None = None) -> Strips:
         for part in chosen
         for number, explanation in enumerate(part.explain())
     ]
-    shown, rows = [], 0
+    shown: list[Strip] = []
+    rows = 0
     for strip in every:
         rows += strip.explanation.wavefronts
         if shown and rows > ROWS:

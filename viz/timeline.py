@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from layouts.tile import Tile
 from simulator.law import BANKS, WORD
 from simulator.notebook import LANE_COLORS, ink
-from viz.grid import Panel, assemble, message
 from viz.banks import bank_axis, label
+from viz.grid import Panel, assemble, message
 from viz.words import found_layers, ground, layer_axis, read_words
 
 __all__ = ["timeline"]
@@ -67,7 +67,8 @@ def timeline(
                 for access in accesses[:4]
             ),
         ]
-    names, frames = [], []
+    names: list[str] = []
+    frames: list[go.Frame] = []
     for order, strip in enumerate(found.strips):
         for phase in strip.explanation.phases:
             for number, wavefront in enumerate(phase.wavefronts):

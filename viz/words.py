@@ -17,7 +17,7 @@ from viz.banks import bank_axis, dots, label, who
 from viz.errors import DrawError
 from viz.grid import Panel, assemble, lane_scale, message
 from viz.strips import Strip, Strips, plural, strips
-from viz.theme import KINDS, SMALL
+from viz.theme import KINDS
 
 __all__ = [
     "Layers",
