@@ -44,7 +44,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
     y = 0.0
     for report in kernels:
         if len(kernels) > 1:
-            headings.append((y, _finding(report)))
+            headings.append((y, _brief(report)))
             y += 1
         sites = [site for site in report.sites if site.memory == "shared"]
         for site in sorted(sites, key=lambda site: site.kind):  # loads before stores
@@ -122,10 +122,9 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
     ]
     if not bars:
         annotations.append({**labels, "y": 0, "text": "No access to shared memory."})
-    if len(kernels) == 1:
-        finding = _finding(kernels[0])
-    else:
-        finding = f"{len(kernels)} kernels on one scale: wavefronts of each shared-memory access"
+    finding = _finding(kernels[0])
+    if len(kernels) > 1:
+        finding = "; ".join(map(_brief, kernels))
     finding = finding if title is None else title
     subtitle = "Wavefronts of the whole grid; hatched: stores."
     text, top = titled(finding, subtitle, 960)
@@ -182,6 +181,11 @@ def short(number: int) -> str:
 def _label(site: SiteReport) -> str:
     source = site.source if len(site.source) <= _LONGEST else f"{site.source[: _LONGEST - 1]}…"
     return f"{plain(source)}  <b>{site.op}</b>"
+
+
+def _brief(report: KernelReport) -> str:
+    name = report.kernel if len(report.kernel) <= _LONGEST else f"{report.kernel[: _LONGEST - 1]}…"
+    return f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
 
 
 def _finding(report: KernelReport) -> str:

@@ -93,7 +93,7 @@ def sweep_heatmap(
         "sweep_heatmap",
         [
             Panel(
-                columns=len(x_labels),
+                columns=max(1, len(x_labels)),
                 rows=max(2, len(y_labels)),
                 traces=traces,
                 x=_axis(x, x_labels),
@@ -178,7 +178,7 @@ def _places(column: Sequence[Any]) -> _Places:
 
 
 def _axis(name: str, labels: Sequence[str]) -> dict[str, Any]:
-    every = -(-len(labels) // 32)
+    every = -(-len(labels) // 32) or 1
     return {
         "title": {"text": plain(name.replace("_", " "))},
         "tickvals": list(range(0, len(labels), every)),

@@ -194,8 +194,8 @@ def _panel(
             "title": {"text": "row of C and A"},
         },
         annotations=[
-            {"text": "<b>A</b>", "x": -strip - 0.5, "y": -strip - 0.5, "yshift": -7, **marks},
-            {"text": "<b>B</b>", "x": -strip - 0.5, "y": -strip - 0.5, "xshift": 8, **marks},
+            {"text": "<b>A</b>", "x": -strip - 0.5, "y": block[0] - strip, **marks},
+            {"text": "<b>B</b>", "x": block[1] - strip, "y": -strip - 0.5, **marks},
             *below,
         ],
         shapes=shapes,
