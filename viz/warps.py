@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
-from layouts.fragment import fragment_elements
-from layouts.shapes import Shape, parse_shape, shape_text
+from layouts.fragment import FragmentKind, fragment_elements
+from layouts.shapes import Shape, parse_shape
 from layouts.warp import WarpLayout
 from simulator.explanation import ranges
 from simulator.fragments import FragmentReport
@@ -22,14 +21,15 @@ __all__ = ["warp_map"]
 
 _QUARTERS = ("#56B4E9", "#F0E442", "#009E73", "#CC79A7")  # Okabe and Ito
 _STRIP = 0.06  # of the longer edge: the width of the strips that show the fragments
-_LARGEST = 512  # elements along an edge
+_MOST = 128  # pieces along an edge
+_FLATTEST = 6  # beyond this ratio of the edges, elements are not drawn square
 
 
 def warp_map(
     layout: WarpLayout | FragmentReport,
     *,
     thread_tile: Shape = "8x8",
-    fragment: str = "contiguous",
+    fragment: FragmentKind = "contiguous",
     block_tile: Shape | None = None,
     lane: int = 0,
     title: str | None = None,
@@ -48,8 +48,8 @@ def warp_map(
     >>> figure.layout.title.text
     '2×16 warp, 8×8 thread tiles: 16×128 elements of C'
 
-    Raises DrawError for another layout, a lane that does not exist, or a tile too large to
-    draw, and LayoutError for shapes that are none.
+    Raises DrawError for another layout or theme, a lane that does not exist, and
+    LayoutError for shapes that are none.
     """
     if isinstance(layout, FragmentReport):
         order = layout.lane_order
@@ -73,11 +73,6 @@ def warp_map(
     if block_tile is not None:
         block_m, block_n, _ = parse_shape(block_tile, "MNK", "block tile")
         block = (max(block_m, height), max(block_n, width))
-    if max(block) > _LARGEST:
-        raise DrawError(
-            f"{shape_text(block)} elements are too many to draw (accepted: up to {_LARGEST} along"
-            " an edge)"
-        )
     shape = f"{warp.rows}×{warp.cols} warp"
     split = " split in four" if fragment == "split" else ""
     finding = (
@@ -90,11 +85,12 @@ def warp_map(
         f" for {height * width:,} products: {height * width / read:.3g} a read."
         f" Framed: lane {lane} and its fragments."
     )
-    panel = _panel(warp, rows, cols, block, lane)
-    least = 16 / min(
-        len(rows[0]) // (2 if fragment == "split" else 1),
-        len(cols[0]) // (2 if fragment == "split" else 1),
-    )
+    y_runs, x_runs = _cuts(rows), _cuts(cols)
+    if max(len(y_runs), len(x_runs)) > _MOST:
+        subtitle += f" Only the first {_MOST} pieces along an edge are drawn."
+        y_runs, x_runs = y_runs[:_MOST], x_runs[:_MOST]
+    panel = _panel(warp, (rows, cols), (y_runs, x_runs), block, lane)
+    least = 16 / min(last - first for first, last, _ in (*y_runs, *x_runs))
     return assemble(
         "warp_map",
         [panel],
@@ -107,39 +103,42 @@ def warp_map(
     )
 
 
+_Edge = Sequence[Sequence[int]]
+"""For each thread along an edge, the elements that it owns."""
+
+_Run = tuple[int, int, int]
+"""Neighbouring elements of one thread: first, one past the last, thread."""
+
+
 def _panel(
     warp: WarpLayout,
-    rows: Sequence[Sequence[int]],
-    cols: Sequence[Sequence[int]],
+    edges: tuple[_Edge, _Edge],
+    runs: tuple[Sequence[_Run], Sequence[_Run]],
     block: tuple[int, int],
     lane: int,
 ) -> Panel:
     """Draw in elements of C: column along x, row along y; the fragments at negative places."""
-    strip = max(2.0, round(_STRIP * max(block)))
-    traces: list[Any] = []
-    owners = np.full((sum(map(len, rows)), sum(map(len, cols))), -1)
-    for each, (row, col) in enumerate(warp.coordinates):
-        owners[np.ix_(rows[row], cols[col])] = each
-    y_edges, x_edges = _edges(rows), _edges(cols)
-    lanes = owners[np.ix_(y_edges[:-1], x_edges[:-1])]
-    told = [
-        [
-            [
-                int(each),
-                ranges(sorted(rows[warp.coordinates[each][0]])),
-                ranges(sorted(cols[warp.coordinates[each][1]])),
-                int(each) // 8,
-            ]
-            for each in line
-        ]
-        for line in lanes.tolist()
+    rows, cols = edges
+    y_runs, x_runs = runs
+    flat = max(block) > _FLATTEST * min(block)
+    # As wide as high, unless the picture is stretched.
+    across, down = (
+        max(2.0, _STRIP * max(block)) if not flat or size == max(block) else size / 4
+        for size in block[::-1]
+    )
+    lane_at = {place: each for each, place in enumerate(warp.coordinates)}
+    lanes = [[lane_at[row, col] for _, _, col in x_runs] for _, _, row in y_runs]
+    reads = [
+        (ranges(sorted(rows[row])), ranges(sorted(cols[col]))) for row, col in warp.coordinates
     ]
+    told = [[[each, *reads[each], each // 8] for each in line] for line in lanes]
+    traces: list[Any] = []
     traces.append(
         go.Heatmap(
-            x=[edge - 0.5 for edge in x_edges],
-            y=[edge - 0.5 for edge in y_edges],
-            z=(lanes // 8).tolist(),
-            text=lanes.tolist(),
+            x=[first - 0.5 for first, _, _ in x_runs] + [x_runs[-1][1] - 0.5],
+            y=[first - 0.5 for first, _, _ in y_runs] + [y_runs[-1][1] - 0.5],
+            z=[[each // 8 for each in line] for line in lanes],
+            text=lanes,
             texttemplate="%{text}",
             textfont={"size": 11},
             customdata=told,
@@ -164,38 +163,40 @@ def _panel(
     shapes = [
         # The block tile, and the two operands along its edges.
         _box(0, 0, block[1], block[0], width=1),
-        _box(-1.5 * strip, 0, -0.5 * strip, block[0], "rgba(213,94,0,0.15)", width=0),
-        _box(0, -1.5 * strip, block[1], -0.5 * strip, "rgba(230,159,0,0.20)", width=0),
+        _box(-1.5 * across, 0, -0.5 * across, block[0], "rgba(213,94,0,0.15)", width=0),
+        _box(0, -1.5 * down, block[1], -0.5 * down, "rgba(230,159,0,0.20)", width=0),
     ]
     for first, last in _runs(rows[row]):
-        shapes.append(_box(-1.5 * strip, first, -0.5 * strip, last, KINDS["vermilion"]))
+        shapes.append(_box(-1.5 * across, first, -0.5 * across, last, KINDS["vermilion"]))
         for left, right in _runs(cols[col]):
             shapes.append(_box(left, first, right, last, width=3))
     for left, right in _runs(cols[col]):
-        shapes.append(_box(left, -1.5 * strip, right, -0.5 * strip, KINDS["orange"]))
+        shapes.append(_box(left, -1.5 * down, right, -0.5 * down, KINDS["orange"]))
     marks = {"showarrow": False, "font": {"size": 13}}
     below = []
     if block[0] > sum(map(len, rows)):
         said = f"the block tile: {block[0]}×{block[1]}"
         corner = {"xanchor": "right", "yanchor": "bottom", "showarrow": False}
         below = [{"text": said, "x": block[1] - 1.5, "y": block[0] - 1.5, **corner}]
+    wide, high = block[1] + 2 * across, block[0] + 2 * down
     return Panel(
-        columns=block[1] + 2 * strip,
-        rows=block[0] + 2 * strip,
+        columns=max(wide, high / _FLATTEST),
+        rows=max(high, wide / _FLATTEST),
         traces=traces,
         x={
-            "range": [-2 * strip - 0.5, block[1] - 0.5],
+            "range": [-2 * across - 0.5, block[1] - 0.5],
             "tickvals": _ticks(block[1]),
-            "title": {"text": "column of C and B"},
+            "title": {"text": "column"},
         },
         y={
-            "range": [block[0] - 0.5, -2 * strip - 0.5],
+            "range": [block[0] - 0.5, -2 * down - 0.5],
             "tickvals": _ticks(block[0]),
-            "title": {"text": "row of C and A"},
+            "title": {"text": "row"},
+            **({"scaleanchor": False} if flat else {}),
         },
         annotations=[
-            {"text": "<b>A</b>", "x": -strip - 0.5, "y": block[0] - strip, **marks},
-            {"text": "<b>B</b>", "x": block[1] - strip, "y": -strip - 0.5, **marks},
+            {"text": "<b>A</b>", "x": -across - 0.5, "y": block[0] - down, **marks},
+            {"text": "<b>B</b>", "x": block[1] - across, "y": -down - 0.5, **marks},
             *below,
         ],
         shapes=shapes,
@@ -203,10 +204,11 @@ def _panel(
     )
 
 
-def _edges(fragments: Sequence[Sequence[int]]) -> list[int]:
-    """Cut an edge of the warp tile wherever a thread's run begins; the end closes it."""
-    starts = {first for fragment in fragments for first, _ in _runs(fragment)}
-    return [*sorted(starts), sum(map(len, fragments))]
+def _cuts(fragments: _Edge) -> list[_Run]:
+    """Cut an edge of the warp tile into runs, in order."""
+    return sorted(
+        (*run, thread) for thread, fragment in enumerate(fragments) for run in _runs(fragment)
+    )
 
 
 def _runs(elements: Sequence[int]) -> list[tuple[int, int]]:
