@@ -40,11 +40,11 @@ def parity(
 ) -> go.Figure:
     """Draw simulated figures across and measured ones up, with the residue below.
 
-    `comparison` is a mapping of equal-length columns, or a result that has them: for the
-    `quantity` (such as "wavefronts" or "cycles"; None: the first that it has) the columns
-    `quantity` and `measured_quantity`, perhaps `spread` (of the measured value, for cycles), and
-    perhaps a column to tell kinds of rows apart, `by`. Rows with the same pair of figures are
-    one point, as large as they are many.
+    `comparison` is a mapping of equal-length columns, or an object whose method `points` (or
+    `columns`) gives them. For the `quantity`, such as "wavefronts" or "cycles" (None: the first
+    there is), they are `quantity` and `measured_quantity`; for cycles perhaps `spread`, of the
+    measured value; and perhaps `by`, which tells kinds of rows apart. Rows with the same pair of
+    figures are one point, the larger the more they are.
 
     >>> rows = {"op": ["LDS", "STS"], "wavefronts": [1, 32], "measured_wavefronts": [1, 32]}
     >>> parity(rows).layout.title.text

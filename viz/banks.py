@@ -144,7 +144,7 @@ def bank_panel(accesses: Sequence[Strip], color: str) -> Panel:
         annotations.append(message("No wavefront: nothing is served."))
     return Panel(
         columns=BANKS,
-        rows=max(2, len(values)),
+        rows=max(1, len(values)),
         traces=[cells, dots(shared)],
         x=bank_axis(),
         y={

@@ -13,6 +13,8 @@ from viz.strips import plural, strips
 
 __all__ = ["compare"]
 
+_WIDEST = 640  # pixels of one panel's cells
+
 
 def compare(
     before: object,
@@ -56,4 +58,5 @@ def compare(
         finding if title is None else title,
         " ".join(filter(None, said)),
         theme=theme,
+        widest=_WIDEST,
     )

@@ -22,7 +22,7 @@ _WIDTH = 1024  # pixels of a panel's cells: 32 of 32
 _LARGEST = 56
 _RIGHT = 12
 _NARROWEST = 620  # pixels of a figure, so that titles have room
-_AXIS, _LEGEND, _BAR = 46, 26, 42  # pixels below the cells
+_AXIS, _LEGEND, _BAR = 46, 26, 46  # pixels below the cells
 
 
 @dataclass
@@ -106,6 +106,8 @@ def assemble(
         x, y = f"x{suffix}", f"y{suffix}"
         for trace in panel.traces:
             # Panels have the same kinds of marks: the legend names each once.
+            if getattr(trace, "texttemplate", None) and cell < least:
+                trace.texttemplate = "%{z}" if cell >= short else ""
             trace.showlegend = bool(trace.showlegend) and trace.name not in named
             named |= {trace.name} if trace.showlegend else set()
             if number and trace.type == "heatmap":
@@ -224,7 +226,7 @@ def scale_below(
         "yanchor": "bottom",
         "thickness": 9,
         "len": 1,
-        "ypad": 4,
+        "ypad": 7,
         "xpad": 0,
         "outlinewidth": 0,
         "tickfont": {"size": SMALL},
@@ -238,4 +240,4 @@ def scale_below(
 
 def message(text: str) -> dict[str, Any]:
     """Say something in the middle of a panel that has nothing to show."""
-    return {"text": plain(text), "x": 15.5, "y": 0.5, "showarrow": False}
+    return {"text": plain(text), "x": 15.5, "y": 0, "showarrow": False}

@@ -7,6 +7,7 @@
   const button = document.getElementById("theme");
   const LABEL = 14; // pixels that a row needs for its label: cells grow taller before labels meet
   const RIGHT = 12;
+  const TOP = 32; // Plotly's button, which must cover no cell
   const LINE = 19; // of a legend
   let chosen = null;
 
@@ -27,11 +28,11 @@
     delete layout.title;
     layout.template = templates[theme()];
     const top = margin.t - (m.above ?? 0);
-    margin.t = 10 + (m.above ?? 0);
+    margin.t = TOP + (m.above ?? 0);
     margin.r = RIGHT;
     if (!m.columns) {
       layout.width = Math.min(width, layout.width ?? 960);
-      layout.height += 10 - top;
+      layout.height += TOP - top;
     }
     const wide = Math.min(width, layout.width) - margin.l - margin.r;
     const more = LINE * Math.max(0, legendLines(data, wide) - 1);

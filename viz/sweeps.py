@@ -94,7 +94,7 @@ def sweep_heatmap(
         [
             Panel(
                 columns=max(1, len(x_labels)),
-                rows=max(2, len(y_labels)),
+                rows=max(1, len(y_labels)),
                 traces=traces,
                 x=_axis(x, x_labels),
                 y=_axis(y, y_labels),
@@ -114,8 +114,11 @@ def sweep_heatmap(
 def columns_of(columns: object) -> dict[str, list[Any]]:
     """Take equal-length columns as lists, from a mapping or from a result that has them."""
     given = columns
-    if not isinstance(given, Mapping) and callable(getattr(given, "columns", None)):
-        given = given.columns()  # type: ignore[attr-defined]  # asked for in the line above
+    if not isinstance(given, Mapping):
+        for name in ("points", "columns"):  # `points`: row by row, where columns sum up
+            if callable(give := getattr(columns, name, None)):
+                given = give()
+                break
     if not isinstance(given, Mapping) and not hasattr(given, "keys"):
         raise DrawError(
             f"{type(columns).__name__} is no table (accepted: a mapping of equal-length columns,"

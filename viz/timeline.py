@@ -103,7 +103,7 @@ def timeline(
     )
     panel = Panel(
         columns=BANKS,
-        rows=max(2, len(layers.layers)),
+        rows=max(1, len(layers.layers)),
         traces=[cells, go.Scatter(first[1]), *ground(layers, words)],
         x=bank_axis(),
         y=layer_axis(layers),

@@ -84,7 +84,7 @@ def word_map(
     >>> from simulator import explain
     >>> figure = word_map(explain("LDS", [8 * lane for lane in range(32)]))
     >>> figure.layout.title.text
-    'LDS: 32 words in 2 layers, 32 of them in conflict'
+    'LDS: 2 wavefronts, 1 ideal, 1 bank conflict; 32 words in 2 layers, 32 of them in conflict'
 
     Raises DrawError for another result, fragment or theme, or a tile beyond 256 KiB.
     """
@@ -105,8 +105,8 @@ def _finding(found: Strips) -> str:
     words = read_words(found.strips)
     touched = plural(len({word // BANKS for word in words}), "layer")
     busy = sum(any(access.conflicts for access in accesses) for accesses in words.values())
-    conflicts = f"{busy:,} of them in conflict" if busy else "none in conflict"
-    return f"{found.subject}: {plural(len(words), 'word')} in {touched}, {conflicts}"
+    conflicts = f", {busy:,} of them in conflict" if busy else ""
+    return f"{found.finding}; {plural(len(words), 'word')} in {touched}{conflicts}"
 
 
 def found_layers(
@@ -244,7 +244,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
         traces.append(_starts(layers))
     return Panel(
         columns=BANKS,
-        rows=max(2, len(layers.layers)),
+        rows=max(1, len(layers.layers)),
         traces=traces,
         x=bank_axis(),
         y=layer_axis(layers),
