@@ -70,7 +70,7 @@ def sweep() -> go.Figure:
 
 
 def recorded(file: str, quantity: str, column: str) -> go.Figure:
-    """The model against the recorded H200; instructions of one kind are one color."""
+    """The model against the recorded H200; instructions of one kind are one colour."""
     with np.load(RECORDED / f"{file}.npz", allow_pickle=False) as arrays:
         data = dict(arrays)
     rows: dict[str, list[Any]] = {"op": [], quantity: [], f"measured_{quantity}": []}

@@ -149,9 +149,9 @@ class Explanation(Result):
         }
 
     def _repr_html_(self) -> str:
-        from simulator.notebook import bank_table, grouped_table
+        from simulator.notebook import bank_table, figures_table
 
-        return grouped_table(self) + bank_table(self)
+        return figures_table(self) + bank_table(self)
 
 
 def explain(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simulator.explanation import Explanation
 
-__all__ = ["LANE_COLORS", "bank_table", "grouped_table", "ink"]
+__all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
-# four or more apart differ under each of the colour-vision deficiencies (tests/unit/test_theme.py).
+# four or more apart differ under each of the colour-vision deficiencies (tests/unit/test_figures.py).
 _LOOP = ["352a87", "2f6fc4", "6fb3e0", "cfe0cb", "f4d35e", "ee964b", "b8473c", "6d2a6b"]
 
 
@@ -45,13 +45,14 @@ def ink(background: str) -> str:
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
-def grouped_table(explanation: Explanation) -> str:
-    """Write what each wavefront serves, neighbouring banks in one row, as an HTML table."""
+def figures_table(explanation: Explanation) -> str:
+    """Write the access in words, and its figures as an HTML table."""
     from tabulate import tabulate
 
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
+    figures = {"op": explanation.op, **explanation.to_dict()["totals"], "rule": explanation.rule}
     # "unsafehtml" trusts its cells; "html" escapes them.
-    return said + str(tabulate(explanation.groups(), headers="keys", tablefmt="html"))
+    return said + str(tabulate([figures], headers="keys", tablefmt="html"))
 
 
 def bank_table(explanation: Explanation) -> str:

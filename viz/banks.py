@@ -19,7 +19,7 @@ from viz.theme import COUNTS, KINDS
 __all__ = ["COLORINGS", "bank_axis", "bank_heatmap", "bank_panel", "dots", "label", "who"]
 
 COLORINGS = ("lane", "word")
-"""What the color of a cell tells."""
+"""What the colour of a cell tells."""
 
 _CONVENTION = (
     "Rows: phase · wavefront. Within a phase, wavefront k serves the k-th distinct word of each"
@@ -39,7 +39,7 @@ def bank_heatmap(
 
     `result` is what `explain` or `simulate` returned; of the latter, `fragment` chooses "A" or
     "B" (None: both). A dot marks a word that several lanes share. Pointing at a cell tells
-    lanes, addresses, word and phase. Cells are colored by "lane" or by "word".
+    lanes, addresses, word and phase. Cells are coloured by "lane" or by "word".
 
     >>> from simulator import simulate
     >>> report = simulate("2x16", 128, lane_order="row-major")

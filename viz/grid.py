@@ -215,7 +215,7 @@ def lane_scale() -> dict[str, Any]:
 def scale_below(
     ticks: Sequence[float] | None = None, labels: Sequence[str] | None = None, unit: str = ""
 ) -> dict[str, Any]:
-    """Lay a color scale along the lower edge of the figure; the unit stands at its first tick."""
+    """Lay a colour scale along the lower edge of the figure; the unit stands at its first tick."""
     return {
         "orientation": "h",
         "x": 0,

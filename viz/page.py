@@ -122,7 +122,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         return f' class="{" ".join(kinds)}"' if kinds else ""
 
     def cell(name: str, value: Any) -> str:
-        shown = str(value)
+        shown = "" if value is None else str(value)
         if isinstance(value, int | float):
             shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
         return f'<td{kind(name, value)} data-label="{escape(name)}">{escape(shown)}</td>'

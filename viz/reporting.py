@@ -131,15 +131,19 @@ def _of_fragments(result: FragmentReport) -> list[go.Figure]:
 
 
 def _of_kernel(result: KernelReport) -> Section:
-    columns = (
-        "source", "memory", "op", "requests", "wavefronts", "ideal", "excessive",
-        "bank_conflicts", "sectors", "evidence",
-    )  # fmt: skip
-    rows: list[dict[str, Any]] = [{name: row[name] for name in columns} for row in result.rows()]
-    shared, outside = result.totals()["all"], result.global_totals()["all"]
-    for memory, total in (("shared", shared), ("global", outside)):
-        rows.append({name: total.get(name, 0) for name in columns})
-        rows[-1] |= {"source": "total", "memory": memory, "op": "", "evidence": ""}
+    figures = ("wavefronts", "ideal", "excessive", "bank_conflicts", "sectors")
+    costs = {"shared": figures[:-1], "global": figures[-1:]}  # what either memory is charged
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: row[name] for name in ("source", "memory", "op", "requests")},
+            **{name: row[name] if name in costs[row["memory"]] else None for name in figures},
+            "evidence": row["evidence"],
+        }
+        for row in result.rows()
+    ]
+    for memory, sums in (("shared", result.totals()), ("global", result.global_totals())):
+        last = {name: sums["all"].get(name) for name in ("requests", *figures)}
+        rows.append({"source": "total", "memory": memory, "op": "", **last, "evidence": ""})
     sentences = []
     for kind, total in result.totals().items():
         if kind != "all" and total["requests"]:

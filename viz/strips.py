@@ -59,7 +59,8 @@ def strips(result: object, fragment: str | None = None) -> Strips:
     if isinstance(result, Explanation):
         if fragment is not None:
             raise DrawError(f"fragment {fragment!r}: one access has none (accepted: None)")
-        return Strips([Strip("", result)], result.op, _cost(result), "", None, 4)
+        said = ", ".join(filter(None, (result.op, _rule(result.rule))))
+        return Strips([Strip("", result)], said, _cost(result), "", None, 4)
     if not isinstance(result, FragmentReport):
         raise DrawError(
             f"{type(result).__name__} has no accesses to draw (accepted: what explain and"
@@ -88,12 +89,28 @@ def strips(result: object, fragment: str | None = None) -> Strips:
     shape = result.warp_shape.replace("x", "×")
     return Strips(
         shown,
-        f"{ops}, {shape} {order}, {names}",
+        ", ".join(filter(None, (ops, f"{shape} {order}", *_choices(result), names))),
         cost,
         f"The first {len(shown)} of {len(every)} instructions are drawn." if left_out else "",
         chosen[0].tile if len(chosen) == 1 else None,
         result.element,
     )
+
+
+def _choices(report: FragmentReport) -> list[str]:
+    """Name what is not as `simulate` has it by default, so that titles tell reports apart."""
+    pads, swizzles = report.pad, report.swizzle
+    return [
+        "" if report.fragment == "contiguous" else f"{report.fragment}",
+        "" if report.a_layout == "transposed" else f"A {report.a_layout}",
+        f"padding {pads[0]} and {pads[1]}" if any(pads) else "",
+        f"swizzle {swizzles[0]} and {swizzles[1]}" if any(swizzles) else "",
+        _rule(report.rule),
+    ]
+
+
+def _rule(rule: str) -> str:
+    return "" if rule == "silicon" else f"{rule} rule"
 
 
 def _cost(figures: Any) -> str:

@@ -45,7 +45,7 @@ def timeline(
     """Step through the wavefronts of an access with a slider, or play them.
 
     The cells are the words of shared memory, as in `word_map`, which also explains the
-    parameters: those that the present wavefront serves are colored by lane, those still to be
+    parameters: those that the present wavefront serves are coloured by lane, those still to be
     served are light, those already served are dark. There is a frame a wavefront.
 
     >>> from simulator import explain
@@ -114,7 +114,7 @@ def timeline(
         "timeline",
         [panel],
         f"{found.finding}, one after the other" if title is None else title,
-        "Colored: served now. Light: still waiting. Dark: served before. " + found.left_out,
+        "Coloured: served now. Light: still waiting. Dark: served before. " + found.left_out,
         theme=theme,
         bar=False,
         frames=frames,

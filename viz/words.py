@@ -74,7 +74,7 @@ def word_map(
     title: str | None = None,
     theme: str = "light",
 ) -> go.Figure:
-    """Draw shared memory, 32 words a row, each word in the color of the lane that reads it.
+    """Draw shared memory, 32 words a row, each word in the colour of the lane that reads it.
 
     `result` is what `explain` or `simulate` returned; of the latter, `fragment` is "A" or "B"
     (None: "B"), and its tile is drawn below: padding is grey, a mark shows where each row of

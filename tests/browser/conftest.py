@@ -40,7 +40,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(chromium: Any) -> Iterator[Open]:
-    """Open a file at a width and in a color scheme; at the end, nothing may have gone wrong."""
+    """Open a file at a width and in a colour scheme; at the end, nothing may have gone wrong."""
     contexts, wrong = [], []
 
     def open_page(path: Path, width: int = 1600, scheme: str = "light", drawn: bool = True) -> Any:

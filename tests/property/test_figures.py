@@ -78,7 +78,7 @@ def test_a_bank_heatmap_draws_every_lane_in_every_bank_that_serves_it(
 
 @settings(max_examples=40)
 @given(accesses(), rules)
-def test_coloring_by_word_changes_the_values_alone(access: WarpAccess, rule: str) -> None:
+def test_colouring_by_word_changes_the_values_alone(access: WarpAccess, rule: str) -> None:
     explanation = explain(*access, rule=rule)
     by_lane, by_word = (bank_heatmap(explanation, color=color) for color in ("lane", "word"))
     heat = by_word.data[0]
