@@ -16,7 +16,8 @@ __all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
-# four or more apart differ under each of the colour-vision deficiencies (tests/unit/test_figures.py).
+# four or more apart differ under each of the colour-vision deficiencies, as
+# tests/unit/test_figures.py checks.
 _LOOP = ["352a87", "2f6fc4", "6fb3e0", "cfe0cb", "f4d35e", "ee964b", "b8473c", "6d2a6b"]
 
 
