@@ -4,10 +4,10 @@
 
 Every function takes a result of `simulator` or `gpu_check` and returns a
 `plotly.graph_objects.Figure`; none shows it, and none counts anything: each number drawn is
-one that the result holds. Importing this package without plotly raises MissingPlotlyError.
+one that the result holds. Importing this package without plotly raises MissingPackageError.
 """
 
-from viz.errors import DrawError, MissingPlotlyError, ReportError
+from viz.errors import DrawError, MissingPackageError, ReportError
 
 try:
     from viz.agreement import parity
@@ -23,14 +23,14 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "plotly":
         raise
-    raise MissingPlotlyError(
+    raise MissingPackageError(
         "viz draws with plotly, which is not installed (accepted: pip install 'bankwise[viz]')"
     ) from error
 
 __all__ = [
     "THEMES",
     "DrawError",
-    "MissingPlotlyError",
+    "MissingPackageError",
     "ReportError",
     "bank_heatmap",
     "compare",

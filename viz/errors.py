@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from layouts.errors import BankwiseError
+from simulator.saving import MissingPackageError, OutputError
 
-__all__ = ["DrawError", "MissingPlotlyError", "ReportError"]
-
-
-class MissingPlotlyError(BankwiseError, ImportError):
-    """Plotly is not installed; the message names the extra that brings it."""
+__all__ = ["DrawError", "MissingPackageError", "ReportError"]
 
 
 class DrawError(BankwiseError):
     """Something that a figure cannot be drawn of."""
 
 
-class ReportError(BankwiseError):
+class ReportError(OutputError):
     """A report that cannot be written where it was asked for."""

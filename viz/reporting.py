@@ -24,7 +24,7 @@ from viz.sweeps import FIGURES, columns_of, sweep_heatmap
 from viz.timeline import timeline
 from viz.warps import warp_map
 from viz.words import word_map
-from viz.writing import check_target, write_whole
+from viz.writing import check_target, write_page
 
 __all__ = ["report"]
 
@@ -88,7 +88,7 @@ def report(
         made = f"viz.report({', '.join(type(result).__name__ for result in results)})"
     html = page(heading, sections, [made, *_versions()], cdn=cdn)
     if file is not None:
-        write_whole(file, html, force=force)
+        write_page(file, html, force=force)
     return html
 
 

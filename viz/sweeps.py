@@ -20,7 +20,7 @@ MOST = 64
 
 FIGURES = (
     "cycles", "wavefronts", "bank_conflicts", "excessive", "ideal", "n_way", "instructions",
-    "requests", "phases",
+    "requests", "phases", "sectors", "lines",
 )  # fmt: skip
 """Columns that are outcomes, not parameters."""
 

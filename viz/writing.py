@@ -1,23 +1,23 @@
-"""Writing a file whole or not at all."""
+"""Where a page may be written; `simulator.saving` writes it, whole or not at all."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
+from simulator.saving import save
 from viz.errors import ReportError
 
-__all__ = ["check_target", "write_whole"]
+__all__ = ["check_target", "write_page"]
 
 
-def check_target(path: str | os.PathLike[str], *, force: bool) -> Path:
-    """Refuse, before any work is done, a file that could not be written; give its real place.
+def check_target(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse, before any work is done, a file that could not be written.
 
     Raises ReportError for a missing folder, a place that is no file, an existing file without
     `force`, and a folder that cannot be written to.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
+    target = Path(os.path.realpath(path))
     folder = target.parent
     if not folder.is_dir():
         raise ReportError(f"{str(path)!r}: there is no folder {str(folder)!r}")
@@ -29,31 +29,13 @@ def check_target(path: str | os.PathLike[str], *, force: bool) -> Path:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ReportError(f"{str(path)!r}: the folder {str(folder)!r} cannot be written to")
-    return target
 
 
-def write_whole(path: str | os.PathLike[str], text: str, *, force: bool) -> None:
-    """Write next to the place first, then move: readers see the old file, or the whole new one."""
-    target = check_target(path, force=force)
-    name = ""
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=target.parent, prefix=".bankwise-", delete=False
-        ) as file:
-            name = file.name
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # temporary files are private; a report is a file
-        os.replace(name, target)
-    except OSError as error:
-        raise ReportError(f"{str(path)!r} cannot be written: {error.strerror}") from error
-    finally:
-        if name and os.path.exists(name):
-            os.unlink(name)
+def write_page(path: str | os.PathLike[str], html: str, *, force: bool) -> None:
+    """Write a page; raises ReportError, or OutputError for what the system refuses."""
+    check_target(path, force=force)
 
+    def write(file: Path) -> None:
+        file.write_text(html, encoding="utf-8", newline="")
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    save(path, write)

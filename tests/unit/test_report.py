@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from simulator import explain, kernels, replay, simulate
 from simulator.cli import main
 from simulator.cli.commands import cli
+from simulator.saving import OutputError
 from viz import DrawError, ReportError, report
 
 PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
@@ -196,7 +197,7 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused(place: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match=said):
+    with pytest.raises(OutputError, match=said):
         report(explain("LDS", PAIRS), file=tmp_path / place, cdn=True, force=True)
     assert files(tmp_path) == []
 
@@ -211,7 +212,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ReportError, match="No space left on device"):
+    with pytest.raises(OutputError, match="No space left on device"):
         report(explain("LDS", PAIRS), file=place, cdn=True, force=True)
     assert place.read_text() == "mine"
     assert files(tmp_path) == ["page.html"]
@@ -227,6 +228,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(
         (["explain", "--op", "LDS", "lane*2", "--compare"], 7),
         (["simulate", "--warp-shape", "2x16"], 6),
         (["replay", "junstar92.2d", "--block-m", "64"], 1),
+        (["sweep", "simulate", "--pad", "0..8:4", "--warp-shape", "all"], 1),
     ],
 )
 def test_commands_write_what_they_print(
@@ -334,7 +336,7 @@ except simulator.BankwiseError as error:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout == (
-        "MissingPlotlyError True viz draws with plotly, which is not installed"
+        "MissingPackageError True viz draws with plotly, which is not installed"
         " (accepted: pip install 'bankwise[viz]')\n"
     )
     place = str(tmp_path / "page.html")
