@@ -16,5 +16,5 @@ names = ("junstar92.2d", "junstar92.vectorized", "junstar92.warptiling")
 reports = [replay(name, m=4096, n=4096, k=4096) for name in names]
 for report in reports:
     print(report.kernel, report.totals()["all"])
-kernel_bars(reports).write_html(folder / "kernels.html")
+kernel_bars(reports).write_html(folder / "kernels.html", div_id="kernels")
 print(f"Wrote {folder / 'kernels.html'}")

@@ -25,6 +25,6 @@ columns["wavefronts"] = [report.wavefronts for report in reports]
 columns["bank_conflicts"] = [report.bank_conflicts for report in reports]
 
 figure = sweep_heatmap(columns, x="pad", y="warp_shape")
-figure.write_html(folder / "padding_sweep.html")
+figure.write_html(folder / "padding_sweep.html", div_id="sweep")
 print(figure.layout.meta["bankwise"]["title"])
 print(f"Wrote {folder / 'padding_sweep.html'}")

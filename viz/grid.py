@@ -105,9 +105,9 @@ def assemble(
         suffix = "" if number == 0 else str(number + 1)
         x, y = f"x{suffix}", f"y{suffix}"
         for trace in panel.traces:
-            # Panels have the same kinds of marks: the legend names each once.
             if getattr(trace, "texttemplate", None) and cell < least:
                 trace.texttemplate = "%{z}" if cell >= short else ""
+            # Panels have the same kinds of marks: the legend names each once.
             trace.showlegend = bool(trace.showlegend) and trace.name not in named
             named |= {trace.name} if trace.showlegend else set()
             if number and trace.type == "heatmap":

@@ -38,6 +38,7 @@ _WORDS = {
     "bank_conflicts": "Bank conflicts",
     "n_way": "n-way",
     "cycles": "Cycles",
+    "phases": "Phases",
     "sectors": "Sectors",
     "op": "Instruction",
     "source": "Source",

@@ -18,6 +18,8 @@ __all__ = ["FIGURES", "MOST", "columns_of", "sweep_heatmap"]
 MOST = 64
 """Values along an axis; beyond, neighbours share a cell, which shows the best of them."""
 
+_LABELS = 20  # along an axis, so that they have room on a telephone, too
+
 FIGURES = (
     "cycles", "wavefronts", "bank_conflicts", "excessive", "ideal", "n_way", "instructions",
     "requests", "phases", "sectors", "lines",
@@ -96,7 +98,7 @@ def sweep_heatmap(
                 columns=max(1, len(x_labels)),
                 rows=max(1, len(y_labels)),
                 traces=traces,
-                x=_axis(x, x_labels),
+                x={**_axis(x, x_labels), "autotickangles": [0, 90]},
                 y=_axis(y, y_labels),
                 annotations=[] if best else [{**message("No configuration."), "x": 0}],
                 left=44 + 7 * min(18, max(map(len, y_labels), default=0)),
@@ -181,7 +183,7 @@ def _places(column: Sequence[Any]) -> _Places:
 
 
 def _axis(name: str, labels: Sequence[str]) -> dict[str, Any]:
-    every = -(-len(labels) // 32) or 1
+    every = -(-len(labels) // _LABELS) or 1
     return {
         "title": {"text": plain(name.replace("_", " "))},
         "tickvals": list(range(0, len(labels), every)),

@@ -250,6 +250,6 @@ def _plot(draw: Any, found: Sweep, path: str) -> None:
     figure = draw(found)
 
     def write(file: Path) -> None:
-        figure.write_html(file)
+        figure.write_html(file, div_id="sweep")  # not a random one: same sweep, same bytes
 
     save(path, write)

@@ -12,7 +12,17 @@ import pytest
 from simulator import explain, replay, simulate
 from viz import report
 
-KINDS = ("explain", "empty", "simulate", "kernel", "kernels", "sweep", "comparison", "compare")
+KINDS = (
+    "explain",
+    "empty",
+    "simulate",
+    "kernel",
+    "kernels",
+    "sweep",
+    "large",
+    "comparison",
+    "compare",
+)
 
 
 def sweep() -> dict[str, list[Any]]:
@@ -57,6 +67,13 @@ def results(kind: str) -> list[Any]:
         "kernel": lambda: [replay("junstar92.2d", **sizes)],
         "kernels": lambda: [replay(f"junstar92.{name}", **sizes) for name in ("2d", "vectorized")],
         "sweep": lambda: [sweep()],
+        "large": lambda: [
+            {
+                "padding of the tile": [pad for pad in range(256) for _ in range(100)],
+                "lds": [f"width {width}" for _ in range(256) for width in range(100)],
+                "wavefronts": [(7 * row) % 1000 for row in range(25600)],
+            }
+        ],
         "comparison": lambda: [comparison()],
         "compare": lambda: [
             simulate("2x16", lane_order="row-major"),
