@@ -154,6 +154,19 @@ def test_a_row_that_differs_is_seen_and_said() -> None:
     assert sorted(points[0].error_y.array) == [0.1, 0.2]
 
 
+def test_a_comparison_may_give_its_points() -> None:
+    class Comparison:
+        """Sums up in `columns`, as results do, and has its rows, too."""
+
+        def columns(self) -> dict[str, list[Any]]:
+            return {"op": ["LDS"], "accesses": [2]}
+
+        def points(self) -> dict[str, Any]:
+            return {"wavefronts": np.array([1, 2]), "measured_wavefronts": np.array([1, 2])}
+
+    assert parity(Comparison()).layout.title.text == "wavefronts: all 2 rows equal"
+
+
 def test_many_points_are_limited_and_the_figure_says_so() -> None:
     many = list(range(3000))
     figure = parity({"cycles": many, "measured_cycles": many})
