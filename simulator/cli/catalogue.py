@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def kernels(*, form: str) -> int:
     help="compiled: loads merged as nvcc does; written: the source as it stands.",
 )
 @common
+@html_options
 def replay(
     *,
     rules: Sequence[str],
@@ -72,6 +74,7 @@ def replay(
     sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
     tiles = _tiles(kernel.parameters, parameters)
     reports = {rule: _replay(kernel.name, form=code, rule=rule, **sizes, **tiles) for rule in rules}
+    keep(*reports.values())
     rows = [{**row, "rule": rule} for rule, each in reports.items() for row in each.rows()]
     sums = [
         (f"shared {kind}s" if kind != "all" else "shared", {**figures, "rule": rule})
