@@ -13,7 +13,8 @@ from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
-from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
+from simulator.tiling import KernelError
 
 __all__ = [
     "INSTRUCTIONS",

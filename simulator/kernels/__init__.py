@@ -16,7 +16,8 @@ from simulator.kernels import (
     junstar92,
     leimao,
 )
-from simulator.sites import Kernel, KernelError
+from simulator.sites import Kernel
+from simulator.tiling import KernelError
 
 __all__ = ["get", "names"]
 

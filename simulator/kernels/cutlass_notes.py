@@ -26,9 +26,8 @@ from simulator.sites import (
     Launch,
     Matrix,
     SharedSite,
-    dividing,
-    require,
 )
+from simulator.tiling import require, whole_tiles
 
 __all__ = ["KERNELS"]
 
@@ -51,7 +50,7 @@ def _sgemm(
     )
     a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
     a_ld, b_ld = 128 + pad_a, 128 + pad_b
-    count = dividing(k, 8, "k", "K_tile")
+    count = whole_tiles(k, 8, "k", "K_tile")
     tiles, stages = {"tile": count - 1}, {"stage": Cycle(count - 1, 2)}  # the K-Loop's turns
 
     at = np.array(WarpLayout.of("4x8", lane_order).coordinates)
@@ -87,7 +86,7 @@ def _sgemm(
     b_next = "load_frag(B_tile[smem_ld_idx][(i + 1) % K_tile], ...)"
     halves, inner = {"v": 2}, {"i": 8, "v": 2}
     return Launch(
-        (dividing(n, 128, "n", "the block tile"), dividing(m, 128, "m", "the block tile")),
+        (whole_tiles(n, 128, "n", "the block tile"), whole_tiles(m, 128, "m", "the block tile")),
         (256, 1),
         (
             # The first tile, and the first fragment.

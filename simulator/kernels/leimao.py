@@ -18,11 +18,8 @@ from simulator.sites import (
     Launch,
     Matrix,
     SharedSite,
-    covering,
-    divides,
-    dividing,
-    require,
 )
+from simulator.tiling import block_threads, ceil_div, multiple, require, split, whole_tiles
 
 __all__ = ["KERNELS"]
 
@@ -39,7 +36,7 @@ def _matrices(m: int, n: int, k: int, element: int = 4) -> tuple[Matrix, Matrix,
     """Pad the rows of A, B and C to 16 elements: 64 bytes of fp32, 32 bytes of fp16."""
 
     def padded(rows: int, cols: int) -> Matrix:
-        return Matrix(rows, cols, 16 * covering(cols, 16), element)
+        return Matrix(rows, cols, 16 * ceil_div(cols, 16), element)
 
     return padded(m, k), padded(k, n), padded(m, n)
 
@@ -62,7 +59,7 @@ def _naive(m: int, n: int, k: int, block_x: int, block_y: int, rows_along_x: boo
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     along = (m, n) if rows_along_x else (n, m)
     return Launch(
-        (covering(along[0], block_x), covering(along[1], block_y)),
+        (ceil_div(along[0], block_x), ceil_div(along[1], block_y)),
         (block_x, block_y),
         (
             GlobalSite(
@@ -90,9 +87,10 @@ def _fill(
 ) -> Sites:
     """`load_data_to_shared_memory`: both tiles as they are, element by element."""
     (a, b, _), (tile_m, tile_n, tile_k) = matrices, tile
-    a_loops = {"load": divides(threads, tile_m * tile_k, "threads in the tile of A")}
-    b_loops = {"load": divides(threads, tile_n * tile_k, "threads in the tile of B")}
-    tiles = {"tile": covering(a.cols, tile_k)}
+    whole = f"loads by all {block_threads(threads)} threads"
+    a_loops = {"load": multiple(tile_m * tile_k, threads, "block_m * block_k", whole)}
+    b_loops = {"load": multiple(tile_n * tile_k, threads, "block_n * block_k", whole)}
+    tiles = {"tile": ceil_div(a.cols, tile_k)}
 
     def at(tid: Int, load: Int) -> Int:
         return tid + load * threads
@@ -134,15 +132,16 @@ def _fill_transposed(
         vector in (1, 16 // a.element),
         f"vector = {vector} elements (accepted: 1, {16 // a.element})",
     )
-    k_vectors = divides(vector, tile_k, "vector in block_k")
-    n_vectors = divides(vector, tile_n, "vector in block_n")
+    k_vectors = multiple(tile_k, vector, "block_k", f"vectors of {vector}")
+    n_vectors = multiple(tile_n, vector, "block_n", f"vectors of {vector}")
     a_ld, b_ld = tile_m + pads[0], tile_n + pads[1]
     # The kernel asserts this of both tiles: lanes read 16 bytes of either.
-    divides(16 // a.element, a_ld, "vectors of 16 bytes in a row of A's tile")
-    divides(16 // a.element, b_ld, "vectors of 16 bytes in a row of B's tile")
-    a_loops = {"load": covering(tile_m * k_vectors, threads)}
-    b_loops = {"load": covering(tile_k * n_vectors, threads)}
-    tiles = {"tile": covering(a.cols, tile_k)}
+    wide = 16 // a.element
+    multiple(a_ld, wide, "block_m + pad_m" if pads[0] else "block_m", f"vectors of {wide}")
+    multiple(b_ld, wide, "block_n + pad_n" if pads[1] else "block_n", f"vectors of {wide}")
+    a_loops = {"load": ceil_div(tile_m * k_vectors, threads)}
+    b_loops = {"load": ceil_div(tile_k * n_vectors, threads)}
+    tiles = {"tile": ceil_div(a.cols, tile_k)}
 
     def a_row(tid: Int, load: Int) -> Int:
         return (tid + load * threads) // k_vectors
@@ -190,7 +189,7 @@ def _v02(
     m: int, n: int, k: int, *, block_m: int = 32, block_n: int = 32, block_k: int = 32
 ) -> Launch:
     matrices = _matrices(m, n, k)
-    tiles, turns = {"tile": covering(k, block_k)}, {"k_i": block_k}
+    tiles, turns = {"tile": ceil_div(k, block_k)}, {"k_i": block_k}
 
     def row(by: Int, ty: Int) -> Int:
         return by * block_m + ty
@@ -200,7 +199,7 @@ def _v02(
 
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (block_n, block_m),
         (
             *_fill(matrices, (block_m, block_n, block_k), block_m * block_n),
@@ -231,8 +230,8 @@ def _v03(
     thread_m: int = 8,
 ) -> Launch:
     matrices = _matrices(m, n, k)
-    threads = divides(thread_m, block_m, "thread_m in block_m") * block_n
-    tiles = {"tile": covering(k, block_k)}
+    threads = split(block_m, thread_m, "block_m", "thread_m") * block_n
+    tiles = {"tile": ceil_div(k, block_k)}
     out = {"t": thread_m}
 
     def row(by: Int, tid: Int, t: Int) -> Int:
@@ -243,7 +242,7 @@ def _v03(
 
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (threads, 1),
         (
             *_fill(matrices, (block_m, block_n, block_k), threads),
@@ -277,9 +276,9 @@ def _v04(
     thread_n: int = 8,
 ) -> Launch:
     matrices = _matrices(m, n, k)
-    cols = divides(thread_n, block_n, "thread_n in block_n")
-    threads = divides(thread_m, block_m, "thread_m in block_m") * cols
-    tiles = {"tile": covering(k, block_k)}
+    cols = split(block_n, thread_n, "block_n", "thread_n")
+    threads = split(block_m, thread_m, "block_m", "thread_m") * cols
+    tiles = {"tile": ceil_div(k, block_k)}
     out = {"row": thread_m, "col": thread_n}
 
     def row(by: Int, tid: Int, row: Int) -> Int:
@@ -290,7 +289,7 @@ def _v04(
 
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (threads, 1),
         (
             *_fill(matrices, (block_m, block_n, block_k), threads),
@@ -325,10 +324,10 @@ def _v05(
     vector: int = 4,
 ) -> Launch:
     matrices = _matrices(m, n, k)
-    cols = divides(thread_n, block_n, "thread_n in block_n")
-    threads = divides(thread_m, block_m, "thread_m in block_m") * cols
-    tiles = {"tile": covering(k, block_k)}
-    out = {"row": thread_m, "col": divides(vector, thread_n, "vector in thread_n")}
+    cols = split(block_n, thread_n, "block_n", "thread_n")
+    threads = split(block_m, thread_m, "block_m", "thread_m") * cols
+    tiles = {"tile": ceil_div(k, block_k)}
+    out = {"row": thread_m, "col": multiple(thread_n, vector, "thread_n", f"vectors of {vector}")}
 
     def row(by: Int, tid: Int, row: Int) -> Int:
         return by * block_m + tid // cols * thread_m + row
@@ -338,7 +337,7 @@ def _v05(
 
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (threads, 1),
         (
             *_fill_transposed(matrices, (block_m, block_n, block_k), threads, vector),
@@ -385,14 +384,14 @@ def _v06(
     vector: int = 4,
 ) -> Launch:
     require(lanes_m * lanes_n == 32, f"a warp of {lanes_m}x{lanes_n} lanes (accepted: 32 lanes)")
-    warps_n = divides(warp_n, block_n, "warp_n in block_n")
-    threads = 32 * divides(warp_m, block_m, "warp_m in block_m") * warps_n
-    repeats_m = divides(thread_m * lanes_m, warp_m, "thread_m * lanes_m in warp_m")
-    repeats_n = divides(thread_n * lanes_n, warp_n, "thread_n * lanes_n in warp_n")
-    a_vectors = divides(vector, thread_m, "vector in thread_m")
-    b_vectors = divides(vector, thread_n, "vector in thread_n")
+    warps_n = split(block_n, warp_n, "block_n", "warp_n")
+    threads = 32 * split(block_m, warp_m, "block_m", "warp_m") * warps_n
+    repeats_m = split(warp_m, thread_m * lanes_m, "warp_m", "thread_m * lanes_m")
+    repeats_n = split(warp_n, thread_n * lanes_n, "warp_n", "thread_n * lanes_n")
+    a_vectors = multiple(thread_m, vector, "thread_m", f"vectors of {vector}")
+    b_vectors = multiple(thread_n, vector, "thread_n", f"vectors of {vector}")
     matrices = _matrices(m, n, k)
-    tiles = {"tile": covering(k, block_k)}
+    tiles = {"tile": ceil_div(k, block_k)}
     out = {"i": repeats_m, "j": repeats_n, "row": thread_m, "v": b_vectors}
 
     def in_m(warp: Int, lane: Int, i: Int) -> Int:
@@ -409,7 +408,7 @@ def _v06(
 
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (threads, 1),
         (
             *_fill_transposed(matrices, (block_m, block_n, block_k), threads, vector),
@@ -454,16 +453,16 @@ def _v07(
     pad_n: int = 16,
     vector: int = 8,
 ) -> Launch:
-    warps_n = divides(warp_n, block_n, "warp_n in block_n")
-    threads = 32 * divides(warp_m, block_m, "warp_m in block_m") * warps_n
-    fragments_m = divides(16, warp_m, "WMMA tiles of 16 in warp_m")
-    fragments_n = divides(16, warp_n, "WMMA tiles of 16 in warp_n")
-    fragments_k = divides(16, block_k, "WMMA tiles of 16 in block_k")
+    warps_n = split(block_n, warp_n, "block_n", "warp_n")
+    threads = 32 * split(block_m, warp_m, "block_m", "warp_m") * warps_n
+    fragments_m = multiple(warp_m, 16, "warp_m", "WMMA tiles of 16")
+    fragments_n = multiple(warp_n, 16, "warp_n", "WMMA tiles of 16")
+    fragments_k = multiple(block_k, 16, "block_k", "WMMA tiles of 16")
     # C is addressed with n as its leading dimension, and without a bounds check.
-    grid = (dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m"))
+    grid = (whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m"))
     matrices = _matrices(m, n, k, element=2)
     c = Matrix(m, n, n, element=2)
-    tiles = {"tile": covering(k, block_k)}
+    tiles = {"tile": ceil_div(k, block_k)}
     a_ld, b_ld = block_m + pad_m, block_n + pad_n
     walk = {"k_i": fragments_k, "i": fragments_m, "j": fragments_n}
     # An accumulator fragment: 8 elements a lane, in pairs, of 4 8×8 quarters.
