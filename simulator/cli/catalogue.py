@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.options import lane_order
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
@@ -124,6 +125,14 @@ def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
         name, value = found[1].replace("-", "_"), found[2]
         if value is None and (value := next(words, None)) is None:
             raise click.UsageError(f"{word} needs a value")
-        number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
-        tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
+        tiles[name] = _value(value, known.get(name))
     return tiles
+
+
+def _value(text: str, default: object) -> Any:
+    """Read a value of the default's kind; what is none stays text, for `replay` to refuse."""
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):  # a layout
+        return lane_order(text)
+    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text) else text

@@ -44,7 +44,7 @@ DOCUMENT = 'ks, "Explore GEMMs - optimization journey", https://github.com/gpusg
 CODE = "machine code, nvcc 13.0 for sm_89"
 _COUNTERS = f"the document's profiler; {CODE}"
 _EARLY = f"the compiler's own, the column dot_idx = 0 read ahead: {_COUNTERS}"
-_NO_WRITE = "not in the listing, which stops before it: as in the coalesced kernel"
+_NO_WRITE = "assumed: not in the listing, which stops before it; as in the coalesced kernel"
 
 
 def thread_tiles(block_m: int, block_n: int, thread_m: int, thread_n: int) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
             ),
             *read_and_write(
                 "matrix_c[thread_row * num_cols_b + thread_col]", c, row, col,
-                guarded=True, only="compiled", evidence=_NO_WRITE,
+                guarded=True, only="compiled", assumed=_NO_WRITE,
             ),
         ),
     )  # fmt: skip

@@ -17,7 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 from layouts.fragment import fragment_elements
-from layouts.warp import WarpLayout
+from layouts.shapes import Shape
+from layouts.warp import LaneOrder, WarpLayout
+from simulator.kernels.edges import Fragments, float4_elements, kinds
 from simulator.sites import (
     GlobalSite,
     Int,
@@ -164,9 +166,9 @@ def _layout(
     block_k: int = 8,
     thread_m: int = 8,
     thread_n: int = 8,
-    warp: str = "2x16",
-    lane_order: str = "row-major",
-    fragment: str = "contiguous",
+    warp: Shape = "2x16",
+    lane_order: LaneOrder = "row-major",
+    fragment: Fragments = "contiguous",
     transposed: bool = True,
 ) -> Launch:
     a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
@@ -178,13 +180,14 @@ def _layout(
         "m": multiple(thread_m, 4, "thread_m", "vectors of 4"),
         "n": multiple(thread_n, 4, "thread_n", "vectors of 4"),
     }
-    require(
-        fragment != "split" or thread_m % 8 == thread_n % 8 == 0,
-        f"thread tile {thread_m}x{thread_n} has no halves of float4 (accepted: multiples of 8)",
-    )
     in_warp = np.array(lanes.coordinates)
-    elements_m = np.array(fragment_elements(lanes.rows, thread_m, fragment))
-    elements_n = np.array(fragment_elements(lanes.cols, thread_n, fragment))
+    along_m, along_n = kinds(fragment)
+    elements_m = (
+        float4_elements(lanes.rows, thread_m, along_m, "thread_m")
+        if transposed
+        else np.array(fragment_elements(lanes.rows, thread_m, along_m))
+    )
+    elements_n = float4_elements(lanes.cols, thread_n, along_n, "thread_n")
 
     def row(warp: Int, lane: Int, i: Int) -> Int:
         return warp // across * warp_m + elements_m[in_warp[lane, 0], i]

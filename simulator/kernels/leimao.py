@@ -28,6 +28,8 @@ _DOCUMENT = (
     " https://leimao.github.io/article/CUDA-Matrix-Multiplication-Optimization/"
 )
 _H200 = "nvcc 13.0 for sm_90, counted on an H200"
+_LDSM_ROWS = "assumed: each lane points LDSM at the usual row of four 8x8 matrices"
+_C_PAIRS = "assumed: accumulators in the usual places, read and written by pairs of fp16"
 
 Sites = tuple[SharedSite | GlobalSite, ...]
 
@@ -496,20 +498,20 @@ def _v07(
             SharedSite(
                 "load_matrix_sync(a_frags[i], &A_thread_block_tile_transposed[k_i * 16][...])",
                 "load", a_at, loops={"k_i": fragments_k, "i": fragments_m}, repeats=tiles,
-                element=2, op="LDSM.16.MT88.4",
+                element=2, op="LDSM.16.MT88.4", assumed=_LDSM_ROWS,
             ),
             SharedSite(
                 "load_matrix_sync(b_frags[j], &B_thread_block_tile[k_i * 16][...])", "load",
                 b_at, loops=walk, repeats=tiles, element=2, op="LDSM.16.MT88.4",
-                hoisted=("i",), evidence=_H200,
+                hoisted=("i",), evidence=_H200, assumed=_LDSM_ROWS,
             ),
             GlobalSite(
                 "load_matrix_sync(c_frag, &C[...], n)", "load", c, c_row, c_col,
-                loops=out, width=2,
+                loops=out, width=2, assumed=_C_PAIRS,
             ),
             GlobalSite(
                 "store_matrix_sync(&C[...], c_frag, n)", "store", c, c_row, c_col,
-                loops=out, width=2,
+                loops=out, width=2, assumed=_C_PAIRS,
             ),
         ),
         shared_bytes=2 * block_k * (a_ld + b_ld),

@@ -19,6 +19,7 @@ from simulator import (
     SharedSite,
     kernels,
     replay,
+    replaying,
 )
 from simulator.lowering import lower_global, lower_shared
 from simulator.sites import AS_WRITTEN, ASSUMED
@@ -81,6 +82,24 @@ def test_evidence_holds_for_the_documents_tiles_only() -> None:
     assert "H200" in evidence().pop()
     assert evidence(block_m=128) == {ASSUMED}
     assert evidence(form="written") == set()
+
+
+def test_progress_is_told_after_each_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[object] = []
+    lower = replaying.lower_shared
+
+    def told(site: Any, *rest: Any) -> Any:
+        events.append(site.source)
+        return lower(site, *rest)
+
+    monkeypatch.setattr(replaying, "lower_shared", told)
+    # The last of the three has no turn: it costs nothing, and is done all the same.
+    sites = [
+        SharedSite(name, "load", lambda tid: tid, repeats={"t": 2 - i})
+        for i, name in enumerate("abc")
+    ]
+    replay(kernel(*sites), progress=lambda *done: events.append(done), **SIZE)
+    assert events == ["a", (1, 3), "b", (2, 3), (3, 3)]
 
 
 def test_totals_do_not_overflow() -> None:
