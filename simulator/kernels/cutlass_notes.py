@@ -20,13 +20,13 @@ import numpy as np
 
 from layouts.warp import LaneOrder, WarpLayout
 from simulator.kernels.edges import Fragments, float4_elements, kinds
+from simulator.kernels.matrices import packed
 from simulator.sites import (
     Cycle,
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
 )
 from simulator.tiling import require, whole_tiles
@@ -51,7 +51,7 @@ def _sgemm(
         pad_a % 4 == pad_b % 4 == 0,
         f"pad_a = {pad_a}, pad_b = {pad_b} would misalign float4 (accepted: multiples of 4)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     a_ld, b_ld = 128 + pad_a, 128 + pad_b
     count = whole_tiles(k, 8, "k", "K_tile")
     tiles, stages = {"tile": count - 1}, {"stage": Cycle(count - 1, 2)}  # the K-Loop's turns

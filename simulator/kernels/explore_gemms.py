@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     Function,
     GlobalSite,
@@ -79,7 +80,7 @@ def _one_element(
     m: int, n: int, k: int, size: int, thread_row: Function, thread_col: Function
 ) -> Launch:
     """One thread, one element of C; blockIdx.x counts rows of blocks."""
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int) -> Int:
         return bx * size + thread_row(tid)
@@ -87,18 +88,14 @@ def _one_element(
     def col(by: Int, tid: Int) -> Int:
         return by * size + thread_col(tid)
 
-    inside = ((row, m), (col, n))  # one check, around everything
     return Launch(
         grid=(ceil_div(m, size), ceil_div(n, size)),
         block=(size * size, 1),
         sites=(
-            GlobalSite(
-                "matrix_a[output_row * num_cols_a + k_idx]", "load",
-                a, row, lambda k_idx: k_idx, repeats={"k_idx": k}, guarded=True, bounds=inside,
-            ),
-            GlobalSite(
-                "matrix_b[k_idx * num_cols_b + output_col]", "load",
-                b, lambda k_idx: k_idx, col, repeats={"k_idx": k}, guarded=True, bounds=inside,
+            *inner_product(
+                a, b, row, col,
+                ("matrix_a[output_row * num_cols_a + k_idx]",
+                 "matrix_b[k_idx * num_cols_b + output_col]"),
             ),
             *read_and_write("output_matrix[output_idx]", c, row, col, guarded=True),
         ),
@@ -108,7 +105,7 @@ def _one_element(
 def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
     size = block_size
     steps = {"step": ceil_div(k, size)}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int) -> Int:
         return bx * size + tid // size
@@ -178,7 +175,7 @@ def _tiled_1d(
         " = thread_m · block_k)",
     )
     steps = {"step": ceil_div(k, block_k)}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int, res: Int) -> Int:
         return bx * block_m + tid // block_n * thread_m + res
@@ -248,7 +245,7 @@ def _tiled_2d(
     loads_a = {"load": multiple(block_m * block_k, threads, "block_m * block_k", whole)}
     loads_b = {"load": multiple(block_k * block_n, threads, "block_k * block_n", whole)}
     steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     early = (
         SharedSite(
             "tile_a[(thread_row * TM + i) * BK]", "load",

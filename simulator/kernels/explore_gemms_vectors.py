@@ -12,15 +12,16 @@ are two LDS.64, not one LDS.128.
 
 from __future__ import annotations
 
+from functools import partial
 from math import gcd
 
 from simulator.kernels.explore_gemms import CODE, DOCUMENT, read_and_write, thread_tiles
+from simulator.kernels.matrices import packed
 from simulator.sites import (
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
 )
 from simulator.tiling import multiple, require, split, whole_tiles
@@ -29,8 +30,6 @@ __all__ = ["KERNELS"]
 
 _VECTORS = {4: 4, 2: 2}
 """The document's vec_size by bytes of an element: float4, half2 and nv_bfloat162."""
-
-_SIXTEEN_BITS = {"element": 2}
 
 
 def _vectorized(
@@ -54,7 +53,7 @@ def _vectorized(
         " thread_m · thread_n · block_k / 4)",
     )
     steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     return Launch(
         grid=(whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
@@ -106,6 +105,7 @@ def _vectorized(
 
 
 def _warp_tiling(
+    element: int,
     m: int,
     n: int,
     k: int,
@@ -119,13 +119,8 @@ def _warp_tiling(
     thread_m: int = 8,
     thread_n: int = 4,
     threads: int = 128,
-    element: int = 4,
 ) -> Launch:
     """Warp tiles in warp_m_iter × warp_n_iter parts; `element` is 4 bytes for float, 2 else."""
-    require(
-        element in _VECTORS,
-        f"element = {element} is not a size in bytes (accepted: 4 for float, 2)",
-    )
     vector = _VECTORS[element]
     warp_m_iter = split(
         warp_m * warp_n,
@@ -152,7 +147,7 @@ def _warp_tiling(
     loads_a = {"load": split(block_m, row_stride_a, "block_m", "rows loaded at once")}
     loads_b = {"load": split(block_k, row_stride_b, "block_k", "rows loaded at once")}
     steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k, element), Matrix(k, n, n, element), Matrix(m, n, n)
+    a, b, c = packed(m, n, k, element)
 
     joined_m = gcd(thread_m, 4)  # nvcc joins at most four: i is four * joined_m + i
 
@@ -223,9 +218,11 @@ def _warp_tiling(
     )  # fmt: skip
 
 
+_FLOAT, _SIXTEEN_BITS = partial(_warp_tiling, 4), partial(_warp_tiling, 2)
+
 KERNELS = (
     Kernel("explore-gemm.vectorized", "A transposed, float4 accesses", DOCUMENT, _vectorized),
-    Kernel("explore-gemm.warptiling", "64x64 warp tiles, in four parts", DOCUMENT, _warp_tiling),
-    Kernel("explore-gemm.half", "the same, 16-bit input", DOCUMENT, _warp_tiling, _SIXTEEN_BITS),
-    Kernel("explore-gemm.bfloat16", "the same as half", DOCUMENT, _warp_tiling, _SIXTEEN_BITS),
+    Kernel("explore-gemm.warptiling", "64x64 warp tiles, in four parts", DOCUMENT, _FLOAT),
+    Kernel("explore-gemm.half", "the same, 16-bit input", DOCUMENT, _SIXTEEN_BITS),
+    Kernel("explore-gemm.bfloat16", "the same as half", DOCUMENT, _SIXTEEN_BITS),
 )

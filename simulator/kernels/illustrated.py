@@ -20,6 +20,7 @@ from layouts.fragment import fragment_elements
 from layouts.shapes import Shape
 from layouts.warp import LaneOrder, WarpLayout
 from simulator.kernels.edges import Fragments, float4_elements, kinds
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     GlobalSite,
     Int,
@@ -30,7 +31,7 @@ from simulator.sites import (
 )
 from simulator.tiling import ceil_div, multiple, require, split, whole_tiles
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "RELOAD"]
 
 _DOCUMENT = "猛猿, 从啥也不会到CUDA GEMM优化, https://zhuanlan.zhihu.com/p/703256080"
 RELOAD = (
@@ -40,7 +41,7 @@ RELOAD = (
 
 
 def _naive(m: int, n: int, k: int, *, block_m: int = 32, block_n: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(by: Int, ty: Int) -> Int:
         return by * block_m + ty
@@ -48,17 +49,11 @@ def _naive(m: int, n: int, k: int, *, block_m: int = 32, block_n: int = 32) -> L
     def col(bx: Int, tx: Int) -> Int:
         return bx * block_n + tx
 
-    def step(k: Int) -> Int:
-        return k
-
-    inside = ((row, m), (col, n))  # one check, around everything
-    turns = {"k": k}
     return Launch(
         (ceil_div(n, block_n), ceil_div(m, block_m)),
         (block_n, block_m),
         (
-            GlobalSite("a[OFFSET(m, k, K)]", "load", a, row, step, repeats=turns, bounds=inside),
-            GlobalSite("b[OFFSET(k, n, N)]", "load", b, step, col, repeats=turns, bounds=inside),
+            *inner_product(a, b, row, col, ("a[OFFSET(m, k, K)]", "b[OFFSET(k, n, N)]")),
             GlobalSite("c[OFFSET(m, n, N)]", "store", c, row, col, guarded=True),
         ),
     )
@@ -124,7 +119,7 @@ def _v1(
     thread_m: int = 8,
     thread_n: int = 8,
 ) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     rows = split(block_m, thread_m, "block_m", "thread_m")
     cols = split(block_n, thread_n, "block_n", "thread_n")
     tiles = {"bk": whole_tiles(k, block_k, "k", "block_k")}
@@ -171,7 +166,7 @@ def _layout(
     fragment: Fragments = "contiguous",
     transposed: bool = True,
 ) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     lanes = WarpLayout.of(warp, lane_order)
     warp_m, warp_n = lanes.rows * thread_m, lanes.cols * thread_n
     across = split(block_n, warp_n, "block_n", "the warp tile along n")

@@ -9,12 +9,12 @@ the digit; every compiled form here is also that of nvcc 13.0 for sm_90 on an H2
 
 from __future__ import annotations
 
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
 )
 from simulator.tiling import ceil_div, multiple, require, split, whole_tiles
@@ -30,7 +30,7 @@ _BOTH = f"{_H200}; the document's counters on an RTX 3080"
 
 
 def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def x(bx: Int, tx: Int) -> Int:
         return block_x * bx + tx
@@ -38,17 +38,11 @@ def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> L
     def y(by: Int, ty: Int) -> Int:
         return block_y * by + ty
 
-    def i(i: Int) -> Int:
-        return i
-
-    inside = ((y, m), (x, n))  # one check, around everything
-    turns = {"i": k}
     return Launch(
         (ceil_div(n, block_x), ceil_div(m, block_y)),
         (block_x, block_y),
         (
-            GlobalSite("A[y * k + i]", "load", a, y, i, repeats=turns, bounds=inside),
-            GlobalSite("B[i * n + x]", "load", b, i, x, repeats=turns, bounds=inside),
+            *inner_product(a, b, y, x, ("A[y * k + i]", "B[i * n + x]")),
             GlobalSite("C[y * n + x]", "load", c, y, x, guarded=True),
             GlobalSite("C[y * n + x]", "store", c, y, x, guarded=True),
         ),
@@ -56,7 +50,7 @@ def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> L
 
 
 def _smem(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     size = block_size
     tiles = {"block": ceil_div(k, size)}
     turns = {"i": size}
@@ -116,7 +110,7 @@ def _1d(
         " each thread stores one element of either tile, and the rows of a thread are thread_m"
         " apart (accepted: block_m = block_n = thread_m * thread_m, block_k = thread_m)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     tiles = {"block": ceil_div(k, block_k)}
     inner = {"i": block_k, "t": thread_m}
 
@@ -185,7 +179,7 @@ def _2d(
         " as many rows and columns (accepted: block_m = thread_m * block_k, block_n = thread_n *"
         " block_k)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     tiles = {"block": ceil_div(k, block_k)}
     a_loops, b_loops = {"o": thread_m}, {"o": thread_n}  # o: turns of the loop, not its index
 
@@ -259,7 +253,7 @@ def _vectorized(
     b_stride = split(threads, b_cols, "threads", "vectors along block_n")
     a_loops = {"offset": split(block_m, a_stride, "block_m", "rows loaded at once")}
     b_loops = {"offset": split(block_k, b_stride, "block_k", "rows loaded at once")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     tiles = {"bk": whole_tiles(k, block_k, "k", "block_k")}
 
     def row(by: Int, tid: Int, tm: Int) -> Int:
@@ -346,7 +340,7 @@ def _warptiling(
     b_rows = split(threads, block_n, "threads", "block_n")
     b_loops = {"i": split(block_k, b_rows, "block_k", "rows loaded at once")}
     a_ld = block_m + padding
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     tiles = {"step": whole_tiles(k, block_k, "k", "block_k")}
     fragment = {"warp_k": block_k, "h": 2}  # LANE_LAYOUT: two halves, 8×4 and 4×4 lanes apart
 

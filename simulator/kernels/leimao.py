@@ -11,6 +11,7 @@ which were counted on the H200 as well.
 
 from __future__ import annotations
 
+from simulator.kernels.matrices import inner_product
 from simulator.sites import (
     GlobalSite,
     Int,
@@ -52,23 +53,15 @@ def _naive(m: int, n: int, k: int, block_x: int, block_y: int, rows_along_x: boo
     def along_y(by: Int, ty: Int) -> Int:
         return by * block_y + ty
 
-    def k_idx(k_idx: Int) -> Int:
-        return k_idx
-
     row, col = (along_x, along_y) if rows_along_x else (along_y, along_x)
-    inside = ((row, m), (col, n))  # one check, around everything
-    turns = {"k_idx": k}
     c_source = "C[C_row_idx * ldc + C_col_idx]"
     along = (m, n) if rows_along_x else (n, m)
     return Launch(
         (ceil_div(along[0], block_x), ceil_div(along[1], block_y)),
         (block_x, block_y),
         (
-            GlobalSite(
-                "A[C_row_idx * lda + k_idx]", "load", a, row, k_idx, repeats=turns, bounds=inside
-            ),
-            GlobalSite(
-                "B[k_idx * ldb + C_col_idx]", "load", b, k_idx, col, repeats=turns, bounds=inside
+            *inner_product(
+                a, b, row, col, ("A[C_row_idx * lda + k_idx]", "B[k_idx * ldb + C_col_idx]")
             ),
             GlobalSite(c_source, "load", c, row, col, guarded=True),
             GlobalSite(c_source, "store", c, row, col, guarded=True),
