@@ -15,6 +15,7 @@ from simulator.kernels import (
     illustrated,
     junstar92,
     leimao,
+    leimao_vectors,
 )
 from simulator.sites import Kernel
 from simulator.tiling import KernelError
@@ -23,6 +24,7 @@ __all__ = ["get", "names"]
 
 _DOCUMENTS = (
     leimao,
+    leimao_vectors,
     illustrated,
     junstar92,
     explore_gemms,
