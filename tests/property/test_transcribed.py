@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import count, replay
+from simulator import GlobalSite, count, kernels, replay
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,9 @@ def leimao_naive(m: int, n: int, k: int, x: int, y: int, rows_along_x: bool) -> 
     return (ceil_div(across, x), ceil_div(down, y)), (x, y), thread
 
 
+# v02 and v03 are v04 with thread tiles of 1x1 and 1x8 (their blocks have two dimensions or one).
+
+
 def leimao_v04(
     m: int, n: int, k: int, x: int, y: int, depth: int, thread_x: int, thread_y: int
 ) -> Program:
@@ -224,6 +227,48 @@ def leimao_v05(
     return (ceil_div(n, x), ceil_div(m, y)), (threads, 1), thread
 
 
+def leimao_v06(
+    m: int, n: int, k: int, x: int, y: int, depth: int, warp_x: int, warp_y: int,
+    thread_x: int, thread_y: int, lanes_x: int, lanes_y: int,
+) -> Program:  # fmt: skip
+    a, b, c = matrices(n, k)
+    a_tile, b_tile = Array("a", "shared", y), Array("b", "shared", x)
+    threads = x // warp_x * (y // warp_y) * 32
+    repeats_x, repeats_y = warp_x // (thread_x * lanes_x), warp_y // (thread_y * lanes_y)
+
+    def thread(do: Do, bx: int, by: int, tid: int, _: int) -> None:
+        warp_row, warp_col = divmod(tid // 32, x // warp_x)
+        lane_row, lane_col = divmod(tid % 32, lanes_x)
+        rows = [
+            warp_row * warp_y + i * (warp_y // repeats_y) + lane_row * thread_y
+            for i in range(repeats_y)
+        ]
+        cols = [
+            warp_col * warp_x + j * (warp_x // repeats_x) + lane_col * thread_x
+            for j in range(repeats_x)
+        ]
+        for step in range(ceil_div(k, depth)):
+            place, tile = (bx, by, tid, step), (x, y, depth, threads)
+            leimao_fill(do, place, (m, n, k), tile, (a, b, a_tile, b_tile))
+            for k_i in range(depth):
+                for i, row in enumerate(rows):
+                    for v in range(thread_y // 4):
+                        do("load", a_tile, k_i, row + 4 * v, step, k_i, i, v, wide=4)
+                for j, col in enumerate(cols):
+                    for v in range(thread_x // 4):
+                        do("load", b_tile, k_i, col + 4 * v, step, k_i, j, v, wide=4)
+        for i, row in enumerate(rows):
+            for j, col in enumerate(cols):
+                for down in range(thread_y):
+                    for v in range(thread_x // 4):
+                        c_row, c_col = by * y + row + down, bx * x + col + 4 * v
+                        if c_row < m and c_col < n:
+                            do("load", c, c_row, c_col, i, j, down, v, wide=4)
+                            do("store", c, c_row, c_col, i, j, down, v, wide=4)
+
+    return (ceil_div(n, x), ceil_div(m, y)), (threads, 1), thread
+
+
 def leimao_v07(m: int, n: int, k: int, x: int, y: int, skew: int) -> Program:
     """With 16 deep tiles and 32x64 warp tiles, as there; 16 bits an element."""
     warp_x, warp_y = 32, 64
@@ -267,6 +312,49 @@ def leimao_v07(m: int, n: int, k: int, x: int, y: int, skew: int) -> Program:
 
 # junstar92, Optimizing a Matmul Kernel (in Korean)
 # https://github.com/junstar92/nvidia-libraries-study
+# and its naive kernel without the read of C: 猛猿, 从啥也不会到CUDA GEMM优化
+# https://zhuanlan.zhihu.com/p/703256080
+
+
+def naive(m: int, n: int, k: int, x: int, y: int, reads_c: bool) -> Program:
+    a, b, c = Array("A", "global", k), Array("B", "global", n), Array("C", "global", n)
+
+    def thread(do: Do, bx: int, by: int, tx: int, ty: int) -> None:
+        row, col = y * by + ty, x * bx + tx
+        if row < m and col < n:
+            for i in range(k):
+                do("load", a, row, i, i)
+                do("load", b, i, col, i)
+            if reads_c:
+                do("load", c, row, col)
+            do("store", c, row, col)
+
+    return (ceil_div(n, x), ceil_div(m, y)), (x, y), thread
+
+
+def junstar92_smem(m: int, n: int, k: int, size: int) -> Program:
+    a, b, c = Array("A", "global", k), Array("B", "global", n), Array("C", "global", n)
+    a_s, b_s = Array("As", "shared", size), Array("Bs", "shared", size)
+
+    def thread(do: Do, bx: int, by: int, tx: int, ty: int) -> None:
+        for step in range(ceil_div(k, size)):
+            a_row, a_col = size * by + ty, size * step + tx
+            b_row, b_col = size * step + ty, size * bx + tx
+            if a_row < m and a_col < k:
+                do("load", a, a_row, a_col, step)
+            do("store", a_s, ty, tx, step)
+            if b_row < k and b_col < n:
+                do("load", b, b_row, b_col, step)
+            do("store", b_s, ty, tx, step)
+            for i in range(size):
+                do("load", a_s, ty, i, step, i)
+                do("load", b_s, i, tx, step, i)
+        c_row, c_col = size * by + ty, size * bx + tx
+        if c_row < m and c_col < n:
+            do("load", c, c_row, c_col)
+            do("store", c, c_row, c_col)
+
+    return (ceil_div(n, size), ceil_div(m, size)), (size, size), thread
 
 
 def junstar92_1d(m: int, n: int, k: int, block: int, depth: int) -> Program:
@@ -412,6 +500,13 @@ CHECKED: dict[str, tuple[str, Callable[..., Program], tuple[Any, ...], dict[str,
     "leimao.v01": (
         "leimao.v01", leimao_naive, (16, 8, False), {"block_x": 16, "block_y": 8},
     ),
+    "leimao.v02": (
+        "leimao.v02", leimao_v04, (8, 8, 16, 1, 1), {"block_n": 8, "block_m": 8, "block_k": 16},
+    ),
+    "leimao.v03": (
+        "leimao.v03", leimao_v04, (16, 16, 4, 1, 4),
+        {"block_n": 16, "block_m": 16, "block_k": 4, "thread_m": 4},
+    ),
     "leimao.v04": (
         "leimao.v04", leimao_v04, (32, 16, 8, 4, 4),
         {"block_n": 32, "block_m": 16, "block_k": 8, "thread_n": 4, "thread_m": 4},
@@ -424,6 +519,20 @@ CHECKED: dict[str, tuple[str, Callable[..., Program], tuple[Any, ...], dict[str,
         "leimao.v05", leimao_v05, (16, 24, 8, 4, 4),
         {"block_n": 16, "block_m": 24, "block_k": 8, "thread_n": 4, "thread_m": 4},
     ),
+    "leimao.v06": (
+        "leimao.v06", leimao_v06, (64, 32, 8, 32, 32, 4, 4, 4, 8),
+        {
+            "block_n": 64, "block_m": 32, "block_k": 8, "warp_n": 32, "warp_m": 32,
+            "thread_n": 4, "thread_m": 4,
+        },
+    ),
+    "illustrated.naive": (
+        "illustrated.naive", naive, (16, 8, False), {"block_n": 16, "block_m": 8},
+    ),
+    "junstar92.naive": (
+        "junstar92.naive", naive, (16, 8, True), {"block_x": 16, "block_y": 8},
+    ),
+    "junstar92.smem": ("junstar92.smem", junstar92_smem, (8,), {"block_size": 8}),
     "junstar92.1d": (
         "junstar92.1d", junstar92_1d, (16, 4),
         {"block_m": 16, "block_n": 16, "block_k": 4, "thread_m": 4},
@@ -465,6 +574,7 @@ def test_kernels_with_bounds_checks_are_what_their_source_does(case: str) -> Non
     [
         ("leimao.v04", leimao_v04, (128, 128, 16, 8, 8), (130, 70, 20)),
         ("leimao.v05", leimao_v05, (128, 128, 16, 8, 8), (100, 150, 37)),
+        ("leimao.v06", leimao_v06, (128, 128, 16, 32, 64, 8, 8, 4, 8), (130, 70, 37)),
         ("leimao.v07", leimao_v07, (128, 128, 16), (128, 256, 40)),
         ("leimao.v07_unskewed", leimao_v07, (128, 128, 0), (128, 128, 16)),
         ("junstar92.1d", junstar92_1d, (64, 8), (70, 100, 19)),
@@ -477,3 +587,14 @@ def test_the_documents_own_tiles(
     name: str, transcribed: Callable[..., Program], tile: tuple[int, ...], sizes: tuple[int, ...]
 ) -> None:
     assert run(transcribed(*sizes, *tile)) == replayed(name, *sizes)
+
+
+def test_every_kernel_with_bounds_checks_is_here() -> None:
+    def checked(name: str) -> bool:
+        launch = kernels.get(name).launch(512, 512, 64, **kernels.get(name).parameters)
+        sites = [site for site in launch.sites if isinstance(site, GlobalSite)]
+        return any(site.guarded or site.bounds for site in sites)
+
+    # v07 checks A and B only, so m and n are multiples: it is among those with their own tiles.
+    of_v07 = {"leimao.v07", "leimao.v07_unskewed"}
+    assert {name for name, *_ in CHECKED.values()} | of_v07 == set(filter(checked, kernels.names()))
