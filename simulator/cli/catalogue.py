@@ -120,8 +120,15 @@ def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
     from simulator.cli.options import named_options
 
-    tiles: dict[str, Any] = {}
-    for name, value in named_options(given).items():
-        number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
-        tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
-    return tiles
+    return {name: _value(value, known.get(name)) for name, value in named_options(given).items()}
+
+
+def _value(text: str, default: object) -> Any:
+    """Read a value of the default's kind; what is none stays text, for `replay` to refuse."""
+    from simulator.cli.options import lane_order
+
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):  # a layout
+        return lane_order(text)
+    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text) else text
