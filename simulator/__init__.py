@@ -17,8 +17,9 @@ from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
-from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.streaming import count_stream, totals
+from simulator.tiling import KernelError
 
 if TYPE_CHECKING:
     from simulator.grids import GridError
