@@ -163,7 +163,7 @@ class Optimum(Result):
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
         said.append(
-            f"{self.bytes:,} bytes of shared memory{spent}; {self.operations} operations an index."
+            f"{self.bytes:,} bytes of shared memory{spent}; {self.operations} operation{'' if self.operations == 1 else 's'} an index."
         )
         said.append(self.certificate.text)
         if self.skipped:
