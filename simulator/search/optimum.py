@@ -162,8 +162,10 @@ class Optimum(Result):
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
+        plural = "" if self.operations == 1 else "s"
         said.append(
-            f"{self.bytes:,} bytes of shared memory{spent}; {self.operations} operation{'' if self.operations == 1 else 's'} an index."
+            f"{self.bytes:,} bytes of shared memory{spent};"
+            f" {self.operations} operation{plural} an index."
         )
         said.append(self.certificate.text)
         if self.skipped:
