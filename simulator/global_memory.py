@@ -107,6 +107,12 @@ class Linear:
 
     __rmul__ = __mul__
 
+    def __sub__(self, other: Any) -> Linear:
+        return self + Linear.of(other) * -1
+
+    def __rsub__(self, other: Any) -> Linear:
+        return Linear.of(other) + self * -1
+
 
 def moves(step: int, trips: int, bounds: Sequence[Bound] = ()) -> Counter[Turn]:
     """Sum up the turns of one loop, which moves addresses by `step` bytes a turn.

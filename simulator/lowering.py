@@ -70,6 +70,9 @@ def lower_shared(site: SharedSite, launch: Launch, form: str) -> SharedAccesses:
 
 def _joined(site: SharedSite, launch: Launch, loops: Mapping[str, range], name: str) -> int:
     """How many turns of the loop `name` one access serves: neighbours, aligned, 16 bytes."""
+    require(
+        name in _named(site), f"site {site.source!r} does not depend on {name} and cannot merge it"
+    )
     trips = site.loops[name]
     own = site.element * site.width
     joined = _VECTOR // own
@@ -148,7 +151,7 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
     checks = list(site.bounds)
     if site.guarded:
         checks += [(site.row, matrix.rows), (site.col, matrix.cols)]
-    elif not site.overruns:
+    elif not (site.bounds or site.overruns):
         for axis, line, size in (("row", row, matrix.rows), ("column", col, matrix.cols)):
             last = int(np.max(line.constant)) + sum(
                 step * (trips[name] - 1) for name, step in line.steps.items()

@@ -36,6 +36,7 @@ from simulator.accesses import SHARED_BYTES
 
 __all__ = [
     "ASSUMED",
+    "ASSUMED_PRESENT",
     "AS_WRITTEN",
     "LANE_NAMES",
     "Cycle",
@@ -59,6 +60,7 @@ LANE_NAMES = ("tid", "tx", "ty", "warp", "lane")
 
 AS_WRITTEN = "as written"
 ASSUMED = "assumed: adjacent aligned loads merged"
+ASSUMED_PRESENT = "assumed: the compiler's, as with the document's tiles"
 
 Int = Any
 """What index functions compute with: an integer, an array of them, or one that is linear."""
@@ -167,9 +169,19 @@ class GlobalSite(Site):
     guarded: bool = False
     """Whether lanes outside this matrix are masked, as by `if (row < m && col < n)`."""
     bounds: tuple[tuple[Function, int], ...] = ()
-    """Further bounds checks: a coordinate, linear as `row` is, and the size it stays below."""
+    """Other bounds checks around it: a coordinate, linear as `row` is, and its limit."""
     overruns: bool = False
     """Whether the document's own kernel runs past the matrix here (else that is refused)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        loose = set() if self.where is None else set(names_of(self.where))
+        wrong = sorted(loose & {"bx", "by", *self.repeats})
+        require(
+            not wrong,
+            f"`where` of site {self.source!r} names {', '.join(wrong)}"
+            " (accepted: thread indices and `loops`; bounds checks go into `guarded` or `bounds`)",
+        )
 
     def functions(self) -> list[Function]:
         """Give the functions whose parameter names say what the site depends on."""
@@ -220,6 +232,14 @@ class Kernel:
     launch: Callable[..., Launch]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The document's tile parameters, where they differ from those of `launch`."""
+
+    def __post_init__(self) -> None:
+        bare = [name for name, value in self.parameters.items() if value is inspect.Parameter.empty]
+        require(
+            not bare,
+            f"kernel {self.name!r} has no default for {', '.join(bare)}"
+            " (accepted: keyword parameters with defaults, in `launch` or in `defaults`)",
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:

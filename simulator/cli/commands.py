@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simulator.counting import Counts
     from simulator.inputs import Accesses
 
-__all__ = ["cli", "main"]
+__all__ = ["by_rule", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -56,7 +56,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def _common(command: _Command) -> _Command:
+def common(command: _Command) -> _Command:
     """Add the options that every counting command has, and the exit code of --fail-on-conflict.
 
     The command returns the tables' bank conflicts.
@@ -65,7 +65,7 @@ def _common(command: _Command) -> _Command:
     @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts.")
-    @_format
+    @format_option
     @functools.wraps(command)
     def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
         from simulator.counting import check_rule
@@ -78,13 +78,14 @@ def _common(command: _Command) -> _Command:
     return wrapped
 
 
-def _format(command: _Command) -> _Command:
+def format_option(command: _Command) -> _Command:
+    """Add --format, which the command gets as `form`."""
     return click.option(
         "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True
     )(command)
 
 
-def _by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Totals of one rule as they are; of several, by rule."""
     return totals if len(totals) > 1 else next(iter(totals.values()))
 
@@ -110,7 +111,7 @@ def _by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--pad", default="0,0", show_default=True, help="Elements after a row: N, or A,B.")
 @click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
-@_common
+@common
 def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
@@ -129,7 +130,7 @@ def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
     show(
         Table(
             rows,
-            _by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
+            by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
             title=f"{first.title}\nOne k step of one warp",
             text=[*text, *first.notes],
             hidden=() if len(rules) > 1 else ("rule",),
@@ -165,7 +166,7 @@ def _access_options(command: _Command) -> _Command:
 @click.option(
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
-@_common
+@common
 def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> int:
     """Count warp accesses.
 
@@ -197,7 +198,7 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
                 sums[name] = sums.get(name, 0) + value
         rows += found
         totals[rule] = {**sums, "n_way": n_way(sums["wavefronts"], sums["requests"])}
-    show(Table(rows, _by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
+    show(Table(rows, by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
     return sum(total["bank_conflicts"] for total in totals.values())
 
 
@@ -224,7 +225,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @_access_options
 @click.option("--warp", type=click.IntRange(0, 31), help="Warp of an expression.  [default: 0]")
 @click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
-@_common
+@common
 def explain(
     *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
 ) -> int:
@@ -242,7 +243,7 @@ def explain(
     totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
     if form in ("json", "csv"):
         rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]
-        show(Table(rows, _by_rule(totals)), form)
+        show(Table(rows, by_rule(totals)), form)
     else:
         for number, (rule, explanation) in enumerate(explanations.items()):
             if number:
@@ -250,10 +251,10 @@ def explain(
             figures = {"op": explanation.op, **totals[rule], "rule": rule}
             hidden = ("requests",) if len(rules) > 1 else ("requests", "rule")
             words = "\n".join(explanation.sentences[1:])
-            show(Table([figures], {}, text=[words], hidden=hidden), form)
+            show(Table([figures], {}, sums=[], text=[words], hidden=hidden), form)
             if explanation.wavefronts:
                 click.echo()
-                show(Table(explanation.groups(), {}, text=[_CONVENTION]), form)
+                show(Table(explanation.groups(), {}, sums=[], text=[_CONVENTION]), form)
     return sum(each.bank_conflicts for each in explanations.values())
 
 
@@ -264,7 +265,7 @@ _CONVENTION = (
 
 
 @cli.command()
-@_format
+@format_option
 def ops(*, form: str) -> int:
     """List the instructions, with the rules that each follows."""
     from simulator.instructions import INSTRUCTIONS
@@ -291,5 +292,5 @@ def ops(*, form: str) -> int:
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows), "measured": measured}
-    show(Table(rows, totals if form == "json" else {}, text=[text]), form)
+    show(Table(rows, totals, sums=[], text=[text]), form)
     return 0

@@ -32,7 +32,9 @@ class Table:
 
     rows: list[Row]
     totals: Row
-    """One object, or one a rule where rules are compared."""
+    """One object, or one a rule where rules are compared: for JSON."""
+    sums: Sequence[tuple[str, Row]] | None = None
+    """Labelled rows below a table of several; by default those of `totals`."""
     title: str = ""
     text: Sequence[str] = ()
     """Paragraphs below the table."""
@@ -69,13 +71,13 @@ def _text(table: Table, form: str) -> str:
     names = [name for name in (table.rows[0] if table.rows else {}) if name not in table.hidden]
     cells = [[_cell(name, row[name]) for name in names] for row in shown]
     if len(table.rows) > 1:
-        for total in _total_rows(table.totals):
-            sums = [_cell(name, total.get(name, "")) for name in names]
-            cells.append([_bold("total"), *sums[1:]])
+        for label, sums in _sums(table.totals) if table.sums is None else table.sums:
+            last = [_cell(name, sums.get(name, "")) for name in names]
+            cells.append([_bold(label), *last[1:]])
     headings = [_bold(_HEADINGS.get(name, name)) for name in names]
     parts = [
         _bold(table.title) if form == "table" else table.title,
-        tabulate(cells, headings, tablefmt="github" if form == "md" else "simple"),
+        tabulate(cells, headings, tablefmt="github" if form == "md" else "simple", intfmt=","),
     ]
     if len(shown) < len(table.rows):
         left = len(table.rows) - len(shown)
@@ -83,11 +85,10 @@ def _text(table: Table, form: str) -> str:
     return "\n\n".join(filter(None, [*parts, *table.text]))
 
 
-def _total_rows(totals: Row) -> list[Row]:
-    """One row of totals; where rules are compared, one a rule."""
+def _sums(totals: Row) -> list[tuple[str, Row]]:
     if totals and all(isinstance(value, dict) for value in totals.values()):
-        return [{**total, "rule": rule} for rule, total in totals.items()]
-    return [totals] if totals else []
+        return [("total", {**total, "rule": rule}) for rule, total in totals.items()]
+    return [("total", totals)] if totals else []
 
 
 def _bold(text: str) -> str:

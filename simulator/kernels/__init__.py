@@ -47,6 +47,6 @@ def get(name: str) -> Kernel:
 
     Raises KernelError, with the nearest names, for an unknown one.
     """
-    if name not in _CATALOGUE:
+    if not isinstance(name, str) or name not in _CATALOGUE:
         raise KernelError(f"unknown kernel {name!r}: {accepted(name, _CATALOGUE)}")
     return _CATALOGUE[name]
