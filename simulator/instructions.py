@@ -110,6 +110,7 @@ def _atomics() -> list[Instruction]:
     # An increment by a constant 1 whose result is unused.
     increment = replace(atomic, name="ATOMS.POPC.INC.32", merges=True, aliases=("ATOMS.POPC.INC",))
     swap = replace(atomic, name="ATOMS.CAS", passes=2)
+    wide = replace(atomic, width=8, phases=2, measured=False)
     others = ("MIN", "AND", "OR", "XOR", "INC", "DEC")
     return [
         atomic,
@@ -117,6 +118,8 @@ def _atomics() -> list[Instruction]:
         replace(atomic, name="ATOMS.EXCH"),
         swap,
         increment,
+        replace(wide, name="ATOMS.EXCH.64"),
+        replace(wide, name="ATOMS.CAS.64", passes=2),
         *(replace(atomic, name=f"ATOMS.{kin}", measured=False) for kin in others),
     ]
 
