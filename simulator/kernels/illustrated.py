@@ -1,7 +1,7 @@
 """The illustrated GEMM tutorial: naive, block tiles, and how a warp's shape makes conflicts.
 
-Document: 猛猿, 从啥也不会到CUDA GEMM优化 (from nothing to CUDA GEMM optimization; in Chinese, with many
-drawings), https://zhuanlan.zhihu.com/p/703256080. Its naive kernel is from
+Document: 猛猿, 从啥也不会到CUDA GEMM优化 (from nothing to CUDA GEMM optimization; Chinese),
+https://zhuanlan.zhihu.com/p/703256080. Its naive kernel is from
 https://github.com/ifromeast/cuda_learning (03_gemm/sgemm_naive.cu), its warp-tile kernel is
 https://github.com/AyakaGEMM/Hands-on-GEMM/blob/main/src/cuda/warp_tile_gemm.cu
 

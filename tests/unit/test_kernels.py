@@ -176,8 +176,9 @@ def test_illustrated_compilers_loads_are_apart() -> None:
     assert not [site for site in written.sites if site.evidence == illustrated.RELOAD]
 
 
-# Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes: with lanes in "Z" order each LDS.128
-# takes two transactions, an STS.128 four, and n_sts = n_ldg = (128 + 128) · 8 / 256 = 8.
+# Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes:
+# with lanes in "Z" order each LDS.128 takes two transactions, an STS.128 four, and
+# n_sts = n_ldg = (128 + 128) · 8 / 256 = 8.
 
 
 def test_cutlass_notes_fragment_loads_take_two_wavefronts() -> None:

@@ -25,7 +25,8 @@ parse = Layout.parse
 class TestGemmAndCutlass:
     """Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes.
 
-    Chapters "CUTLASS and Utility" and "Layout and Tensor". The classes they describe: https://github.com/NVIDIA/cutlass, include/cutlass/layout/matrix.h.
+    Chapters "CUTLASS and Utility" and "Layout and Tensor". The classes they describe:
+    https://github.com/NVIDIA/cutlass, include/cutlass/layout/matrix.h.
     """
 
     def test_leading_dimension_32(self):
