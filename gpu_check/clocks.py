@@ -1,9 +1,9 @@
 """Cycles that an access occupies the shared-memory pipe, from the chip's own clock.
 
 All 32 warps of a block execute the same access, as fast as they can; the block has the SM to
-itself. Its time for r + 128 repeats, less its time for r in another launch, is 128 x 32
-executions: what starting, draining and the first trip cost is in both and drops out. The median over several launches is
-the figure, and the middle half of them its spread.
+itself. Its time for r + 512 repeats, less its time for r in another launch, is 512 x 32
+executions: what starting, draining and the first trip cost is in both and drops out. The median
+over several launches is the figure, and the middle half of them its spread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.tables import Result
 __all__ = ["Measurements", "as_accesses", "measure"]
 
 _WARPS = 32
-_REPEATS = 128  # that are timed, beside two of the probe's own turns
+_REPEATS = 512  # that are timed, beside two of the probe's own turns
 _ROUNDS = 5
 _CHUNK = 4096  # accesses a launch: a few milliseconds
 
@@ -80,9 +80,8 @@ def as_accesses(
     array, masks = warp_accesses(known, addresses, mask)
     check(known, array, masks, addresses)
     flat = array.reshape(-1, 32)
-    if masks is None:
-        masks = np.full(len(flat), ALL_LANES, dtype=np.uint32)
-    bits = np.broadcast_to(masks, array.shape[:-1]).reshape(-1)
+    everywhere = np.uint32(ALL_LANES) if masks is None else masks
+    bits = np.broadcast_to(everywhere, array.shape[:-1]).reshape(-1)
     active = (bits[:, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
     active[:, known.lanes :] = False
     return np.where(active, flat, 0).astype(np.uint32), bits.astype(np.uint32)

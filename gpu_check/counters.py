@@ -7,7 +7,7 @@ whose difference is half of the executions alone. A copy's loop holds three shar
 lane, which halving halves too; there the launches are a lone lane's, which costs one wavefront.
 What is left must be a multiple of the executions, or the row is refused. Copies alone may leave a
 rest: lines that arrive from global memory now and then get in the way of one that is written, a
-wavefront and a conflict more; a rest below a quarter of the executions is dropped.
+wavefront and a conflict more; a rest of up to half of the executions is dropped.
 
 One launch under the profiler takes some 10 ms as long as all counters fit in one pass.
 """
@@ -21,9 +21,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,9 +33,17 @@ from gpu_check.device import open_chip
 from gpu_check.errors import CountersError
 from gpu_check.forms import form
 
-__all__ = ["count_on_gpu", "executions", "find_ncu", "metrics_of", "run_ncu"]
+__all__ = [
+    "Batch",
+    "count_batches",
+    "count_on_gpu",
+    "executions",
+    "find_ncu",
+    "metrics_of",
+    "run_ncu",
+]
 
-_BATCH = 2000  # launches of one process
+_LAUNCHES = 2500  # of one process
 _NO_COUNTERS = "clocks are measured without them: --counters off, or gpu_check.measure"
 
 
@@ -113,63 +121,108 @@ def count_on_gpu(
     addresses: ArrayLike,
     mask: ArrayLike | None = None,
     *,
-    sources: ArrayLike | None = None,
     device: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Measurements:
     """Read the hardware counters of accesses: their wavefronts and bank conflicts.
 
-    Arguments are those of `measure`.
+    Arguments are those of `measure`. A copy's lanes read global memory side by side.
 
     Raises NoGpuError and DeviceError as `measure` does; CountersError where ncu is absent,
     forbidden or fails, and where a count is no multiple of the executions.
     """
     name = form(op).name
     flat, masks = as_accesses(name, addresses, mask)
+    (counted,) = count_batches([Batch(name, flat, masks)], device=device, progress=progress)
+    return counted
+
+
+class Batch(NamedTuple):
+    """Checked accesses of one instruction: addresses (n, 32), masks (n,)."""
+
+    op: str
+    addresses: NDArray[np.uint32]
+    masks: NDArray[np.uint32]
+
+
+def count_batches(
+    batches: Sequence[Batch],
+    *,
+    device: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> list[Measurements]:
+    """Count accesses of several instructions, as `count_on_gpu` does, with few processes.
+
+    Instructions whose counters are the same share a process.
+    """
     open_chip(device)
-    given = None if sources is None else np.asarray(sources, dtype=np.uint32).reshape(-1, 32)
-    counts = []
-    for start in range(0, len(flat), _BATCH):
-        part = slice(start, start + _BATCH)
-        counts.append(
-            _count(name, flat[part], masks[part], None if given is None else given[part], device)
-        )
-        if progress:
-            progress(len(counts[-1]))
-    wavefronts, conflicts = np.concatenate(counts).T
-    return Measurements(name, flat, masks, wavefronts=wavefronts, bank_conflicts=conflicts)
+    pieces = [
+        (index, batch, slice(start, start + _LAUNCHES))
+        for index, batch in enumerate(batches)
+        for start in range(0, len(batch.addresses), _LAUNCHES)
+    ]
+    found: dict[int, list[NDArray[np.int64]]] = {index: [] for index in range(len(batches))}
+    for metrics in dict.fromkeys(form(batch.op).metrics for batch in batches):
+        waiting = [piece for piece in pieces if form(piece[1].op).metrics == metrics]
+        while waiting:
+            job = [waiting.pop(0)]
+            while waiting and _size([*job, waiting[0]]) <= _LAUNCHES:
+                job.append(waiting.pop(0))
+            parts = [
+                Batch(batch.op, batch.addresses[rows], batch.masks[rows]) for _, batch, rows in job
+            ]
+            for (index, _, _), counts in zip(job, _count(parts, metrics, device), strict=True):
+                found[index].append(counts)
+            if progress:
+                progress(_size(job))
+    results = []
+    for index, batch in enumerate(batches):
+        wavefronts, conflicts = np.concatenate(found[index]).T
+        results.append(
+            Measurements(
+                batch.op, batch.addresses, batch.masks,
+                wavefronts=wavefronts,
+                bank_conflicts=conflicts,
+            )
+        )  # fmt: skip
+    return results
+
+
+def _size(job: Sequence[tuple[int, Batch, slice]]) -> int:
+    return sum(len(batch.addresses[rows]) for _, batch, rows in job)
 
 
 def _count(
-    op: str,
-    addresses: NDArray[np.uint32],
-    masks: NDArray[np.uint32],
-    sources: NDArray[np.uint32] | None,
-    device: int,
-) -> NDArray[np.int64]:
-    metrics = form(op).metrics
+    batches: Sequence[Batch], metrics: tuple[str, str], device: int
+) -> list[NDArray[np.int64]]:
     with tempfile.TemporaryDirectory() as folder:
         job = Path(folder, "job.npz")
-        arrays: dict[str, Any] = {"address": addresses, "mask": masks}
-        if sources is not None:
-            arrays["source"] = sources
+        arrays: dict[str, Any] = {"ops": np.array([batch.op for batch in batches])}
+        for index, batch in enumerate(batches):
+            arrays[f"address{index}"], arrays[f"mask{index}"] = batch.addresses, batch.masks
         np.savez(job, **arrays)
-        command = [sys.executable, "-m", "gpu_check.launches", str(job), op, str(device)]
+        command = [sys.executable, "-m", "gpu_check.launches", str(job), str(device)]
         rows = run_ncu(command, list(metrics), "probe")
     counted = np.array([metrics_of(row, metrics) for row in rows], dtype=np.int64)
-    if len(counted) != len(addresses) + 2:
+    ends = np.cumsum([len(batch.addresses) + 2 for batch in batches])
+    if len(counted) != ends[-1]:
         raise CountersError(
-            f"ncu saw {len(counted)} launches, and {len(addresses) + 2} were made (next: try again;"
+            f"ncu saw {len(counted)} launches, and {ends[-1]} were made (next: try again;"
             f" {_NO_COUNTERS})"
         )
+    return [
+        _each(batch.op, counts)
+        for batch, counts in zip(batches, np.split(counted, ends[:-1]), strict=True)
+    ]
+
+
+def _each(op: str, counted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Take the kernel's own cost off, and divide: (2 + n, 2) sums → (n, 2) counts."""
     times = executions(op)
-    if form(op).is_copy:
-        own = counted[1] - [times, 0]
-    else:
-        own = 2 * counted[0] - counted[1]
+    copy = form(op).is_copy
+    own = counted[1] - [times, 0] if copy else 2 * counted[0] - counted[1]
     each, rest = np.divmod(counted[2:] - own, times)
-    allowed = times // 4 if form(op).is_copy else 0
-    uneven = np.flatnonzero((rest > allowed).any(axis=1))
+    uneven = np.flatnonzero((rest > (times // 2 if copy else 0)).any(axis=1))
     if len(uneven):
         row = int(uneven[0])
         raise CountersError(

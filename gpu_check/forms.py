@@ -78,9 +78,7 @@ the operation and ATOMS.CAST.SPIN. Counters then count all of a loop's turns."""
 
 FORMS: dict[str, Form] = {
     **{
-        name: Form(
-            name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]]
-        )
+        name: Form(name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]])
         for name, known in INSTRUCTIONS.items()
         if "CAST.SPIN" not in name  # found in the loops only
     },

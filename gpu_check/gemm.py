@@ -151,7 +151,7 @@ def _function(gemm: Gemm) -> Any:
 
 
 def _matrices(gemm: Gemm, size: int, cupy: Any) -> tuple[Any, Any, Any]:
-    """A and B at random, between -1 and 1; C of NaN, so that what is not written shows."""
+    """Make A and B at random, within -1 and 1; C of NaN, so that what is not written shows."""
     rng = cupy.random.default_rng(size)
     a, b = (
         (2 * rng.random((size, size), dtype=cupy.float32) - 1).astype(gemm.inputs) for _ in "ab"

@@ -32,7 +32,9 @@ def wrong_accesses(
     return [
         row
         for row in range(len(addresses))
-        if not check(probe.form, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory)
+        if not check(
+            probe.form, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory
+        )
     ]
 
 
@@ -49,7 +51,7 @@ def _lanes(mask: int) -> list[int]:
 
 
 def _values() -> Bytes:
-    """The 16 bytes that each lane offers: word i of lane l is four bytes 4 l + i + 1."""
+    """Give the 16 bytes that each lane offers: word i of lane l is four bytes 4 l + i + 1."""
     words = (4 * np.arange(32)[:, None] + np.arange(4) + 1).astype(np.uint32) * 0x01010101
     return words.astype(np.uint32).view(np.uint8)
 
@@ -80,7 +82,9 @@ def _stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     lanes, values = _lanes(mask), _values()
     for lane, found in _after(form, at, lanes, seen):
         # All of a place's writers write all of it: addresses are multiples of the width.
-        writers = [values[other].tobytes()[: form.width] for other in lanes if at[other] == at[lane]]
+        writers = [
+            values[other].tobytes()[: form.width] for other in lanes if at[other] == at[lane]
+        ]
         if found not in writers:
             return False
     return True
@@ -94,9 +98,7 @@ def _matrix_words(rows: Any, transposed: bool) -> Any:
 
 def _matrix_loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     for matrix in range(int(form.struct[-1])):
-        rows = np.stack(
-            [memory[at[8 * matrix + i] :][:16].view(np.uint16) for i in range(8)]
-        )
+        rows = np.stack([memory[at[8 * matrix + i] :][:16].view(np.uint16) for i in range(8)])
         if not np.array_equal(_matrix_words(rows, "T" in form.struct), seen[:, 0, matrix]):
             return False
     return True
@@ -144,6 +146,13 @@ _EFFECTS: dict[str, Callable[[int, int], int]] = {
 """What an atomic makes of a word, where the order of the lanes does not matter."""
 
 
+_SUMS: dict[str, Callable[[list[int]], bytes]] = {
+    "LOOP_ADD_F32": lambda lanes: np.float32(sum(lanes) + len(lanes)).tobytes(),
+    "LOOP_ADD_F16X2": lambda lanes: 2 * np.float16(sum(1 - lane % 2 * 2 for lane in lanes)).tobytes(),
+}
+"""What a floating-point loop makes of 0: lane l adds l + 1, or 1 and -1 in turn to both halves."""
+
+
 def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     lanes, values, width = _lanes(mask), _values(), form.width
     effect = _EFFECTS.get(form.struct)
@@ -156,9 +165,11 @@ def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
             if at[other] == at[lane]
         ]
         new = int.from_bytes(found, "little")
-        if effect is None:
-            # Exchange and compare-and-swap: one of the lanes' values. INC, DEC and the
-            # floating-point loops: a value of their own, but for a lone lane always changed.
+        if form.struct in _SUMS:
+            lanes_there = [other for other in lanes if at[other] == at[lane]]
+            right = found == _SUMS[form.struct](lanes_there)
+        elif effect is None:
+            # Exchange and compare-and-swap: one of the lanes' values. INC and DEC: another.
             swaps = form.struct.startswith(("ATOMS_EXCH", "ATOMS_CAS"))
             right = new in given if swaps else new != old
         else:

@@ -72,7 +72,7 @@ def _shared(rng: np.random.Generator, units: int, partner: int) -> _Row:
 
 
 def _nearly_paired(rng: np.random.Generator, units: int) -> _Row:
-    """The same with one lane astray, or with the halves of the warp paired differently."""
+    """Draw the same with one lane astray, or with the halves of the warp paired differently."""
     if rng.random() < 0.5:
         row = _shared(rng, units, int(rng.choice([1, 2])))
         row[rng.integers(32)] = rng.integers(units)

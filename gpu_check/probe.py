@@ -21,7 +21,6 @@ GLOBAL_BYTES = 1 << 20
 """Global memory that cp.async copies from."""
 
 
-
 def coalesced(op: str, n: int) -> NDArray[np.uint32]:
     """Give the sources of n copies whose lanes read global memory side by side."""
     return np.tile(form(op).width * np.arange(32, dtype=np.uint32), (n, 1))
@@ -46,7 +45,9 @@ class Probe:
                 code=source("probe.cu"), options=("-std=c++17", f"-DOP={self.form.struct}")
             )
             try:
-                self._kernels = {name: self._module.get_function(name) for name in ("probe", "once")}
+                self._kernels = {
+                    name: self._module.get_function(name) for name in ("probe", "once")
+                }
             except cupy.cuda.compiler.CompileException as error:
                 raise NoGpuError(
                     f"probe.cu does not compile for {self.chip.name}: {error} (next: install the"

@@ -124,7 +124,9 @@ def load(path: Path) -> Recording:
     )
 
 
-def _measurements(op: str, columns: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> Measurements:
+def _measurements(
+    op: str, columns: dict[str, NDArray[Any]], rows: NDArray[np.bool_]
+) -> Measurements:
     mine = {name: column[rows] for name, column in columns.items()}
     counted = (mine["wavefronts"] >= 0).all()
     timed = not np.isnan(mine["cycles"]).any()
@@ -141,7 +143,7 @@ def _measurements(op: str, columns: dict[str, NDArray[Any]], rows: NDArray[np.bo
 
 @cache
 def packaged(name: str) -> Recording:
-    """Load a recording of this package: "h200_counters" or "h200_clocks"."""
+    """Load a recording of this package: "h200_accesses" or "h200_loops"."""
     with as_file(files("gpu_check").joinpath("data", f"{name}.npz")) as path:
         return load(path)
 

@@ -37,7 +37,8 @@ def count_accesses(
         instruction.merges,
         instruction.passes,
         -1 if instruction.fixed_ideal is None else instruction.fixed_ideal,
-        instruction.least_cycles,
+        instruction.phase_cycles,
+        np.array([0, *instruction.least_cycles], dtype=np.int64),
         figures,
     )
     return figures
@@ -64,6 +65,7 @@ def _count(  # type: ignore[no-untyped-def]
     merges,
     passes,
     fixed_ideal,
+    phase_cycles,
     least_cycles,
     figures,
 ):
@@ -105,13 +107,13 @@ def _count(  # type: ignore[no-untyped-def]
             served += worst
             busy += worst > 0
         wavefronts = passes * served
-        cycles = max(wavefronts, phases)
+        cycles = max(wavefronts, phase_cycles * phases)
         if fixed_ideal < 0:
             ideal = min(wavefronts, -(-active * width // 128))
         else:
             ideal = fixed_ideal if phases > 0 else 0
-        if phases > 0:
-            cycles = max(cycles, least_cycles)
+        if wavefronts < len(least_cycles):
+            cycles = max(cycles, least_cycles[wavefronts])
         figures[0, access] = phases
         figures[1, access] = wavefronts
         figures[2, access] = ideal

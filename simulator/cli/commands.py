@@ -280,7 +280,8 @@ def ops(*, form: str) -> int:
             "merges equal words": known.merges,
             "wavefronts a word": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
-            "least cycles": known.least_cycles,
+            "cycles of a phase": known.phase_cycles,
+            "least cycles": " ".join(map(str, known.least_cycles)),
             "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()
