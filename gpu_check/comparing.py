@@ -1,8 +1,8 @@
 """The model beside the chip: which accesses differ, by how much, and why.
 
-Counts must be equal. Cycles are the pipe's alone in the model; the chip adds a little, which
-the instructions' `residues` hold as data where it repeats. A measured figure differs if it is further from model and
-extra than `tolerance` says.
+Counts must be equal. Cycles are the pipe's alone in the model; the chip adds a little, which the
+instructions' `residues` hold as data where it repeats. A measured figure differs if it is further
+from both together than `tolerance` says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simulator.tables import Result
 __all__ = ["Comparison", "compare", "expected_cycles", "simulated", "tolerance"]
 
 _WORST = 3
-_QUANTILES = {"least": 0.0, "5 %": 0.05, "median": 0.5, "95 %": 0.95, "most": 1.0}
+_QUANTILES = {"over_least": 0.0, "over_5": 0.05, "over_50": 0.5, "over_95": 0.95, "over_most": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Comparison(Result):
         }
         if self.wavefronts_equal is not None:
             row |= {
-                "wavefronts equal": self.wavefronts_equal, "conflicts equal": self.conflicts_equal
+                "wavefronts_equal": self.wavefronts_equal, "conflicts_equal": self.conflicts_equal
             }  # fmt: skip
         if self.over is not None:
             spread = np.quantile(self.over, list(_QUANTILES.values())).tolist()
@@ -96,7 +96,7 @@ def tolerance(op: str) -> tuple[float, float]:
     >>> tolerance("STS"), tolerance("LDS")
     ((0.1, 0.01), (0.5, 0.01))
 
-    A copy of one wavefront takes 2 cycles, or 3 if its lanes write far apart, which is not modelled.
+    A copy of one wavefront takes 2 cycles, or 3 if its lanes write far apart: not modelled.
     """
     if form(op).is_copy:
         return 1.1, 0.01

@@ -221,6 +221,7 @@ def _each(op: str, counted: NDArray[np.int64]) -> NDArray[np.int64]:
     times = executions(op)
     copy = form(op).is_copy
     own = counted[1] - [times, 0] if copy else 2 * counted[0] - counted[1]
+    each: NDArray[np.int64]
     each, rest = np.divmod(counted[2:] - own, times)
     uneven = np.flatnonzero((rest > (times // 2 if copy else 0)).any(axis=1))
     if len(uneven):

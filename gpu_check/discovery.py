@@ -213,9 +213,9 @@ class _Questions:
         row[list(second)] = 2 * self._row + 1
         return row
 
-    def _slots(self, rule: Callable[[NDArray[Any]], NDArray[Any]]) -> list[NDArray[Any]]:
-        """Random units of one row, made to obey a rule: any phase costs one cycle."""
-        return [rule(self.rng.integers(0, self._row, 32)) for _ in range(_DRAWS)]
+    def _quiet(self, count: int = _DRAWS) -> list[NDArray[Any]]:
+        """Random units of one row of the banks: any phase costs one cycle."""
+        return [self.rng.integers(0, self._row, 32) for _ in range(count)]
 
     def partners(self, phases: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
         """Values p for which the cost falls when all i, i^p agree."""
@@ -223,7 +223,7 @@ class _Questions:
             return ()
         found = []
         for p in range(1, 32):
-            agreeing = self._ask(self._slots(lambda row, p=p: row[np.minimum(_LANES, _LANES ^ p)]))
+            agreeing = self._ask([_agreeing(row, p) for row in self._quiet()])
             if (agreeing < len(phases)).all():
                 found.append(p)
         return tuple(found)
@@ -254,16 +254,16 @@ class _Questions:
         rows, healed = [], []
         for p in partners:
             for lane in range(32):
-                row = self._slots(lambda row, p=p: row[np.minimum(_LANES, _LANES ^ p)])[0]
+                row = _agreeing(self._quiet(1)[0], p)
                 row[lane] = (row[lane] + 1) % self._row
                 rows.append(row)
                 healed.append(ALL_LANES & ~(1 << lane))
         # Half of the warp by one partner, half by another.
         mixed = [
-            np.where(_LANES < 16, row[np.minimum(_LANES, _LANES ^ p)], row[np.minimum(_LANES, _LANES ^ q)])
+            np.where(_LANES < 16, _agreeing(row, p), _agreeing(row, q))
             for p, q in combinations(partners, 2)
-            for row in self._slots(lambda row: row)
-        ]  # fmt: skip
+            for row in self._quiet()
+        ]
         apart = self._ask(rows + mixed)
         whole = bool((apart == len(phases)).all())
         return whole, bool((self._ask(rows, healed) == fused).all())
@@ -290,6 +290,12 @@ class _Questions:
                 " `bankwise gpu-check --counters on` does)"
             )
         return _cliques([pair for pair, cost in zip(pairs, costs, strict=True) if cost == together])
+
+
+def _agreeing(row: NDArray[Any], p: int) -> NDArray[Any]:
+    """Give lanes i and i^p the unit of the lower of them."""
+    agreeing: NDArray[Any] = row[np.minimum(_LANES, _LANES ^ p)]
+    return agreeing
 
 
 def _cliques(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:

@@ -62,10 +62,10 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "kernel": row["kernel"],
         "catalogue": gemm.kernel,
         "milliseconds": round(float(row["milliseconds"]), 3),
-        "model cycles": round(totals["all"]["wavefronts"] / busy),
+        "model_cycles": round(totals["all"]["wavefronts"] / busy),
         "cycles": round(cycles),
         "pipe": f"{totals['all']['wavefronts'] / busy / cycles:.0%}",
-        "n-way": round(totals["all"]["wavefronts"] / max(1, totals["all"]["requests"]), 2),
+        "n_way": round(totals["all"]["wavefronts"] / max(1, totals["all"]["requests"]), 2),
         "equal": None,
     }
     if "sass_ld" in row:
@@ -75,7 +75,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         shown |= {
             "model": model["all"]["wavefronts"],
             "counter": loads + stores,
-            "hardware counter": int(row["counter_ld"]) + int(row["counter_st"]),
+            "hardware_counter": int(row["counter_ld"]) + int(row["counter_st"]),
             "equal": (loads, stores) == (model["load"]["wavefronts"], model["store"]["wavefronts"]),
         }
     return shown

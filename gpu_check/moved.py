@@ -148,7 +148,9 @@ _EFFECTS: dict[str, Callable[[int, int], int]] = {
 
 _SUMS: dict[str, Callable[[list[int]], bytes]] = {
     "LOOP_ADD_F32": lambda lanes: np.float32(sum(lanes) + len(lanes)).tobytes(),
-    "LOOP_ADD_F16X2": lambda lanes: 2 * np.float16(sum(1 - lane % 2 * 2 for lane in lanes)).tobytes(),
+    "LOOP_ADD_F16X2": lambda lanes: (
+        2 * np.float16(sum(1 - lane % 2 * 2 for lane in lanes)).tobytes()
+    ),
 }
 """What a floating-point loop makes of 0: lane l adds l + 1, or 1 and -1 in turn to both halves."""
 

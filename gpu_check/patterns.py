@@ -67,8 +67,8 @@ def _paired(rng: np.random.Generator, units: int) -> _Row:
 
 def _shared(rng: np.random.Generator, units: int, partner: int) -> _Row:
     few = int(rng.choice([4, 16, 64, 512]))
-    row = rng.integers(0, min(units, few), 32)
-    return row[_LANES & ~partner]
+    row: _Row = rng.integers(0, min(units, few), 32)[_LANES & ~partner]
+    return row
 
 
 def _nearly_paired(rng: np.random.Generator, units: int) -> _Row:

@@ -125,7 +125,8 @@ def _copies(path: Path) -> None:
         columns["source"].append(sources.astype(np.uint32))
         columns["mask"].append(timed.masks)
         columns["cycles"].append(np.asarray(timed.cycles, dtype=np.float32))
-    np.savez_compressed(path, **{name: np.concatenate(each) for name, each in columns.items()})
+    arrays: dict[str, Any] = {name: np.concatenate(each) for name, each in columns.items()}
+    np.savez_compressed(path, **arrays)
 
 
 def _source(rng: np.random.Generator, row: int, width: int) -> Any:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from layouts.errors import LayoutError, accepted
 from layouts.layout import Layout
-from layouts.shapes import is_integer
+from layouts.shapes import is_integer, listed
 
 __all__ = ["LANE_ORDERS", "LaneOrder", "check_bijection", "places"]
 
@@ -77,6 +77,7 @@ def places(order: LaneOrder, rows: int, cols: int, who: str = "lane") -> tuple[i
             raise LayoutError(f"z-order needs an even number of rows, {rows}x{cols} has {rows}")
         grid = [_NAMED[order](lane, rows, cols) for lane in range(count)]
         return tuple(row * cols + col for row, col in grid)
+    order = listed(order)
     given = order if isinstance(order, Sequence) else ()
     entries = tuple(int(entry) for entry in given if is_integer(entry))
     if len(given) == len(entries) == count and sorted(entries) == list(range(count)):

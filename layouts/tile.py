@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from layouts.errors import LayoutError
-from layouts.shapes import Index, is_integer
+from layouts.shapes import Index, is_integer, widened
 from layouts.swizzle import Swizzle
 
 __all__ = ["Tile"]
@@ -41,7 +43,15 @@ class Tile:
         """Elements from the start of one row to the start of the next."""
         return self.cols + self.pad
 
+    @property
+    def size(self) -> int:
+        """Elements from the first to the last place used, a swizzle's too."""
+        if self.swizzle is None:
+            return self.rows * self.leading_dimension
+        rows, cols = np.ogrid[: self.rows, : self.cols]
+        return int(self.offset(rows, cols).max()) + 1
+
     def offset(self, row: Index, col: Index) -> Index:
         """Element offset of (row, col) from the tile's start; arrays broadcast."""
-        padded = row * self.leading_dimension + col
+        padded = widened(row) * self.leading_dimension + widened(col)
         return self.swizzle(padded) if self.swizzle else padded

@@ -1,9 +1,12 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain, replay, kernels
+    from simulator import simulate, count, explain, replay, kernels, sweep
 
 docs/model.md explains the law; README.md starts with examples.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
@@ -15,15 +18,24 @@ from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, 
 from simulator.replaying import KernelReport, SiteReport, replay
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
 
+if TYPE_CHECKING:
+    from simulator.grids import GridError
+    from simulator.saving import MissingPackageError, OutputError
+    from simulator.store import StoreError
+    from simulator.sweeping import ExecutorError, Sweep, sweep
+    from simulator.targets import TargetError
+
 __all__ = [
     "INSTRUCTIONS",
     "AddressError",
     "BankwiseError",
     "Counts",
     "Cycle",
+    "ExecutorError",
     "Explanation",
     "FragmentReport",
     "GlobalSite",
+    "GridError",
     "Instruction",
     "InstructionError",
     "Kernel",
@@ -33,9 +45,14 @@ __all__ = [
     "LayoutError",
     "MaskError",
     "Matrix",
+    "MissingPackageError",
     "OptionError",
+    "OutputError",
     "SharedSite",
     "SiteReport",
+    "StoreError",
+    "Sweep",
+    "TargetError",
     "WarpAccess",
     "count",
     "explain",
@@ -43,4 +60,29 @@ __all__ = [
     "kernels",
     "replay",
     "simulate",
+    "sweep",
 ]
+
+# Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
+# of everything else.
+_LATER = {
+    "ExecutorError": "simulator.sweeping",
+    "GridError": "simulator.grids",
+    "MissingPackageError": "simulator.saving",
+    "OutputError": "simulator.saving",
+    "StoreError": "simulator.store",
+    "Sweep": "simulator.sweeping",
+    "TargetError": "simulator.targets",
+    "sweep": "simulator.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -68,7 +68,7 @@ class _Figures(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Fragment(_Figures):
+class Fragment(_Figures, Result):
     """The reads of one operand's fragment, one instruction after the other."""
 
     name: str
@@ -81,6 +81,14 @@ class Fragment(_Figures):
 
     def _counts(self) -> list[Counts]:
         return [self.counts]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"accesses": {column: list}, "totals": {…}}`, a row for each instruction."""
+        columns = self.counts.to_dict()
+        return {
+            "accesses": {"op": [self.op] * self.instructions, **columns["accesses"]},
+            "totals": columns["totals"],
+        }
 
     def explain(self) -> list[Explanation]:
         """Explain each access."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from layouts.errors import LayoutError, accepted
 from layouts.fragment import FragmentKind, fragment_elements
-from layouts.shapes import Shape, is_integer, parse_shape, shape_text
+from layouts.shapes import Shape, is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle, SwizzleLike
 from layouts.tile import Tile
 from layouts.warp import LaneOrder, WarpLayout
@@ -89,10 +89,11 @@ def lower(
 ) -> Geometry:
     """Check the parameters of `simulate` and lower them to loads; errors are those it raises."""
     check_rule(rule)
-    if lds not in LDS_WIDTHS or not is_integer(lds):
+    if not is_integer(lds) or lds not in LDS_WIDTHS:
         raise OptionError(f"lds {lds!r} is not a load width in bits (accepted: 32, 64, 128)")
-    if element not in ELEMENTS or not is_integer(element):
+    if not is_integer(element) or element not in ELEMENTS:
         raise OptionError(f"element {element!r} is not a size in bytes (accepted: 4, 2, 1)")
+    lds, element = int(lds), int(element)
     if a_layout not in A_LAYOUTS:
         raise OptionError(f"unknown a_layout {a_layout!r}: {accepted(a_layout, A_LAYOUTS)}")
     warp, lane_rows, lane_cols = _warp(warp_shape, lane_order)
@@ -113,7 +114,14 @@ def lower(
         Tile(*((block_k, tile_m) if transposed else (tile_m, block_k)), pads[0], swizzles[0]),
         Tile(block_k, tile_n, pads[1], swizzles[1]),
     )
-    _check_space(tiles, element, block_tile, pads)
+    _check_space(tiles, element, block_tile, pads, swizzles)
+    for name, tile in zip("AB", tiles, strict=True):
+        unswizzled = tile.rows * tile.leading_dimension
+        if tile.size > unswizzled:
+            notes.append(
+                f"The swizzle {tile.swizzle} moves elements of {name} past its"
+                f" {unswizzled * element} bytes: the tile needs {tile.size * element}."
+            )
 
     steps = np.arange(block_k)[:, None, None]
     a_elements = _edge(warp.rows, thread_m, fragment)[lane_rows]
@@ -131,9 +139,13 @@ def lower(
             "A is row-major: a thread's elements of A are not neighbours, so they are read one"
             f" at a time ({_LOADS[element]})."
         )
+    given = (
+        f"lds {lds}, element {element}, thread tile {shape_text((thread_m, thread_n))},"
+        f" {fragment}, pad {pads}, swizzle {swizzles[0]} and {swizzles[1]}"
+    )
     return Geometry(
         warp_shape=shape_text((warp.rows, warp.cols)),
-        lds=int(lds),
+        lds=lds,
         thread_tile=shape_text((thread_m, thread_n)),
         block_tile=shape_text((block_m, block_n, block_k)),
         lane_order=lane_order if isinstance(lane_order, str) else warp.positions,
@@ -141,12 +153,12 @@ def lower(
         a_layout=a_layout,
         pad=pads,
         swizzle=swizzles,
-        element=int(element),
+        element=element,
         rule=rule,
         notes=tuple(notes),
         reads=(
-            Reads(_LOADS[a_width], _loads("A", a_offsets, a_width, element)),
-            Reads(_LOADS[b_width], _loads("B", b_offsets, b_width, element)),
+            Reads(_LOADS[a_width], _loads("A", a_offsets, a_width, element, given)),
+            Reads(_LOADS[b_width], _loads("B", b_offsets, b_width, element, given)),
         ),
     )
 
@@ -215,7 +227,9 @@ def _named_edge(threads: int, size: int, kind: str) -> NDArray[np.int64]:
     return np.array(fragment_elements(threads, size, kind))
 
 
-def _loads(name: str, offsets: NDArray[np.int64], width: int, element: int) -> NDArray[np.int64]:
+def _loads(
+    name: str, offsets: NDArray[np.int64], width: int, element: int, given: str
+) -> NDArray[np.int64]:
     """Byte addresses of each load: offsets (k, lane, element) → (k, load, lane)."""
     steps, lanes, size = offsets.shape
     each = width // element  # elements a load takes
@@ -223,39 +237,50 @@ def _loads(name: str, offsets: NDArray[np.int64], width: int, element: int) -> N
     if size % each:
         raise LayoutError(
             f"{op} reads {each} elements of {element} bytes, but a thread has {size} of {name}"
-            f" (accepted: a narrower lds, or a thread tile with a multiple of {each})"
+            f" ({given}; accepted: a narrower lds, or a thread tile with a multiple of {each})"
         )
     groups = offsets.reshape(steps, lanes, size // each, each)
     first = groups[..., 0]
     if any((groups[..., i] - first != i).any() for i in range(1, each)):
         raise LayoutError(
             f"{op} reads {each} neighbouring elements of {name}, but the thread's elements do not"
-            " lie side by side (accepted: a narrower lds, a longer contiguous run of the fragment,"
-            f" or a swizzle with base M of at least {each.bit_length() - 1})"
+            f" lie side by side ({given}; accepted: a narrower lds,"
+            f" a longer contiguous run, or a swizzle with base M of at least"
+            f" {each.bit_length() - 1})"
         )
     addresses: NDArray[np.int64] = first * element
     if (addresses & (width - 1)).any():
         step, lane, load = np.argwhere(addresses % width)[0]
         raise LayoutError(
             f"{op} of {name} would be misaligned: byte {addresses[step, lane, load]} for lane"
-            f" {lane} in k step {step} is no multiple of {width} (accepted: a pad that keeps rows"
+            f" {lane} in k step {step} is no multiple of {width} ({given};"
+            " accepted: a pad that keeps rows"
             f" at multiples of {each} elements, or a narrower lds)"
         )
     return addresses.transpose(0, 2, 1)
 
 
 def _check_space(
-    tiles: tuple[Tile, Tile], element: int, block_tile: Shape, pads: tuple[int, int]
+    tiles: tuple[Tile, Tile],
+    element: int,
+    block_tile: Shape,
+    pads: tuple[int, int],
+    swizzles: tuple[Swizzle | None, Swizzle | None],
 ) -> None:
+    # First without the swizzles: a tile's size with one takes a look at every element.
     needed = element * sum(tile.rows * tile.leading_dimension for tile in tiles)
+    if needed <= SHARED_BYTES:
+        needed = element * sum(tile.size for tile in tiles)
     if needed > SHARED_BYTES:
         raise LayoutError(
-            f"block tile {block_tile!r} with padding {pads} needs {needed} bytes of shared memory"
+            f"block tile {block_tile!r} with padding {pads} and swizzles {swizzles[0]} and"
+            f" {swizzles[1]} needs {needed} bytes of shared memory"
             f" (accepted: up to {SHARED_BYTES}, 227 KiB)"
         )
 
 
 def _pair_of_pads(pad: int | tuple[int, int]) -> tuple[int, int]:
+    pad = listed(pad)
     pair = pad if isinstance(pad, Sequence) else (pad, pad)
     pads = [int(value) for value in pair if is_integer(value) and value >= 0]
     if len(pads) != 2 or len(pair) != 2:
@@ -269,8 +294,12 @@ def _pair_of_swizzles(
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None,
 ) -> tuple[Swizzle | None, Swizzle | None]:
     # A pair has two entries, a triple (B, M, S) three.
-    pair: Any = (swizzle, swizzle)
-    if isinstance(swizzle, Sequence) and not isinstance(swizzle, str) and len(swizzle) == 2:
-        pair = swizzle
-    first, second = (None if one is None else Swizzle.of(one) for one in pair)
+    given: Any = listed(swizzle)
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+        given = (given, given)
+    elif any(map(is_integer, given)):
+        raise LayoutError(
+            f"swizzle {swizzle!r} is neither three integers (B, M, S) nor a pair of such (A, B)"
+        )
+    first, second = (None if one is None else Swizzle.of(one) for one in given)
     return first, second

@@ -61,7 +61,7 @@ def replay(
     n: int | None,
     k: int | None,
     code: str,
-) -> int:
+) -> dict[str, int]:
     """Count every memory instruction of a GEMM kernel of the catalogue.
 
     NAME is one of `bankwise kernels`. Its tile PARAMETERS are options too: --block-m 64.
@@ -95,7 +95,7 @@ def replay(
         ),
         form,
     )
-    return sum(each.totals()["all"]["bank_conflicts"] for each in reports.values())
+    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
 def _replay(name: str, **options: Any) -> KernelReport:
@@ -115,15 +115,10 @@ def _replay(name: str, **options: Any) -> KernelReport:
 
 def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
+    from simulator.cli.options import named_options
+
     tiles: dict[str, Any] = {}
-    words = iter(given)
-    for word in words:
-        found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
-        if not found:
-            raise click.UsageError(f"{word!r} is no option of the kernel (accepted: --NAME VALUE)")
-        name, value = found[1].replace("-", "_"), found[2]
-        if value is None and (value := next(words, None)) is None:
-            raise click.UsageError(f"{word} needs a value")
+    for name, value in named_options(given).items():
         number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
         tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
     return tiles

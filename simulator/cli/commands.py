@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,31 @@ _Command = Callable[..., Any]
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
     from layouts.errors import BankwiseError
+    from simulator.expression import ExpressionError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
+        sys.stdout.flush()
+    except click.NoSuchOption as error:
+        hint = " (an expression that begins with - goes after --)"
+        return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
     except click.ClickException as error:
         return _fail(error.format_message())
+    except ExpressionError as error:
+        click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
+        return 2
     except BankwiseError as error:
         return _fail(str(error))
+    except OSError as error:
+        return _fail(f"cannot write: {error.strerror}")
     except click.Abort:
         return 130
     return int(code or 0)
 
 
 def _fail(message: str) -> int:
-    click.echo(f"bankwise: {message}", err=True)
+    line = "".join(char if char.isprintable() else " " for char in message)
+    click.echo(f"bankwise: {line}", err=True)
     return 2
 
 
@@ -59,12 +71,14 @@ def cli(context: click.Context) -> None:
 def common(command: _Command) -> _Command:
     """Add the options that every counting command has, and the exit code of --fail-on-conflict.
 
-    The command returns the tables' bank conflicts.
+    The command returns the bank conflicts by each rule.
     """
 
     @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
     @click.option("--compare", is_flag=True, help="Show both rules.")
-    @click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts.")
+    @click.option(
+        "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
+    )
     @format_option
     @functools.wraps(command)
     def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
@@ -73,7 +87,7 @@ def common(command: _Command) -> _Command:
 
         check_rule(rule)
         conflicts = command(rules=RULES if compare else (rule,), **options)
-        return int(fail_on_conflict and conflicts > 0)
+        return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
 
@@ -112,7 +126,7 @@ def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
-def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
+def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.fragments import simulate as run
@@ -137,7 +151,7 @@ def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
         ),
         form,
     )
-    return sum(report.bank_conflicts for report in reports.values())
+    return {rule: report.bank_conflicts for rule, report in reports.items()}
 
 
 def _access_options(command: _Command) -> _Command:
@@ -167,7 +181,7 @@ def _access_options(command: _Command) -> _Command:
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
 @common
-def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> int:
+def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> dict[str, int]:
     """Count warp accesses.
 
     ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
@@ -199,7 +213,7 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
         rows += found
         totals[rule] = {**sums, "n_way": n_way(sums["wavefronts"], sums["requests"])}
     show(Table(rows, by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
-    return sum(total["bank_conflicts"] for total in totals.values())
+    return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
 def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
@@ -228,7 +242,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @common
 def explain(
     *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
-) -> int:
+) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
     ACCESSES is given as for `bankwise count`.
@@ -243,7 +257,8 @@ def explain(
     totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
     if form in ("json", "csv"):
         rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]
-        show(Table(rows, by_rule(totals)), form)
+        columns = [*next(iter(explanations.values())).columns(), "rule"]
+        show(Table(rows, by_rule(totals), columns=columns), form)
     else:
         for number, (rule, explanation) in enumerate(explanations.items()):
             if number:
@@ -255,7 +270,7 @@ def explain(
             if explanation.wavefronts:
                 click.echo()
                 show(Table(explanation.groups(), {}, sums=[], text=[_CONVENTION]), form)
-    return sum(each.bank_conflicts for each in explanations.values())
+    return {rule: each.bank_conflicts for rule, each in explanations.items()}
 
 
 _CONVENTION = (
@@ -274,14 +289,14 @@ def ops(*, form: str) -> int:
         {
             "op": known.name,
             "aliases": ", ".join(known.aliases),
-            "bytes a lane": known.width,
+            "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
-            "merges equal words": known.merges,
-            "wavefronts a word": known.passes,
+            "merges": known.merges,
+            "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
-            "cycles of a phase": known.phase_cycles,
-            "least cycles": " ".join(map(str, known.least_cycles)),
+            "phase_cycles": known.phase_cycles,
+            "least_cycles": " ".join(map(str, known.least_cycles)),
             "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()

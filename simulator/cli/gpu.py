@@ -152,7 +152,7 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -
         raise RecordingError(f"no measurements of {', '.join(sorted(names))} (next: another --op)")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name) for name in columns} for row in rows]
-    summed = ("accesses", "differing", "wavefronts equal", "conflicts equal")
+    summed = ("accesses", "differing", "wavefronts_equal", "conflicts_equal")
     totals = {name: sum(row[name] or 0 for row in rows if name in row) for name in summed}
     text = [_LEGEND, *worst[:3]]
     show(Table(rows, totals, sums=[("total", totals)], text=text), form)

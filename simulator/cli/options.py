@@ -6,15 +6,16 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
-from simulator.accesses import ALL_LANES, WarpAccess
+from simulator.accesses import ALL_LANES
 from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
 
-__all__ = ["lane_order", "one_access", "pad", "read_accesses", "swizzle"]
+__all__ = ["lane_order", "named_options", "one_access", "pad", "read_accesses", "swizzle"]
 
 _FILES = (".csv", ".npy", ".npz")
 
@@ -44,6 +45,25 @@ def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None]
     return (both[0], both[1]) if len(both) == 2 else both[0]
 
 
+def named_options(words: Sequence[str]) -> dict[str, str]:
+    """Read options that no command declares: --block-m 64 or --block-m=64, as block_m.
+
+    >>> named_options(["--block-m", "64", "--lane-order=z-order"])
+    {'block_m': '64', 'lane_order': 'z-order'}
+    """
+    found: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        option = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
+        if not option:
+            raise click.UsageError(f"{word!r} is no option (accepted: --NAME VALUE)")
+        value = option[2]
+        if value is None and (value := next(rest, None)) is None:
+            raise click.UsageError(f"{word} needs a value")
+        found[option[1].replace("-", "_")] = value
+    return found
+
+
 def read_accesses(
     warps: range,
     *,
@@ -70,6 +90,11 @@ def read_accesses(
             raise click.UsageError(f"{', '.join(odd)}: for an expression, not for data")
         source = accesses if accesses and is_file else "standard input"
         return from_data(_read(accesses if is_file else None), source, op, bits)
+    if re.search(r"\.[A-Za-z]\w*$", accesses):
+        raise InputError(
+            f"{accesses} is neither an expression nor a file of a known kind (accepted:"
+            f" {', '.join(_FILES)}; anything else through standard input)"
+        )
     if op is None:
         raise click.UsageError("an expression needs --op (see `bankwise ops`)")
     return from_expression(
@@ -83,15 +108,13 @@ def read_accesses(
     )
 
 
-def one_access(accesses: Accesses, number: int | None) -> WarpAccess:
-    """Choose the access to explain."""
+def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:
+    """Choose the access to explain: what it is, as it was given."""
     number = number or 0
     if number >= len(accesses.ops):
         raise InputError(f"no access {number} (accepted: 0 to {len(accesses.ops) - 1})")
-    mask = ALL_LANES if accesses.masks is None else int(accesses.masks[number])
-    return WarpAccess(
-        accesses.ops[number], tuple(int(byte) for byte in accesses.addresses[number]), mask
-    )
+    mask = None if accesses.masks is None else accesses.masks[number]
+    return accesses.ops[number], accesses.addresses[number], mask
 
 
 def _read(path: str | None) -> bytes:
@@ -118,6 +141,8 @@ def _names(given: Sequence[str]) -> dict[str, int]:
             raise click.BadParameter(
                 f"{text!r}: {', '.join(RESERVED)} have their own meaning", param_hint="-D"
             )
+        if name.strip() in names:
+            raise click.BadParameter(f"{name.strip()} is given twice", param_hint="-D")
         names[name.strip()] = _integer(value, f"-D {name.strip()}")
     return names
 

@@ -21,6 +21,20 @@ _MOST_ROWS = 40  # in a table that people read; the other formats hold all
 _HEADINGS = {
     "bank_conflicts": "bank conflicts",
     "n_way": "n-way",
+    "width": "bytes a lane",
+    "merges": "merges equal words",
+    "passes": "wavefronts a word",
+    "phase_cycles": "cycles a phase",
+    "least_cycles": "least cycles",
+    "wavefronts_equal": "wavefronts equal",
+    "conflicts_equal": "conflicts equal",
+    "over_least": "least",
+    "over_5": "5 %",
+    "over_50": "median",
+    "over_95": "95 %",
+    "over_most": "most",
+    "model_cycles": "model cycles",
+    "hardware_counter": "hardware counter",
 }
 
 Row = dict[str, Any]
@@ -40,6 +54,8 @@ class Table:
     """Paragraphs below the table."""
     hidden: Sequence[str] = ()
     """Columns that only JSON and CSV show."""
+    columns: Sequence[str] = ()
+    """Names of the columns, for CSV without rows; by default those of the first row."""
 
 
 def show(table: Table, form: str) -> None:
@@ -47,14 +63,15 @@ def show(table: Table, form: str) -> None:
     if form == "json":
         click.echo(json.dumps({"rows": table.rows, "totals": table.totals}, indent=2))
     elif form == "csv":
-        click.echo(_csv(table.rows), nl=False)
+        click.echo(_csv(table.rows, table.columns or list(table.rows[0])), nl=False)
     else:
-        click.echo(_text(table, form), color=False if os.environ.get("NO_COLOR") else None)
+        plain = form == "md" or bool(os.environ.get("NO_COLOR"))
+        click.echo(_text(table, form), color=False if plain else None)
 
 
-def _csv(rows: list[Row]) -> str:
+def _csv(rows: list[Row], columns: Sequence[str]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer = csv.DictWriter(text, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
         # A list becomes one cell, its numbers apart by spaces.
@@ -76,7 +93,7 @@ def _text(table: Table, form: str) -> str:
             cells.append([_bold(label), *last[1:]])
     headings = [_bold(_HEADINGS.get(name, name)) for name in names]
     parts = [
-        _bold(table.title) if form == "table" else table.title,
+        _bold(table.title),
         tabulate(cells, headings, tablefmt="github" if form == "md" else "simple", intfmt=","),
     ]
     if len(shown) < len(table.rows):

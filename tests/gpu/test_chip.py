@@ -8,8 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpu_check import DeviceError, PhaseTable, compare, count_on_gpu, infer_phases, measure
-from gpu_check import run_gemm, simulated
+from gpu_check import (
+    DeviceError,
+    PhaseTable,
+    compare,
+    count_on_gpu,
+    infer_phases,
+    measure,
+    run_gemm,
+    simulated,
+)
 from gpu_check.campaign import all_ops, quick_plan, run
 from gpu_check.device import open_chip
 from gpu_check.forms import LOOPS, form

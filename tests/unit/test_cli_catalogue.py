@@ -75,7 +75,7 @@ def test_fail_on_conflict(capsys: pytest.CaptureFixture[str]) -> None:
         (["junstar92.2d", "--m", "64", "--tile", "3"], "junstar92.2d has no parameter 'tile'"),
         (["junstar92.2d", "--block-m"], "--block-m needs a value"),
         (["junstar92.2d", "--block-m", "x"], "block_m = 'x' is no size (accepted: 1 to 65536)"),
-        (["junstar92.2d", "64"], "'64' is no option of the kernel (accepted: --NAME VALUE)"),
+        (["junstar92.2d", "64"], "'64' is no option (accepted: --NAME VALUE)"),
         (["leimao.v02", "--form", "ptx"], "unknown form 'ptx': accepted: compiled, written"),
     ],
 )
