@@ -170,6 +170,7 @@ class _Questions:
         self.unit = max(form(op).width, 4)
         self.cost = cost
         self.rng = rng
+        self.passes = 1
 
     def _ask(
         self, units: Sequence[NDArray[Any]], masks: Sequence[int] | None = None
@@ -177,6 +178,7 @@ class _Questions:
         addresses = (np.stack(list(units)) * self.unit).astype(np.uint32)
         bits = np.array(masks or [ALL_LANES] * len(addresses), dtype=np.uint32)
         costs = self.cost(self.op, addresses, bits)
+        costs = costs / self.passes
         whole = np.rint(costs)
         odd = np.flatnonzero(np.abs(costs - whole) > _ROUND)
         if len(odd):
@@ -194,7 +196,9 @@ class _Questions:
     def merges(self) -> tuple[bool, int]:
         """Whether lanes on one word cost one wavefront; and the passes of each (0: no cost)."""
         apart, together = self._ask([self._row * _LANES, 0 * _LANES])
-        return bool(together < apart), -(-int(apart) // 32)
+        passes = -(-int(apart) // 32)
+        self.passes = max(1, passes)  # and further costs are in wavefronts
+        return bool(together < apart), passes
 
     def phases(self) -> tuple[tuple[int, ...], ...]:
         """Ask all pairs of lanes."""

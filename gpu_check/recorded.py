@@ -97,7 +97,7 @@ def load(path: Path) -> Recording:
     Raises RecordingError for a file that is no recording, is damaged, or of another format.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             version = int(arrays["format"])
             if version != FORMAT:
                 raise RecordingError(

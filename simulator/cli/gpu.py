@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,7 @@ def _measured(
     while True:
         plan = (full_plan if full else quick_plan)(ops, with_counters, seed)
         try:
-            with click.progressbar(length=plan.steps, label="measuring", file=_stderr()) as bar:
+            with click.progressbar(length=plan.steps, label="measuring", file=sys.stderr) as bar:
                 measured = run(plan, device=device, folder=folder, progress=bar.update)
             break
         except CountersError as error:
@@ -127,10 +128,6 @@ def _measured(
     if save:
         write(save, measured, provenance(plan, device))
     return measured
-
-
-def _stderr() -> Any:
-    return click.get_text_stream("stderr")
 
 
 def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -> int:
@@ -171,7 +168,7 @@ def _phases(ops: list[str], counters: str, device: int, form: str) -> int:
 
     rows = []
     with_counters = _use_counters(counters)
-    with click.progressbar(ops, label="asking", file=_stderr()) as bar:
+    with click.progressbar(ops, label="asking", file=sys.stderr) as bar:
         for op in bar:
             try:
                 found = infer_phases(op, device=device)
@@ -209,7 +206,7 @@ def _kernels(counters: str, device: int, form: str) -> int:
 
     chip = open_chip(device)
     names = [name for name in GEMMS if GEMMS[name].file != "wmma" or chip.capability >= 75]
-    with click.progressbar(names, label="kernels", file=_stderr()) as bar:
+    with click.progressbar(names, label="kernels", file=sys.stderr) as bar:
         found = measure_kernels(bar, counters=_use_counters(counters), device=device)
     return _show_kernels(kernel_rows(found), form)
 

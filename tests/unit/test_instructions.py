@@ -37,12 +37,6 @@ def test_every_spelling_is_unique() -> None:
     assert len(set(spellings)) == len(spellings)
 
 
-def test_unmeasured_kin_are_marked() -> None:
-    unmeasured = {known.name for known in INSTRUCTIONS.values() if not known.measured}
-    kin = {f"ATOMS.{kind}" for kind in ("MIN", "AND", "OR", "XOR", "INC", "DEC")}
-    assert unmeasured == kin | {"LDS.S8", "LDS.S16", "STSM.16.MT88", "STSM.16.MT88.2"}
-
-
 @pytest.mark.parametrize("odd", ["", "LDG", "LDS.256", "ATOMS.ADD.64", "ATOMS", "ldmatrix"])
 def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
     with pytest.raises(InstructionError) as caught:
