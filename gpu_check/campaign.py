@@ -8,7 +8,8 @@ so an interrupted campaign goes on where it stopped.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,6 +33,8 @@ Progress = Callable[[int], None]
 _WEIGHTS = {"LDS.64": 5, "LDS.128": 6, "STS.64": 2, "STS.128": 2, "LDS": 2, "STS": 2}
 _WEIGHTS |= {"LDSM.16.M88.4": 2, "STSM.16.M88.4": 2, "ATOMS.ADD": 2, "LDGSTS.E.128": 2}
 """Rows of an instruction, others 1: more where there is more to get wrong."""
+
+_KEPT_AFTER = 1500  # counted accesses: a quarter of a minute
 
 _VERIFIED = 64  # accesses of each instruction whose bytes are looked at
 
@@ -77,18 +80,23 @@ def all_ops(capability: int) -> list[str]:
 
 def provenance(plan: Plan, device: int) -> dict[str, Any]:
     """Say where measurements come from."""
-    try:
-        tool = version("bankwise")
-    except PackageNotFoundError:
-        tool = "not installed"
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     return {
         "chip": open_chip(device).to_dict(),
         "date": now.isoformat(),
-        "bankwise": tool,
+        "bankwise": _version(),
         "seed": plan.seed,
         "how": "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md",
     }
+
+
+def _version() -> str:
+    try:
+        return version("bankwise")
+    except PackageNotFoundError:  # run from a checkout
+        project = Path(__file__).parent.parent / "pyproject.toml"
+        stated = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+        return f"{stated} (source tree)"
 
 
 def run(
@@ -175,9 +183,22 @@ def _counted(
             batch = Batch(op, timed[op].addresses[:rows], timed[op].masks[:rows])
             waiting.setdefault(form(op).metrics, []).append(batch)
     for batches in waiting.values():
-        for counted in count_batches(batches, device=device, progress=advance):
-            counts[counted.op] = counted
-            part = _part(folder, plan, counted.op, "counts")
-            if part:
-                save(part, [counted], {})
+        for some in _few(batches) if folder else [batches]:
+            for counted in count_batches(some, device=device, progress=advance):
+                counts[counted.op] = counted
+                part = _part(folder, plan, counted.op, "counts")
+                if part:
+                    save(part, [counted], {})
     return counts
+
+
+def _few(batches: list[Batch]) -> Iterator[list[Batch]]:
+    """Split where there is something to keep: about a process's launches at a time."""
+    some: list[Batch] = []
+    for batch in batches:
+        some.append(batch)
+        if sum(len(each.addresses) for each in some) >= _KEPT_AFTER:
+            yield some
+            some = []
+    if some:
+        yield some
