@@ -24,6 +24,7 @@ from gpu_check import (
     NoGpuError,
     PhaseTable,
     RecordingError,
+    campaign,
     compare,
     count_on_gpu,
     infer_phases,
@@ -38,6 +39,7 @@ from gpu_check.device import Chip, open_chip, require_capability
 from gpu_check.forms import FORMS, LOOPS, form
 from gpu_check.gemm import GEMMS, run_gemm
 from gpu_check.patterns import PATTERNS, draw
+from gpu_check.probe import Probe
 from gpu_check.recorded import save
 from simulator import InstructionError, count
 from simulator.cli import main
@@ -412,3 +414,86 @@ class TestCommand:
         path = tmp_path / "kept.npz"
         save(path, [TestRecording.measured], {})
         assert main(["gpu-check", "--load", str(path), "--op", "STS"]) == 2
+
+
+def test_addresses_beyond_a_blocks_shared_memory_are_refused() -> None:
+    probe = object.__new__(Probe)
+    probe.form, probe.chip, probe._shared = form("LDS"), CHIP, 1024
+    addresses, masks = np.array([4 * LANES + 900]), np.array([0xFFFFFFFF], dtype=np.uint32)
+    with pytest.raises(DeviceError, match=r"addresses reach byte 1040.*has 1024 .accepted: addr"):
+        probe.load(addresses, masks, None)
+
+
+class TestCampaign:
+    """An interrupted campaign, with the model in the chip's place."""
+
+    @pytest.fixture
+    def measured(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """Names of what was measured, in order."""
+        done: list[str] = []
+
+        def timed(op: str, addresses: Any, masks: Any, *, device: int) -> Measurements:
+            if done.count(op) == 0 and len(done) == self.interrupt_after:
+                raise KeyboardInterrupt
+            done.append(op)
+            bare = Measurements(op, addresses, masks)
+            cycles = simulated(bare).cycles.astype(float)
+            return replace(bare, cycles=cycles, spread=np.zeros(len(cycles)))
+
+        def counted(batches: Any, *, device: int, progress: Any) -> list[Measurements]:
+            found = []
+            for batch in batches:
+                done.append(f"{batch.op} counts")
+                bare = Measurements(batch.op, batch.addresses, batch.masks)
+                counts = simulated(bare)
+                found.append(
+                    replace(
+                        bare,
+                        wavefronts=counts.wavefronts.astype(int),
+                        bank_conflicts=counts.bank_conflicts.astype(int),
+                    )
+                )
+            return found
+
+        monkeypatch.setattr(campaign, "Probe", lambda op, device: None)
+        monkeypatch.setattr(campaign, "wrong_accesses", lambda probe, addresses, masks: self.wrong)
+        monkeypatch.setattr(campaign, "measure", timed)
+        monkeypatch.setattr(campaign, "count_batches", counted)
+        return done
+
+    interrupt_after = -1
+    wrong: tuple[int, ...] = ()
+    plan = quick_plan(["LDS", "STS", "LDS.64"], counters=True)
+
+    def test_it_goes_on_where_it_stopped(self, measured: list[str], tmp_path: Path) -> None:
+        self.interrupt_after = 2
+        with pytest.raises(KeyboardInterrupt):
+            campaign.run(self.plan, folder=tmp_path)
+        assert measured == ["LDS", "STS"]
+        self.interrupt_after = -1
+        kept = campaign.run(self.plan, folder=tmp_path)
+        assert measured[2:] == ["LDS.64", "LDS counts", "LDS.64 counts", "STS counts"]
+        assert all(compare(simulated(each), each).equal for each in kept)
+        assert sum(map(len, kept)) == sum(self.plan.timed.values())
+        assert campaign.run(self.plan, folder=tmp_path)[0].op == "LDS"
+        assert len(measured) == 6  # nothing anew
+
+    def test_a_damaged_part_is_measured_anew(self, measured: list[str], tmp_path: Path) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        part = next(tmp_path.glob("STS.clocks.*"))
+        part.write_bytes(part.read_bytes()[:100])
+        campaign.run(self.plan, folder=tmp_path)
+        assert measured[6:] == ["STS"]
+
+    def test_a_plan_of_other_size_is_measured_anew(
+        self, measured: list[str], tmp_path: Path
+    ) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        campaign.run(quick_plan(["LDS"], counters=False), folder=tmp_path)
+        assert measured[6:] == ["LDS"]
+
+    def test_wrong_bytes_end_it(self, measured: list[str]) -> None:
+        self.wrong = (3,)
+        with pytest.raises(DeviceError, match="LDS did not move the right bytes for 1 accesses"):
+            campaign.run(self.plan)
+        assert measured == []
