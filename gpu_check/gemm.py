@@ -73,10 +73,6 @@ GEMMS: dict[str, Gemm] = {
         "zorder", "junstar92.warptiling", defines={"PADDING": 0}, parameters={"padding": 0}
     ),
     "double-buffered": Gemm("double_buffered", "cutlass-notes.sgemm_128x128"),
-    "double-buffered padded": Gemm(
-        "double_buffered", "cutlass-notes.sgemm_128x128",
-        defines={"PAD_A": 4}, parameters={"pad_a": 4},
-    ),
     "half": Gemm("half", "explore-gemm.half", function="half_tiles", inputs="float16"),
     "wmma padded": Gemm(
         "wmma", "leimao.v07", inputs="float16", output="float16", tolerance=1e-2

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
+from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
 from simulator.replaying import KernelReport, SiteReport, replay
-from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
+from simulator.streaming import count_stream, totals
+from simulator.tiling import KernelError
 
 if TYPE_CHECKING:
     from simulator.grids import GridError
@@ -54,13 +57,19 @@ __all__ = [
     "Sweep",
     "TargetError",
     "WarpAccess",
+    "bit_columns",
     "count",
+    "count_affine",
+    "count_linear",
+    "count_stream",
     "explain",
     "instruction",
     "kernels",
+    "lane_addresses",
     "replay",
     "simulate",
     "sweep",
+    "totals",
 ]
 
 # Imported when first asked for: a sweep's executors and files would be a tenth of the start-up

@@ -50,8 +50,8 @@ class Instruction:
     """The profiler's ideal where it does not depend on the bytes: matrices, or 1 for atomics."""
     phase_cycles: int = 1
     """Cycles that a phase takes at least, though no lane be active in it."""
-    least_cycles: tuple[int, ...] = ()
-    """Cycles that an access of 1, 2, ... wavefronts takes at least."""
+    least_cycles: tuple[int, int] = (0, 0)
+    """Cycles that an access of one, and of two, wavefronts takes at least."""
     residues: tuple[tuple[int, int, float], ...] = ()
     """What clocks show beyond `cycles` time and again, which are whole.
 
@@ -165,7 +165,7 @@ def _async_copies() -> list[Instruction]:
             name="LDGSTS.E.BYPASS.128",
             width=16,
             phases=0,
-            least_cycles=(),
+            least_cycles=(0, 0),
             aliases=("cp.async.cg.16",),
         ),
     ]

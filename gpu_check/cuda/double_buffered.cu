@@ -1,6 +1,7 @@
 // 128x128 block tiles, 8 deep, in two buffers: while one is used, the next is on its way from
 // global memory through registers. Warps of 4x8 lanes in z-order compute 32x64, each thread four
-// 4x4; fragments are read one k step ahead. PAD_A floats lengthen the rows of A's tile.
+// 4x4; fragments are read one k step ahead. A warp's lanes lie down a column of A, so that it is
+// stored without conflict. PAD_A floats lengthen the rows of A's tile.
 #ifndef PAD_A
 #define PAD_A 0
 #endif
@@ -17,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
     const int row = warp / 2 * 32 + ((lane & 1) | lane >> 4 << 1) * 4;
     const int col = warp % 2 * 64 + (lane >> 1 & 7) * 4;
-    A += (blockIdx.y * TILE + tid / 8 * 4) * k + tid % 8;
+    A += (blockIdx.y * TILE + tid % 32 * 4) * k + tid / 32;
     B += tid / 32 * n + blockIdx.x * TILE + tid % 32;
     float a_new[4], b_new[4], a[2][8], b[2][8], sums[8][8] = {};
 
@@ -29,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         }
     };
     auto store = [&](int buffer) {
-        *reinterpret_cast<float4 *>(&tiles.a[buffer][tid % 8][tid / 8 * 4]) =
+        *reinterpret_cast<float4 *>(&tiles.a[buffer][tid / 32][tid % 32 * 4]) =
             make_float4(a_new[0], a_new[1], a_new[2], a_new[3]);
 #pragma unroll
         for (int j = 0; j < 4; ++j) tiles.b[buffer][tid / 32][tid % 32 + 32 * j] = b_new[j];

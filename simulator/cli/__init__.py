@@ -3,7 +3,7 @@
 Importing a module of commands registers them; what a command needs, it imports when it runs.
 """
 
-from simulator.cli import catalogue, gpu, sweep
+from simulator.cli import catalogue, gpu, reports, sweep
 from simulator.cli.commands import main
 
-__all__ = ["catalogue", "gpu", "main", "sweep"]
+__all__ = ["catalogue", "gpu", "main", "reports", "sweep"]

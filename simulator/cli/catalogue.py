@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def kernels(*, form: str) -> int:
     help="compiled: loads merged as nvcc does; written: the source as it stands.",
 )
 @common
+@html_options
 def replay(
     *,
     rules: Sequence[str],
@@ -72,6 +74,7 @@ def replay(
     sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
     tiles = _tiles(kernel.parameters, parameters)
     reports = {rule: _replay(kernel.name, form=code, rule=rule, **sizes, **tiles) for rule in rules}
+    keep(*reports.values())
     rows = [{**row, "rule": rule} for rule, each in reports.items() for row in each.rows()]
     sums = [
         (f"shared {kind}s" if kind != "all" else "shared", {**figures, "rule": rule})
@@ -117,8 +120,15 @@ def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
     from simulator.cli.options import named_options
 
-    tiles: dict[str, Any] = {}
-    for name, value in named_options(given).items():
-        number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
-        tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
-    return tiles
+    return {name: _value(value, known.get(name)) for name, value in named_options(given).items()}
+
+
+def _value(text: str, default: object) -> Any:
+    """Read a value of the default's kind; what is none stays text, for `replay` to refuse."""
+    from simulator.cli.options import lane_order
+
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):  # a layout
+        return lane_order(text)
+    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text) else text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import cli, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ Examples:
 @click.option("--parquet", help="File for all rows.")
 @click.option("--plot", help="HTML file for a heatmap.")
 @format_option
+@html_options
 def sweep(
     *,
     name: str,
@@ -95,6 +97,7 @@ def sweep(
             if store:
                 click.echo(f"{store} keeps what is done: the same command continues.", err=True)
             raise
+    keep(found)
     if csv:
         found.to_csv(csv)
     if parquet:
@@ -244,12 +247,9 @@ def _drawing() -> Any:
 def _plot(draw: Any, found: Sweep, path: str) -> None:
     from simulator.saving import save
 
-    columns = found.columns()
-    # What a kernel does to global memory is neither a parameter nor a figure of that plot.
-    columns.pop("sectors", None)
-    figure = draw(columns)
+    figure = draw(found)
 
     def write(file: Path) -> None:
-        figure.write_html(file)
+        figure.write_html(file, div_id="sweep")  # not a random one: same sweep, same bytes
 
     save(path, write)
