@@ -278,5 +278,5 @@ def _of_equal_phases(
         ideal,
         total - ideal,
         served - phases,
-        max(total, phases, known.least_cycles),
+        max(total, known.phase_cycles * phases, *known.least_cycles[total - 1 : total]),
     )

@@ -1,8 +1,9 @@
 """The shared-memory instructions: what each was measured (or published) to do, as data.
 
 Sources
-    [H200]  hardware counters of an NVIDIA H200 (sm_90), recorded in tests/silicon/data;
-            docs/validation.md says how and compares every row.
+    [H200]  hardware counters and clocks of an NVIDIA H200 (sm_90), recorded in gpu_check/data
+            and, earlier, in tests/silicon/data; docs/validation.md says how, and compares
+            every row.
     [GTC]   NVIDIA's published phases ("8B words are accessed in 2 phases ... 16B words are
             accessed in 4 phases"), a slide reproduced in the tutorial that README.md names.
 """
@@ -47,8 +48,15 @@ class Instruction:
     """How often every wavefront is repeated: twice for compare-and-swap."""
     fixed_ideal: int | None = None
     """The profiler's ideal where it does not depend on the bytes: matrices, or 1 for atomics."""
-    least_cycles: int = 0
-    """Cycles that a non-empty access takes at least."""
+    phase_cycles: int = 1
+    """Cycles that a phase takes at least, though no lane be active in it."""
+    least_cycles: tuple[int, int] = (0, 0)
+    """Cycles that an access of one, and of two, wavefronts takes at least."""
+    residues: tuple[tuple[int, int, float], ...] = ()
+    """What clocks show beyond `cycles` time and again, which are whole.
+
+    Triples (w, p, cycles): accesses of up to w wavefronts in p phases take so much longer.
+    """
     verb: str = "read"
     """What the lanes do to their words, in a sentence."""
     aliases: tuple[str, ...] = ()
@@ -66,20 +74,36 @@ def _loads() -> list[Instruction]:
     load = Instruction("LDS", 4, aliases=("LDS.32", "LDS.U.32"))
     return [
         replace(load, name="LDS.U8", width=1, aliases=("LDS.8",)),
-        replace(load, name="LDS.S8", width=1, aliases=(), measured=False),
+        replace(load, name="LDS.S8", width=1, aliases=()),
         replace(load, name="LDS.U16", width=2, aliases=("LDS.16",)),
-        replace(load, name="LDS.S16", width=2, aliases=(), measured=False),
+        replace(load, name="LDS.S16", width=2, aliases=()),
         load,
-        replace(load, name="LDS.64", width=8, phases=2, fuses=True, aliases=("LDS.U.64",)),
-        replace(load, name="LDS.128", width=16, phases=4, fuses=True, aliases=("LDS.U.128",)),
+        replace(
+            load,
+            name="LDS.64",
+            width=8,
+            phases=2,
+            fuses=True,
+            residues=((1, 1, 0.08),),
+            aliases=("LDS.U.64",),
+        ),
+        replace(
+            load,
+            name="LDS.128",
+            width=16,
+            phases=4,
+            fuses=True,
+            residues=((2, 2, 0.08),),
+            aliases=("LDS.U.128",),
+        ),
     ]
 
 
 def _stores() -> list[Instruction]:
     store = Instruction("STS", 4, verb="write", aliases=("STS.32",))
     return [
-        replace(store, name="STS.U8", width=1, least_cycles=2, aliases=("STS.8",)),
-        replace(store, name="STS.U16", width=2, least_cycles=2, aliases=("STS.16",)),
+        replace(store, name="STS.U8", width=1, aliases=("STS.8",)),
+        replace(store, name="STS.U16", width=2, aliases=("STS.16",)),
         store,
         replace(store, name="STS.64", width=8, phases=2, aliases=()),
         replace(store, name="STS.128", width=16, phases=4, aliases=()),
@@ -96,8 +120,6 @@ def _matrices() -> list[Instruction]:
             fixed_ideal=count,
             verb=verb,
             aliases=(f"{alias}.x{count}{'.trans' if trans else ''}",),
-            # The store is measured in all forms but the two small transposed ones.
-            measured=not (mnemonic == "STSM" and trans and count < 4),
         )
         for mnemonic, alias, verb in (("LDSM", "ldmatrix", "read"), ("STSM", "stmatrix", "write"))
         for trans in ("", "T")
@@ -109,7 +131,8 @@ def _atomics() -> list[Instruction]:
     atomic = Instruction("ATOMS.ADD", 4, merges=False, fixed_ideal=1, verb="update")
     # An increment by a constant 1 whose result is unused.
     increment = replace(atomic, name="ATOMS.POPC.INC.32", merges=True, aliases=("ATOMS.POPC.INC",))
-    swap = replace(atomic, name="ATOMS.CAS", passes=2)
+    swap = replace(atomic, name="ATOMS.CAS", passes=2, phase_cycles=2)
+    wide = replace(atomic, width=8, phases=2)
     others = ("MIN", "AND", "OR", "XOR", "INC", "DEC")
     return [
         atomic,
@@ -117,17 +140,34 @@ def _atomics() -> list[Instruction]:
         replace(atomic, name="ATOMS.EXCH"),
         swap,
         increment,
-        *(replace(atomic, name=f"ATOMS.{kin}", measured=False) for kin in others),
+        replace(wide, name="ATOMS.EXCH.64"),
+        replace(wide, name="ATOMS.CAS.64", passes=2, phase_cycles=2),
+        *(replace(atomic, name=f"ATOMS.{kin}") for kin in others),
     ]
 
 
 def _async_copies() -> list[Instruction]:
-    copy = Instruction("LDGSTS.E", 4, merges=False, verb="write", aliases=("cp.async.ca.4",))
+    copy = Instruction(
+        "LDGSTS.E",
+        4,
+        merges=False,
+        phase_cycles=0,
+        least_cycles=(2, 3),
+        verb="write",
+        aliases=("cp.async.ca.4",),
+    )
     return [
         copy,
         replace(copy, name="LDGSTS.E.64", width=8, phases=2, aliases=("cp.async.ca.8",)),
         replace(copy, name="LDGSTS.E.128", width=16, phases=4, aliases=("cp.async.ca.16",)),
-        replace(copy, name="LDGSTS.E.BYPASS.128", width=16, phases=0, aliases=("cp.async.cg.16",)),
+        replace(
+            copy,
+            name="LDGSTS.E.BYPASS.128",
+            width=16,
+            phases=0,
+            least_cycles=(0, 0),
+            aliases=("cp.async.cg.16",),
+        ),
     ]
 
 

@@ -113,5 +113,7 @@ def count_access(
     if ideal is None:
         full = BANKS * WORD  # bytes that one wavefront can carry
         ideal = min(wavefronts, -(-len(active) * instruction.width // full))
-    cycles = max(wavefronts, len(groups), instruction.least_cycles)  # empty phases take one too
+    # Phases take their cycles when they are empty, too.
+    least = instruction.least_cycles[wavefronts - 1 : wavefronts]
+    cycles = max(wavefronts, instruction.phase_cycles * len(groups), *least)
     return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, cycles

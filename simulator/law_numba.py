@@ -125,7 +125,8 @@ def _law(instruction: Instruction, rule: str) -> tuple[np.int32, ...]:
         instruction.merges,
         instruction.passes,
         fixed,
-        instruction.least_cycles,
+        instruction.phase_cycles,
+        *instruction.least_cycles,
     )
     return tuple(map(np.int32, known))
 
@@ -307,7 +308,7 @@ _serve_8, _serve_16, _serve_32 = map(_phase, (8, 16, 32))
 @numba.njit(cache=True, nogil=True)
 def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflicts, cycles):
     """Count a chunk; return the first access of the first block with a bad address, or -1."""
-    width, lanes, all_phases, fuses, merges, _, _, _ = law
+    width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
     group = lanes // all_phases if all_phases else 0
     lane_bits = np.uint32((np.int64(1) << lanes) - 1)
     by_access = np.empty((_BLOCK, 32), np.uint16)
@@ -369,7 +370,7 @@ def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflict
 @numba.njit(cache=True, nogil=True)
 def _figures(law, served, active, holds, phases, wavefronts, ideal, excessive, conflicts, cycles):
     """Fill a block's columns, in a loop each: LLVM vectorises that, but not all of them in one."""
-    width, _, all_phases, _, _, passes, fixed_ideal, least_cycles = law
+    width, _, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
     none = np.int32(0)
     for j in range(phases.size):
         groups = np.int32(all_phases >> 1) if holds[j] else all_phases
@@ -387,8 +388,11 @@ def _figures(law, served, active, holds, phases, wavefronts, ideal, excessive, c
     for j in range(phases.size):
         excessive[j] = wavefronts[j] - ideal[j]
     for j in range(phases.size):
-        least = least_cycles if phases[j] else none
-        cycles[j] = max(max(wavefronts[j], phases[j]), least)
+        cycles[j] = max(wavefronts[j], np.int32(phase_cycles * phases[j]))
+    for j in range(phases.size):
+        least = least_1 if wavefronts[j] == 1 else none
+        least = least_2 if wavefronts[j] == 2 else least
+        cycles[j] = max(cycles[j], least)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -503,7 +507,7 @@ def _serve(keys, lanes, group, served, addresses, start):
 
 @numba.njit(cache=True, nogil=True)
 def _count_linear(columns, law, phases, wavefronts, ideal, excessive, conflicts, cycles):
-    width, lanes, all_phases, fuses, merges, _, _, _ = law
+    width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
     apart, fused = _phase_bits(lanes, all_phases)
     words = np.empty(5, np.int32)
     for layout in range(columns.shape[0]):
@@ -558,7 +562,7 @@ def _equal_phases(
     law, at, holds, of_phase, phases, wavefronts, ideal, excessive, conflicts, cycles
 ):
     """Write the figures of one layout whose phases cost the same wavefronts each."""
-    width, lanes, all_phases, _, _, passes, fixed_ideal, least_cycles = law
+    width, lanes, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
     groups = all_phases >> 1 if holds else all_phases
     served = groups * of_phase
     least_waves = lanes * width + 127 >> 7 if fixed_ideal < 0 else fixed_ideal
@@ -567,4 +571,5 @@ def _equal_phases(
     ideal[at] = min(passes * served, least_waves) if fixed_ideal < 0 else least_waves
     excessive[at] = wavefronts[at] - ideal[at]
     conflicts[at] = served - groups
-    cycles[at] = max(passes * served, groups, least_cycles) if groups else 0
+    least = least_1 if wavefronts[at] == 1 else least_2 if wavefronts[at] == 2 else 0
+    cycles[at] = max(passes * served, phase_cycles * groups, least)

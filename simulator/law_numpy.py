@@ -66,8 +66,9 @@ def _count_chunk(
         ideal = np.minimum(wavefronts, -(-active.sum(axis=1) * instruction.width // 128))
     else:
         ideal = np.where(phases > 0, instruction.fixed_ideal, 0)
-    least = np.where(phases > 0, instruction.least_cycles, 0)
-    cycles = np.maximum(np.maximum(wavefronts, phases), least)
+    cycles = np.maximum(wavefronts, instruction.phase_cycles * phases)
+    for few, least in enumerate(instruction.least_cycles, start=1):
+        cycles[wavefronts == few] = np.maximum(cycles[wavefronts == few], least)
     return np.stack([phases, wavefronts, ideal, wavefronts - ideal, served - busy, cycles])
 
 

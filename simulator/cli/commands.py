@@ -310,7 +310,8 @@ def ops(*, form: str) -> int:
             "merges": known.merges,
             "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
-            "least_cycles": known.least_cycles,
+            "phase_cycles": known.phase_cycles,
+            "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
             "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()

@@ -27,7 +27,17 @@ _HEADINGS = {
     "width": "bytes a lane",
     "merges": "merges equal words",
     "passes": "wavefronts a word",
+    "phase_cycles": "cycles a phase",
     "least_cycles": "least cycles",
+    "wavefronts_equal": "wavefronts equal",
+    "conflicts_equal": "conflicts equal",
+    "over_least": "least",
+    "over_5": "5 %",
+    "over_50": "median",
+    "over_95": "95 %",
+    "over_most": "most",
+    "model_cycles": "model cycles",
+    "hardware_counter": "hardware counter",
 }
 
 Row = dict[str, Any]

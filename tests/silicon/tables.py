@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from tabulate import tabulate
 
+from gpu_check import compare, packaged, simulated
+from gpu_check.kernel_table import kernel_rows
+from gpu_check.recorded import packaged_table
 from tests.silicon.recorded import counted, load
 
 
@@ -45,7 +48,45 @@ def residue() -> str:
     return tabulate(rows, heads, tablefmt="github", floatfmt=".3f")
 
 
-TABLES = (equality, source_view, residue)
+def campaign() -> str:
+    rows = []
+    for measured in packaged("h200_accesses").measurements:
+        found = compare(simulated(measured), measured)
+        row = [found.op, found.accesses, found.wavefronts_equal, found.conflicts_equal]
+        if found.over is not None:
+            # Against `cycles` alone: residues are what this table is for.
+            over = measured.cycles - simulated(measured).cycles
+            row += [*np.quantile(over, [0, 0.05, 0.5, 0.95, 1])]
+        rows.append(row)
+    rows.append(["all", *np.sum([row[1:4] for row in rows], axis=0)])
+    heads = ["instruction", "rows", "wavefronts equal", "conflicts equal"]
+    heads += ["least", "5 %", "median", "95 %", "most"]
+    return tabulate(rows, heads, tablefmt="github", floatfmt=".3f")
+
+
+def classes() -> str:
+    rows = packaged_table("h200_clock_classes")
+    summed = []
+    for pattern in dict.fromkeys(row["pattern"] for row in rows):
+        mine = [row for row in rows if row["pattern"] == pattern]
+        counts = [int(row["rows"]) for row in mine]
+        middle = np.average([float(row["over_50"]) for row in mine], weights=counts)
+        least = min(float(row["least_over"]) for row in mine)
+        most = max(float(row["most_over"]) for row in mine)
+        summed.append([pattern, sum(counts), least, middle, most])
+    summed.append(["all", sum(row[1] for row in summed)])
+    heads = ["family", "rows", "least", "mean of medians", "most"]
+    return tabulate(summed, heads, tablefmt="github", floatfmt=".3f")
+
+
+def kernels() -> str:
+    names = ("kernel", "model", "counter", "model_cycles", "cycles", "pipe", "milliseconds")
+    rows = [[row[name] for name in names] for row in kernel_rows(packaged_table("h200_kernels"))]
+    heads = ["kernel", "model", "counter", "model cycles", "cycles", "pipe", "milliseconds"]
+    return tabulate(rows, heads, tablefmt="github", intfmt=",")
+
+
+TABLES = (equality, source_view, residue, campaign, classes, kernels)
 
 if __name__ == "__main__":
     print("\n\n".join(table() for table in TABLES))

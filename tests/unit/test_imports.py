@@ -55,3 +55,14 @@ def test_the_test_above_can_fail() -> None:
     assert loaded("import numba") >= {"numba"}
     many = "import numpy, simulator\nsimulator.count('LDS', numpy.zeros((200_001, 32), int))"
     assert "numba" in loaded(many)
+
+
+def test_the_command_loads_gpu_check_only_when_it_is_asked() -> None:
+    code = """
+import sys
+from simulator.cli import main
+main(["simulate"])
+print("gpu_check" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.split()[-1] == "False"

@@ -1,0 +1,110 @@
+"""Opening a GPU, and saying plainly why there is none."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from gpu_check.errors import DeviceError, NoGpuError
+from gpu_check.forms import Form
+
+__all__ = ["Chip", "open_chip", "require_capability", "source"]
+
+_RECORDED = "`bankwise gpu-check --recorded` compares recorded measurements without a GPU"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """The device that is measured, and what it was measured with."""
+
+    index: int
+    name: str
+    capability: int
+    """Compute capability times ten: 90 for sm_90."""
+    multiprocessors: int
+    shared_bytes: int
+    """Shared memory that one block can have."""
+    driver: str
+    cuda: str
+    """Of the driver's API."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fields, for provenance."""
+        return asdict(self)
+
+
+@cache
+def open_chip(index: int = 0) -> Chip:
+    """Find device `index`, make it current, and describe it.
+
+    Raises NoGpuError without CuPy, driver or device; DeviceError for an index out of range.
+    """
+    try:
+        import cupy
+    except ImportError as error:
+        raise NoGpuError(
+            f"CuPy cannot be imported: {error} (next: pip install 'bankwise[gpu]' for CUDA 12 or"
+            f" 'bankwise[gpu-cu13]' for CUDA 13; {_RECORDED})"
+        ) from error
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise NoGpuError(f"no CUDA device: {error} (next: {_next(str(error))})") from error
+    if not 0 <= index < count:
+        raise DeviceError(f"no device {index} (accepted: 0 to {count - 1})")
+    try:
+        device = cupy.cuda.Device(index)
+        device.use()
+        attributes = device.attributes
+        version = runtime.driverGetVersion()
+        name = runtime.getDeviceProperties(index)["name"].decode()
+    except runtime.CUDARuntimeError as error:
+        raise NoGpuError(
+            f"device {index} cannot be used: {error} (next: {_next(str(error))})"
+        ) from error
+    return Chip(
+        index=index,
+        name=name,
+        capability=int(device.compute_capability),
+        multiprocessors=int(attributes["MultiProcessorCount"]),
+        shared_bytes=int(attributes["MaxSharedMemoryPerBlockOptin"]),
+        driver=_driver(),
+        cuda=f"{version // 1000}.{version % 1000 // 10}",
+    )
+
+
+def _next(problem: str) -> str:
+    if "InsufficientDriver" in problem:
+        return (
+            "install the CuPy of the driver's CUDA, see the first line of nvidia-smi:"
+            f" cupy-cuda12x or cupy-cuda13x; {_RECORDED}"
+        )
+    return f"check nvidia-smi; {_RECORDED}"
+
+
+def _driver() -> str:
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=30)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.split("\n")[0].strip()
+
+
+def require_capability(chip: Chip, form: Form) -> None:
+    """Raise DeviceError for a chip that is too old for the instruction."""
+    if chip.capability < form.capability:
+        raise DeviceError(
+            f"{form.name} needs sm_{form.capability}, and device {chip.index} ({chip.name}) is"
+            f" sm_{chip.capability} (next: choose another --op or --device)"
+        )
+
+
+def source(name: str) -> str:
+    """Read a CUDA source of this package."""
+    from importlib.resources import files
+
+    return files("gpu_check").joinpath("cuda", name).read_text(encoding="utf-8")

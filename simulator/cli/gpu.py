@@ -1,0 +1,228 @@
+"""The command `gpu-check`: the model against a GPU, or against recorded measurements of one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulator.cli.commands import cli, format_option
+from simulator.cli.output import Table, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpu_check.clocks import Measurements
+
+__all__ = ["gpu_check"]
+
+
+@cli.command(name="gpu-check")
+@click.option("--op", "ops", multiple=True, help="Instruction; repeatable.  [default: all]")
+@click.option("--full", is_flag=True, help="200,000 accesses, not 2,000: some ten minutes.")
+@click.option("--kernels", is_flag=True, help="Check, time and count whole GEMM kernels instead.")
+@click.option("--phases", is_flag=True, help="Learn the phases from the chip instead.")
+@click.option(
+    "--counters",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Read hardware counters with ncu.",
+)
+@click.option("--recorded", is_flag=True, help="Compare recorded data of an H200: needs no GPU.")
+@click.option("--save", type=click.Path(path_type=Path), help="Keep what is measured in FILE.npz.")
+@click.option("--load", type=click.Path(path_type=Path), help="Compare what --save kept.")
+@click.option("--device", default=0, show_default=True, help="Which GPU.")
+@click.option("--seed", default=1, show_default=True, help="Of the accesses drawn.")
+@format_option
+def gpu_check(
+    *,
+    ops: Sequence[str],
+    full: bool,
+    kernels: bool,
+    phases: bool,
+    counters: str,
+    recorded: bool,
+    save: Path | None,
+    load: Path | None,
+    device: int,
+    seed: int,
+    form: str,
+) -> int:
+    """Compare the model with a GPU, access by access.
+
+    Exit code 1 means that they differ, 2 that there was nothing to compare.
+    """
+    if recorded or load:
+        if kernels and recorded:
+            return _recorded_kernels(form)
+        return _compared(_recorded(load), ops, form)
+    if kernels:
+        return _kernels(counters, device, form)
+    chosen = _ops(ops, device)
+    if phases:
+        return _phases(chosen, counters, device, form)
+    return _compared(_measured(chosen, full, counters, save, device, seed), ops, form)
+
+
+def _ops(ops: Sequence[str], device: int) -> list[str]:
+    from gpu_check.campaign import all_ops
+    from gpu_check.device import open_chip, require_capability
+    from gpu_check.forms import form
+
+    chip = open_chip(device)
+    forms = [form(op) for op in dict.fromkeys(ops)]
+    for each in forms:
+        require_capability(chip, each)
+    return [each.name for each in forms] or all_ops(chip.capability)
+
+
+def _recorded(path: Path | None) -> list[Measurements]:
+    from gpu_check.recorded import load, packaged
+
+    if path:
+        return list(load(path).measurements)
+    return list(packaged("h200_accesses").measurements)
+
+
+def _use_counters(counters: str) -> bool:
+    """Whether ncu is there; in `auto` its absence is said and accepted."""
+    from gpu_check.counters import find_ncu
+    from gpu_check.errors import CountersError
+
+    if counters == "off":
+        return False
+    try:
+        find_ncu()
+    except CountersError as error:
+        if counters == "on":
+            raise
+        click.echo(f"bankwise: clocks alone: {error}", err=True)
+        return False
+    return True
+
+
+def _measured(
+    ops: list[str], full: bool, counters: str, save: Path | None, device: int, seed: int
+) -> list[Measurements]:
+    from gpu_check.campaign import full_plan, provenance, quick_plan, run
+    from gpu_check.errors import CountersError
+    from gpu_check.recorded import save as write
+
+    folder = save.with_suffix(".parts") if save else None
+    with_counters = _use_counters(counters)
+    while True:
+        plan = (full_plan if full else quick_plan)(ops, with_counters, seed)
+        try:
+            with click.progressbar(length=plan.steps, label="measuring", file=sys.stderr) as bar:
+                measured = run(plan, device=device, folder=folder, progress=bar.update)
+            break
+        except CountersError as error:
+            if counters == "on" or not with_counters:
+                raise
+            click.echo(f"bankwise: clocks alone: {error}", err=True)
+            with_counters = False
+    if save:
+        write(save, measured, provenance(plan, device))
+    return measured
+
+
+def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -> int:
+    from gpu_check.comparing import compare, simulated
+    from gpu_check.errors import RecordingError
+    from gpu_check.forms import LOOPS
+    from gpu_check.forms import form as form_of
+
+    names = {form_of(op).name for op in ops}
+    rows: list[dict[str, Any]] = []
+    worst: list[str] = []
+    for each in measured:
+        if (names and each.op not in names) or each.op in LOOPS or not len(each):
+            continue
+        comparison = compare(simulated(each), each)
+        rows.append(comparison.to_dict()["totals"])
+        worst += comparison.worst
+    if not rows:
+        raise RecordingError(f"no measurements of {', '.join(sorted(names))} (next: another --op)")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    rows = [{name: row.get(name) for name in columns} for row in rows]
+    summed = ("accesses", "differing", "wavefronts_equal", "conflicts_equal")
+    totals = {name: sum(row[name] or 0 for row in rows if name in row) for name in summed}
+    text = [_LEGEND, *worst[:3]]
+    show(Table(rows, totals, sums=[("total", totals)], text=text), form)
+    return int(totals["differing"] > 0)
+
+
+_LEGEND = (
+    "least to most: measured cycles an access, less those of the model. equal: accesses whose"
+    " hardware counters are the model's."
+)
+
+
+def _phases(ops: list[str], counters: str, device: int, form: str) -> int:
+    from gpu_check.discovery import PhaseTable, infer_phases
+    from gpu_check.errors import DiscoveryError
+
+    rows = []
+    with_counters = _use_counters(counters)
+    with click.progressbar(ops, label="asking", file=sys.stderr) as bar:
+        for op in bar:
+            try:
+                found = infer_phases(op, device=device)
+            except DiscoveryError:
+                if not with_counters:
+                    raise
+                found = infer_phases(op, device=device, counters=True)
+            other = found.differences(PhaseTable.of(op))
+            rows.append(
+                {
+                    "op": op,
+                    "phases": _lanes(found.phases),
+                    "fused": _lanes(found.fused),
+                    "partners": " ".join(f"i^{p}" for p in found.partners),
+                    "merges": found.merges,
+                    "passes": found.passes,
+                    "differs": "; ".join(other),
+                }
+            )
+    differing = sum(bool(row["differs"]) for row in rows)
+    show(Table(rows, {"differing": differing}, sums=[]), form)
+    return int(differing > 0)
+
+
+def _lanes(groups: tuple[tuple[int, ...], ...]) -> str:
+    from simulator.explanation import ranges
+
+    return " | ".join(ranges(group) for group in groups)
+
+
+def _kernels(counters: str, device: int, form: str) -> int:
+    from gpu_check.device import open_chip
+    from gpu_check.gemm import GEMMS
+    from gpu_check.kernel_table import kernel_rows, measure_kernels
+
+    chip = open_chip(device)
+    names = [name for name in GEMMS if GEMMS[name].file != "wmma" or chip.capability >= 75]
+    with click.progressbar(names, label="kernels", file=sys.stderr) as bar:
+        found = measure_kernels(bar, counters=_use_counters(counters), device=device)
+    return _show_kernels(kernel_rows(found), form)
+
+
+def _recorded_kernels(form: str) -> int:
+    from gpu_check.kernel_table import kernel_rows
+    from gpu_check.recorded import packaged_table
+
+    return _show_kernels(kernel_rows(packaged_table("h200_kernels")), form)
+
+
+def _show_kernels(rows: list[dict[str, Any]], form: str) -> int:
+    differing = sum(row["equal"] is False for row in rows)
+    text = (
+        "model: wavefronts of the shared-memory instructions. counter: the same, counted."
+        " pipe: share of the kernel's time that the model's wavefronts keep the pipe busy."
+    )
+    show(Table(rows, {"differing": differing}, sums=[], text=[text]), form)
+    return int(differing > 0)

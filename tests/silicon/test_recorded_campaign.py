@@ -1,0 +1,250 @@
+"""The model against what gpu_check recorded of an H200: gpu_check/data/README.md describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_check import GEMMS, Measurements, PhaseTable, compare, packaged, simulated
+from gpu_check.campaign import all_ops
+from gpu_check.comparing import expected_cycles
+from gpu_check.forms import form
+from gpu_check.kernel_table import kernel_rows
+from gpu_check.recorded import packaged_table
+from simulator import count
+from simulator.instructions import INSTRUCTIONS
+
+DATA = files("gpu_check").joinpath("data")
+
+
+def timed() -> Iterator[Measurements]:
+    for each in packaged("h200_accesses").measurements:
+        if not form(each.op).bypasses:
+            yield each
+
+
+def test_every_counted_access_is_equal() -> None:
+    recording = packaged("h200_accesses")
+    comparisons = [compare(simulated(each), each) for each in recording.measurements]
+    assert len(recording) == sum(each.accesses for each in comparisons) == 24_040
+    assert sum(each.wavefronts_equal or 0 for each in comparisons) == 24_040
+    assert sum(each.conflicts_equal or 0 for each in comparisons) == 24_040
+    assert [each.op for each in comparisons if not each.equal] == []
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+def test_every_engine_counts_them_so(engine: str) -> None:
+    for each in packaged("h200_accesses").measurements:
+        masks = 0xFFFFFFFF if form(each.op).is_matrix else each.masks
+        counts = count(each.op, each.addresses, masks, engine=engine)
+        assert np.array_equal(counts.wavefronts, each.wavefronts), each.op
+
+
+def test_a_third_of_the_rows_that_can_have_a_mask_have_one() -> None:
+    rows = [each for each in packaged("h200_accesses").measurements if not form(each.op).is_matrix]
+    masked = sum(int((each.masks != 0xFFFFFFFF).sum()) for each in rows)
+    assert 0.3 < masked / sum(map(len, rows)) < 0.35
+
+
+def test_all_instructions_and_kinds_are_there() -> None:
+    ops = {each.op for each in packaged("h200_accesses").measurements}
+    assert ops == set(all_ops(90)) == {known.name for known in INSTRUCTIONS.values()}
+    assert all(known.measured for known in INSTRUCTIONS.values())
+
+
+def test_provenance_says_chip_driver_cuda_and_date() -> None:
+    source = packaged("h200_accesses").provenance
+    assert source["chip"]["name"] == "NVIDIA H200"
+    assert source["chip"]["driver"] == "580.159.04"
+    assert source["chip"]["cuda"] == "13.0"
+    assert source["date"].startswith("2026-")
+
+
+def test_cycles_of_stores_are_within_a_tenth_and_of_loads_within_half_a_cycle() -> None:
+    for each in timed():
+        over = each.cycles - simulated(each).cycles
+        if form(each.op).kind == "st":
+            assert np.abs(over).max() < 0.1, each.op
+        if form(each.op).kind == "ld":
+            assert np.abs(over).max() < 0.5, each.op
+
+
+def test_cycles_are_within_2_percent_in_the_median() -> None:
+    for each in timed():
+        off = np.abs(each.cycles / simulated(each).cycles - 1)
+        assert np.median(off) < 0.02, each.op
+
+
+def test_residues_are_what_repeats() -> None:
+    """Fused loads of no more wavefronts than phases take 0.08 cycles more, the others not."""
+    for op, wavefronts, phases in (("LDS.64", 1, 1), ("LDS.128", 2, 2)):
+        each = next(each for each in timed() if each.op == op)
+        counts = simulated(each)
+        few = (counts.wavefronts <= wavefronts) & (counts.phases == phases)
+        assert few.sum() > 300
+        assert (each.cycles - counts.cycles)[few].min() > 0.05
+        assert (each.cycles - counts.cycles)[few].max() < 0.1
+        assert np.abs(each.cycles - expected_cycles(op, counts))[few].max() < 0.03
+        next_few = (counts.wavefronts <= 4) & ~few
+        assert (each.cycles - counts.cycles)[next_few].max() < 0.03
+
+
+def test_copies_have_no_floor_by_phases_but_one_of_their_own() -> None:
+    each = next(each for each in timed() if each.op == "LDGSTS.E.128")
+    counts = simulated(each)
+    for wavefronts, cycles in ((1, 2), (2, 3), (3, 3), (4, 4)):
+        mine = each.cycles[counts.wavefronts == wavefronts]
+        assert round(float(np.median(mine))) == cycles
+
+
+def test_all_timed_accesses_are_summed_up_by_class() -> None:
+    rows = packaged_table("h200_clock_classes")
+    assert sum(int(row["rows"]) for row in rows) > 200_000
+    for row in rows:
+        if row["op"].startswith("LDGSTS"):
+            continue
+        flat = {"st": 0.1, "ld": 0.5}.get(form(row["op"]).kind, 0.7)
+        assert -flat < float(row["least_over"]) <= float(row["most_over"]) < flat, row
+
+
+def test_the_phases_were_inferred_from_the_chip() -> None:
+    found = json.loads(DATA.joinpath("h200_phases.json").read_text(encoding="utf-8"))
+    for each in found:
+        table = _tuples(each["table"])
+        assert PhaseTable(**table).differences(PhaseTable.of(table["op"])) == []
+        assert each["provenance"]["chip"]["name"] == "NVIDIA H200"
+    assert {each["table"]["op"] for each in found} == set(all_ops(90))
+
+
+def _tuples(table: dict[str, Any]) -> dict[str, Any]:
+    nested = {name: tuple(map(tuple, table[name])) for name in ("phases", "fused")}
+    return {**table, **nested, "partners": tuple(table["partners"])}
+
+
+class TestKernels:
+    rows = kernel_rows(packaged_table("h200_kernels"))
+
+    def test_all_were_measured(self) -> None:
+        assert [row["kernel"] for row in self.rows] == list(GEMMS)
+
+    def test_counted_wavefronts_are_those_of_the_catalogue(self) -> None:
+        assert all(row["equal"] for row in self.rows)
+
+    def test_results_were_right(self) -> None:
+        for row in packaged_table("h200_kernels"):
+            assert float(row["error"]) < GEMMS[row["kernel"]].tolerance
+
+    def test_the_pipe_is_never_busier_than_the_kernel_runs(self) -> None:
+        assert all(row["model_cycles"] < row["cycles"] for row in self.rows)
+
+    def test_order_by_prediction_is_order_by_time_where_the_pipe_is_the_bottleneck(self) -> None:
+        bound = [row for row in self.rows if row["model_cycles"] >= 0.7 * row["cycles"]]
+        assert [row["kernel"] for row in bound] == ["smem", "1d", "warp 2x16"]
+        predicted = sorted(bound, key=lambda row: row["model_cycles"])
+        assert predicted == sorted(bound, key=lambda row: row["cycles"])
+
+    @pytest.mark.parametrize(
+        ("slow", "fast"),
+        [
+            ("z-order", "z-order padded"),
+            ("wmma", "wmma padded"),
+            ("warp 2x16", "warp 2x16 split"),
+        ],
+    )
+    def test_removing_conflicts_saves_time_of_the_predicted_size(
+        self, slow: str, fast: str
+    ) -> None:
+        before, after = (
+            next(row for row in self.rows if row["kernel"] == name) for name in (slow, fast)
+        )
+        saved = before["cycles"] - after["cycles"]
+        predicted = before["model_cycles"] - after["model_cycles"]
+        assert 0.5 < saved / predicted < 1.2
+
+
+class TestCopiesFromAnywhere:
+    """cp.async whose lanes read from scattered addresses, by the clock."""
+
+    def rows(self) -> Iterator[tuple[str, int, int, int, bool]]:
+        """(op, cycles, least, law, quiet sources): least counts source banks, too."""
+        from importlib.resources import as_file
+
+        with (
+            as_file(DATA.joinpath("h200_copies.npz")) as path,
+            np.load(path, allow_pickle=False) as data,
+        ):
+            columns = {name: data[name] for name in data}
+        for row, name in enumerate(columns["op"].tolist()):
+            known = INSTRUCTIONS[name]
+            slots, group = 128 // known.width, 32 // known.phases
+            least, quiet = 0, True
+            for start in range(0, 32, group):
+                lanes = [
+                    lane for lane in range(start, start + group) if columns["mask"][row] >> lane & 1
+                ]
+                if lanes:
+                    there = columns["address"][row, lanes] // known.width % slots
+                    source = columns["source"][row, lanes]
+                    worst = int(np.bincount(source // known.width % slots).max())
+                    least += max(worst, int(np.bincount(there).max()))
+                    quiet &= worst == 1 and len(set((source // 128).tolist())) <= 2
+            law = count(name, columns["address"][row], int(columns["mask"][row])).cycles
+            yield name, round(float(columns["cycles"][row])), least, int(law), quiet
+
+    def test_the_law_holds_nearly_where_sources_share_no_bank_and_at_most_two_lines(self) -> None:
+        more = np.array([cycles - law for _, cycles, _, law, quiet in self.rows() if quiet])
+        assert len(more) == 379
+        assert set(more.tolist()) == {0, 1, 2}
+        assert (more == 0).sum() == 355
+
+    def test_elsewhere_a_copy_takes_at_least_the_worse_of_both_sides(self) -> None:
+        scattered = [row for row in self.rows() if not row[-1]]
+        assert len(scattered) > 300
+        assert all(cycles >= least for _, cycles, least, _, _ in scattered)
+        assert sum(cycles > least for _, cycles, least, _, _ in scattered) > 100
+
+
+class TestLoops:
+    """Atomics without an instruction: rounds of a load, the operation and ATOMS.CAST.SPIN.
+
+    In each round one lane a word wins. A round costs two wavefronts for every distinct word on
+    the worst bank, half-warp by half-warp for 64 bits.
+    """
+
+    @staticmethod
+    def rounds(addresses: list[int], mask: int, wide: bool) -> int:
+        op, groups = ("STS.64", (range(16), range(16, 32))) if wide else ("STS", (range(32),))
+        left = [lane for lane in range(32) if mask >> lane & 1]
+        total = 0
+        while left:
+            bits = sum(1 << lane for lane in left)
+            total += 2 * int(count(op, addresses, bits).wavefronts)
+            winners: dict[int, int] = {}
+            for group in groups:
+                for lane in left:
+                    if lane in group:
+                        winners.setdefault(addresses[lane], lane)
+            left = [lane for lane in left if lane not in winners.values()]
+        return total
+
+    @pytest.mark.parametrize(
+        ("op", "wide"), [("add.f32", False), ("add.f16x2", False), ("add.u64", True)]
+    )
+    def test_wavefronts_are_never_more_and_mostly_equal(self, op: str, wide: bool) -> None:
+        each = next(m for m in packaged("h200_loops").measurements if m.op == op)
+        bound = np.array(
+            [
+                self.rounds(addresses, mask, wide)
+                for addresses, mask in zip(
+                    each.addresses.tolist(), each.masks.tolist(), strict=True
+                )
+            ]
+        )
+        assert (each.wavefronts <= bound).all()
+        assert (each.wavefronts == bound).mean() > 0.85
+        assert (each.bank_conflicts == 0).all()
