@@ -46,7 +46,7 @@ from layouts.errors import accepted
 from simulator.accesses import ALL_LANES, SHARED_BYTES, AddressError, check, integers
 from simulator.counting import Counts, OptionError, check_rule, check_threads
 from simulator.instructions import Instruction, instruction
-from simulator.law import BANKS, WORD, Figures, count_access
+from simulator.law import BANKS, WORD, Figures, count_access, cycles
 
 __all__ = ["ENGINES", "bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
@@ -278,5 +278,5 @@ def _of_equal_phases(
         ideal,
         total - ideal,
         served - phases,
-        max(total, known.phase_cycles * phases, *known.least_cycles[total - 1 : total]),
+        cycles(known, total, phases),
     )

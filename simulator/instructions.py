@@ -53,9 +53,10 @@ class Instruction:
     least_cycles: tuple[int, int] = (0, 0)
     """Cycles that an access of one, and of two, wavefronts takes at least."""
     residues: tuple[tuple[int, int, float], ...] = ()
-    """What clocks show beyond `cycles` time and again, which are whole.
+    """What gpu_check's clocks show beyond `cycles`, which are whole, time and again.
 
-    Triples (w, p, cycles): accesses of up to w wavefronts in p phases take so much longer.
+    Triples (w, p, cycles): accesses of up to w wavefronts in p phases take so much longer (or,
+    below 0, shorter).
     """
     verb: str = "read"
     """What the lanes do to their words, in a sentence."""
@@ -101,9 +102,12 @@ def _loads() -> list[Instruction]:
 
 def _stores() -> list[Instruction]:
     store = Instruction("STS", 4, verb="write", aliases=("STS.32",))
+    # Two recordings of one chip disagree: tests/silicon/data has 2 cycles for a narrow store of
+    # one wavefront, gpu_check/data has 1. See the log in docs/validation.md.
+    narrow = replace(store, least_cycles=(2, 2), residues=((1, 1, -1.0),))
     return [
-        replace(store, name="STS.U8", width=1, aliases=("STS.8",)),
-        replace(store, name="STS.U16", width=2, aliases=("STS.16",)),
+        replace(narrow, name="STS.U8", width=1, aliases=("STS.8",)),
+        replace(narrow, name="STS.U16", width=2, aliases=("STS.16",)),
         store,
         replace(store, name="STS.64", width=8, phases=2, aliases=()),
         replace(store, name="STS.128", width=16, phases=4, aliases=()),

@@ -20,6 +20,7 @@ __all__ = [
     "bank_queues",
     "broken_pairs",
     "count_access",
+    "cycles",
     "holding_partners",
     "phases",
 ]
@@ -113,7 +114,11 @@ def count_access(
     if ideal is None:
         full = BANKS * WORD  # bytes that one wavefront can carry
         ideal = min(wavefronts, -(-len(active) * instruction.width // full))
-    # Phases take their cycles when they are empty, too.
+    busy = cycles(instruction, wavefronts, len(groups))
+    return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, busy
+
+
+def cycles(instruction: Instruction, wavefronts: int, phases: int) -> int:
+    """Give the cycles of an access with an active lane; empty phases take theirs, too."""
     least = instruction.least_cycles[wavefronts - 1 : wavefronts]
-    cycles = max(wavefronts, instruction.phase_cycles * len(groups), *least)
-    return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, cycles
+    return max(wavefronts, instruction.phase_cycles * phases, *least)

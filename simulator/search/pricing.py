@@ -170,7 +170,7 @@ def cost_of_served(known: Instruction, phases: int, served: int, busy: int, obje
     wavefronts = known.passes * served
     if objective == "wavefronts" or not busy:
         return wavefronts
-    return max(wavefronts, phases, known.least_cycles)
+    return law.cycles(known, wavefronts, phases)
 
 
 def _masks(group: Group) -> NDArray[np.uint32] | None:

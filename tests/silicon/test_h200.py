@@ -78,10 +78,7 @@ def test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law() ->
 def test_measured_cycles_lie_within_half_a_cycle_of_the_model() -> None:
     seen = 0
     for op, recorded, counts in counted(load("h200_timing")):
-        # This recording has two cycles for narrow stores of one wavefront. gpu_check's, and
-        # stores written in CUDA C++, have one: docs/validation.md logs it.
-        older = np.maximum(counts.cycles, 2) if op in ("STS.U8", "STS.U16") else counts.cycles
-        over = recorded["cycles_32_warps"] - older
+        over = recorded["cycles_32_warps"] - counts.cycles
         assert over.min() >= -0.05, op
         assert over.max() <= 0.5, op
         seen += len(over)
