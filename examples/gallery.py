@@ -15,6 +15,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
 from layouts import Swizzle, Tile
 from simulator import explain, replay, simulate
@@ -74,10 +75,10 @@ def recorded(quantity: str) -> go.Figure:
     for measured in packaged("h200_accesses").measurements:
         if "BYPASS" in measured.op:  # its time is not this pipe's
             continue
-        counts = simulated(measured)
+        points = compare_with_chip(simulated(measured), measured).points()
         rows["op"] += [measured.op.partition(".")[0]] * len(measured)
-        rows[quantity] += getattr(counts, quantity).tolist()
-        rows[f"measured_{quantity}"] += getattr(measured, quantity).tolist()
+        for name in (quantity, f"measured_{quantity}"):
+            rows[name] += points[name]
     return parity(rows)
 
 

@@ -45,11 +45,28 @@ class Comparison(Result):
     """Accesses whose counts are not equal, or whose cycles are too far off."""
     worst: tuple[str, ...]
     """The worst of them, explained."""
+    counts: Counts
+    """The model's figures, access by access."""
+    measured: Measurements
+    """The chip's."""
 
     @property
     def equal(self) -> bool:
         """Whether no access differs."""
         return not self.differing
+
+    def points(self) -> dict[str, list[Any]]:
+        """Give each access's figures beside the chip's, as `viz.parity` draws them."""
+        figures: dict[str, list[Any]] = {"op": [self.op] * self.accesses}
+        if self.measured.wavefronts is not None:
+            figures["wavefronts"] = self.counts.wavefronts.tolist()
+            figures["measured_wavefronts"] = self.measured.wavefronts.tolist()
+        if self.over is not None and self.measured.cycles is not None:
+            figures["cycles"] = expected_cycles(self.op, self.counts).tolist()
+            figures["measured_cycles"] = self.measured.cycles.tolist()
+            if self.measured.spread is not None:
+                figures["spread"] = self.measured.spread.tolist()
+        return figures
 
     def to_dict(self) -> dict[str, Any]:
         """Give one row, and the same as totals."""
@@ -134,6 +151,8 @@ def compare(counts: Counts, measured: Measurements) -> Comparison:
         correlation=correlation,
         differing=tuple(differing.tolist()),
         worst=tuple(_explained(measured[int(row) : int(row) + 1], int(row)) for row in worst),
+        counts=counts,
+        measured=measured,
     )
 
 

@@ -497,3 +497,14 @@ class TestCampaign:
         with pytest.raises(DeviceError, match="LDS did not move the right bytes for 1 accesses"):
             campaign.run(self.plan)
         assert measured == []
+
+
+def test_a_comparison_gives_its_points() -> None:
+    """As viz.parity draws them, the bypassing copy's without clocks."""
+    for measured in packaged("h200_accesses").measurements[:3]:
+        comparison = compare(simulated(measured), measured)
+        points = comparison.points()
+        assert {len(column) for column in points.values()} == {len(measured)}
+        assert points["wavefronts"] == points["measured_wavefronts"]
+        off = np.array(points["measured_cycles"]) - np.array(points["cycles"])
+        np.testing.assert_allclose(off, comparison.over)
