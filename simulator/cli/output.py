@@ -101,7 +101,7 @@ def _text(table: Table, form: str) -> str:
     ]
     if len(shown) < len(table.rows):
         left = len(table.rows) - len(shown)
-        parts.append(f"{left} more rows: --format csv, json or md shows all.")
+        parts.append(f"{left} more row{'s' * (left > 1)}: --format csv, json or md shows all.")
     return "\n\n".join(filter(None, [*parts, *table.text]))
 
 
