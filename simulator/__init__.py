@@ -5,6 +5,8 @@
 docs/model.md explains the law; README.md starts with examples.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
@@ -12,8 +14,11 @@ from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
-from simulator.replaying import KernelReport, SiteReport, replay
+from simulator.replaying import GemmReport, KernelReport, SiteReport, replay
 from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+
+if TYPE_CHECKING:
+    from simulator.sass.replaying import replay_compiled
 
 __all__ = [
     "INSTRUCTIONS",
@@ -23,6 +28,7 @@ __all__ = [
     "Cycle",
     "Explanation",
     "FragmentReport",
+    "GemmReport",
     "GlobalSite",
     "Instruction",
     "InstructionError",
@@ -42,5 +48,15 @@ __all__ = [
     "instruction",
     "kernels",
     "replay",
+    "replay_compiled",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `replay_compiled` when it is asked for: it brings Numba and the extra `sass`."""
+    if name == "replay_compiled":
+        from simulator.sass.replaying import replay_compiled
+
+        return replay_compiled
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

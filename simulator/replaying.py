@@ -31,7 +31,7 @@ from simulator.sites import (
 )
 from simulator.tables import Result
 
-__all__ = ["FORMS", "KernelReport", "SiteReport", "replay"]
+__all__ = ["FORMS", "GemmReport", "KernelReport", "SiteReport", "replay"]
 
 FORMS = ("compiled", "written")
 """`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
@@ -55,10 +55,11 @@ class SiteReport:
     """Copies of the instruction in the unrolled code."""
     requests: int
     """Executions by a warp with at least one active lane."""
-    wavefronts: int
-    ideal: int
-    excessive: int
-    bank_conflicts: int
+    wavefronts: int | None
+    """None, as the next three: not known. Only compiled code has instructions never measured."""
+    ideal: int | None
+    excessive: int | None
+    bank_conflicts: int | None
     sectors: int
     lines: int
     evidence: str
@@ -71,20 +72,13 @@ class SiteReport:
 
 @dataclass(frozen=True, eq=False)
 class KernelReport(Result):
-    """A row for each site of the kernel, and totals for the grid."""
+    """A row for each site of a kernel, and totals for the grid."""
 
     kernel: str
-    m: int
-    n: int
-    k: int
-    form: str
     rule: str
-    parameters: Mapping[str, Any]
-    grid: tuple[int, int]
-    block: tuple[int, int]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
     sites: tuple[SiteReport, ...]
-    instructions: tuple[tuple[str, int, int, int], ...]
-    """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over the shared-memory sites: loads, stores, all of them."""
@@ -108,9 +102,22 @@ class KernelReport(Result):
     def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
         def summed(*kinds: str) -> dict[str, int]:
             chosen = [s for s in self.sites if s.memory == memory and s.kind in kinds]
-            return {name: sum(getattr(site, name) for site in chosen) for name in figures}
+            return {name: sum(getattr(site, name) or 0 for site in chosen) for name in figures}
 
         return {"load": summed("load"), "store": summed("store"), "all": summed("load", "store")}
+
+
+@dataclass(frozen=True, eq=False)
+class GemmReport(KernelReport):
+    """A kernel of the catalogue, or a `Kernel` of yours, for one size of matrices."""
+
+    m: int
+    n: int
+    k: int
+    form: str
+    parameters: Mapping[str, Any]
+    instructions: tuple[tuple[str, int, int, int], ...]
+    """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
 
 
 def replay(
@@ -122,7 +129,7 @@ def replay(
     form: str = "compiled",
     rule: str = "silicon",
     **parameters: Any,
-) -> KernelReport:
+) -> GemmReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
     C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
@@ -162,9 +169,9 @@ def replay(
         else:
             row = _global(site, launch, form, evidence)
         counted.append(row)
-    return KernelReport(
-        kernel.name, int(m), int(n), int(k), form, rule, parameters,
-        launch.grid, launch.block, tuple(counted), tuple(instructions),
+    return GemmReport(
+        kernel.name, rule, launch.grid, launch.block, tuple(counted),
+        int(m), int(n), int(k), form, parameters, tuple(instructions),
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _special(line: Line) -> None:
         line.set(m.MOV64 if wide else m.MOV)
         line.destination(2 if wide else 1)
     elif name.text in SPECIAL and not wide:
-        line.set(m.MOV)
+        line.set(m.R2UR if line.name == "S2UR" else m.MOV)
         line.destination()
         line.fields[m.A] = m.FIRST_FREE + SPECIAL.index(name.text)
     else:
@@ -174,16 +174,16 @@ def _imad(line: Line) -> None:
     line.predicate_targets()
     line.source(m.A)
     line.source(m.B)
-    line.source(m.C, words=2 if wide else 1)
+    high = line.has("HI")
+    line.source(m.C, words=2 if wide or high else 1)
     never = m.TRUE + 16
-    if wide:
+    if wide or high:
         if line.fields[m.MA] or line.fields[m.MB] or line.fields[m.MC]:
-            raise DecodeProblem("sign of IMAD.WIDE")
-        line.set(m.IMAD_WIDE, x=kind, y=line.has("X"), pa=line.predicate(never))
+            raise DecodeProblem("sign of IMAD.WIDE or IMAD.HI")
+        line.set(m.IMAD_WIDE if wide else m.IMAD_HI, x=kind, y=line.has("X"))
+        line.fields[m.PA] = line.predicate(never)
     elif line.has("X") or line.fields[m.PD] >= 0:
-        line.set(m.IMAD_X, x=kind if line.has("HI") else -1, pa=line.predicate(never))
-    elif line.has("HI"):
-        line.set(m.IMAD_HI, x=kind)
+        line.set(m.IMAD_X, pa=line.predicate(never))
     else:
         line.set(m.IMAD)
         multiplied = line.fields[[m.A, m.B]].tolist()
@@ -556,6 +556,7 @@ def _shfl(line: Line) -> None:
 def _vote(line: Line) -> None:
     line.only("ANY", "ALL", "EQ")
     line.set(m.VOTE, x=1 if line.has("ALL") else 2 if line.has("EQ") else 0)
+    line.fields[m.Y] = line.name == "VOTEU"
     if line.peek(Register):
         line.destination()
     line.fields[m.PD] = line.predicate_target()

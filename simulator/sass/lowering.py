@@ -125,7 +125,7 @@ class Line:
     @property
     def uniform(self) -> bool:
         """Whether it belongs to the uniform datapath: once a warp, whatever its mask."""
-        return self.name.startswith("U") or self.name in ("S2UR", "VOTEU", "R2UR", "REDUX")
+        return self.name.startswith("U")
 
     def only(self, *accepted: str) -> None:
         """Refuse modifiers other than these."""

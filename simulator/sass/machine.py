@@ -51,16 +51,16 @@ NEG_I, INVERT, ABS_F, NEG_F, ABS_H, NEG_H, LOW_H, HIGH_H = (1 << bit for bit in 
 ) = range(15)  # fmt: skip
 LAST_CONTROL = KILL
 (
-    NOP, MOV, IADD3, IMAD, IMAD_HI, LEA, LEA_HI, LOP3, SHF, PRMT, SEL, IMNMX, IABS, POPC, FLO,
+    NOP, MOV, IADD3, IMAD, LEA, LEA_HI, LOP3, SHF, PRMT, SEL, IMNMX, IABS, POPC, FLO,
     BREV, BMSK, SGXT, FADD, FMUL, FFMA, FMNMX, MUFU, HADD2, HMUL2, HFMA2, HMNMX2, F2FP, FSET,
     IDP, VIADDMNMX, FSWZADD, P2R, HSET2, IMNMX3,
-) = range(20, 55)  # fmt: skip
+) = range(20, 54)  # fmt: skip
 FIRST_ALU, LAST_ALU = MOV, IMNMX3
 (
-    IADD3_CARRY, IMAD_WIDE, IMAD_X, LEA_CARRY, LEA_HI_X, CVT, DADD, DMUL, DFMA, ISETP, ISETP_EX,
+    IADD3_CARRY, IMAD_WIDE, IMAD_HI, IMAD_X, LEA_CARRY, LEA_HI_X, CVT, DADD, DMUL, DFMA, ISETP, ISETP_EX,
     FSETP, DSETP, HSETP2, PLOP3, R2P, LOP3_P, FCHK, MOV64,
-) = range(60, 79)  # fmt: skip
-(SHFL, VOTE, REDUX, MATCH, R2UR, ELECT, HMMA, MOVM, IMMA) = range(80, 89)
+) = range(60, 80)  # fmt: skip
+(SHFL, VOTE, REDUX, MATCH, R2UR, ELECT, HMMA, MOVM, IMMA) = range(81, 90)
 (LOAD, STORE, LDC, ATOM, LDSM, STSM, LDGSTS, BMOV_TO, BMOV_FROM, B2R, CLOCK) = range(90, 101)
 
 # ---- Types of conversions, comparisons, roundings. ---------------------------------------------
@@ -328,13 +328,6 @@ def _integer(op, x, y, a, b, c, p, out):  # type: ignore[no-untyped-def]
     elif op == IMAD:
         for i in range(n):
             out[i] = a[i] * b[i] + c[i]
-    elif op == IMAD_HI:
-        for i in range(n):
-            if x == S32:
-                product = np.int64(np.int32(a[i])) * np.int64(np.int32(b[i]))
-            else:
-                product = np.int64(np.uint64(a[i]) * np.uint64(b[i]))
-            out[i] = np.uint32((product >> 32) + np.int64(c[i]))
     elif op == LEA:
         for i in range(n):
             out[i] = (a[i] << np.uint32(x)) + b[i]
@@ -712,7 +705,7 @@ def _wide(op, q, R, P, lo, hi, m, scratch):  # type: ignore[no-untyped-def]
             result = np.uint64(total & 0xFFFFFFFF)
             first = total >= np.int64(1) << 32
             second = total >= np.int64(1) << 33
-        elif op == IMAD_WIDE:
+        elif op == IMAD_WIDE or op == IMAD_HI:  # the addend is a pair of either
             if x == S32:
                 product = np.uint64(np.int64(np.int32(a[i])) * np.int64(np.int32(b[i])))
             else:
@@ -724,14 +717,11 @@ def _wide(op, q, R, P, lo, hi, m, scratch):  # type: ignore[no-untyped-def]
                 result += np.uint64(1)
                 first = first or result == np.uint64(0)
             width = 2
+            if op == IMAD_HI:
+                result >>= np.uint64(32)
+                width = 1
         elif op == IMAD_X:
             result = np.uint64(a[i]) * np.uint64(b[i]) + np.uint64(c[i])
-            if x == S32:  # the high word of the signed product, plus c
-                result = np.uint64(
-                    ((np.int64(np.int32(a[i])) * np.int64(np.int32(b[i]))) >> 32) + np.int64(c[i])
-                )
-            elif x == U32:
-                result = (np.uint64(a[i]) * np.uint64(b[i]) >> np.uint64(32)) + np.uint64(c[i])
             result += np.uint64(_predicate(P, pa, t))
             first = (result & np.uint64(0xFFFFFFFF)) < np.uint64(c[i])
         elif op == LEA_CARRY:
@@ -911,7 +901,7 @@ def _warp(op, q, R, P, base, m, scratch):  # type: ignore[no-untyped-def]
         else:
             answer = ballot == lanes or ballot == 0
         for lane in range(32):
-            if m[lane] or q[UNI]:
+            if m[lane] or y:  # y: for a uniform register
                 if d >= 0:
                     R[d, base + lane] = np.uint32(ballot)
                 if q[PD] >= 0:
@@ -1756,7 +1746,12 @@ def run(  # type: ignore[no-untyped-def]
                     space = SHARED if matrix else q[PB]
                     width = 16 if matrix else q[X]
                     fine = True
-                    if matrix:  # lanes past 8·x play no part
+                    if matrix:  # all lanes or none; those past 8·x give no address
+                        for index in range(n):
+                            mask = _bits(m, 32 * group[index] - lo)
+                            if mask != 0 and mask != 0xFFFFFFFF:
+                                _fault(S, F_LANES, 32 * group[index], 0)
+                                return
                         for i in range(hi - lo):
                             one_kind[i] = m[i] if i & 31 < 8 * q[X] else 0
                         fine = _addresses(
@@ -1781,13 +1776,8 @@ def run(  # type: ignore[no-untyped-def]
                 if op == LDSM or op == STSM:
                     for index in range(n):
                         start = 32 * group[index]
-                        mask = _bits(m, start - lo)
-                        if mask == 0:
-                            continue
-                        if mask != 0xFFFFFFFF:
-                            _fault(S, F_LANES, start, 0)
-                            return
-                        _matrix(op, q, R, start, where[start - lo : start - lo + 32], shared)
+                        if m[start - lo]:
+                            _matrix(op, q, R, start, where[start - lo : start - lo + 32], shared)
                 elif op != LDGSTS:
                     for kind in range(3):
                         mine = m
