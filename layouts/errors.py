@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BankwiseError", "LayoutError", "accepted"]
+__all__ = ["BankwiseError", "LayoutError", "accepted", "short"]
 
 
 class BankwiseError(ValueError):
@@ -14,6 +14,16 @@ class BankwiseError(ValueError):
 
 class LayoutError(BankwiseError):
     """A warp shape, lane order, tile, padding or swizzle that does not fit."""
+
+
+def short(given: object, most: int = 80) -> str:
+    """Repeat an input in an error message: on one line, and cut where it is long.
+
+    >>> short(list(range(100)), most=12)
+    '[0, 1, 2...'
+    """
+    text = " ".join(repr(given).split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def accepted(given: object, names: Iterable[str]) -> str:

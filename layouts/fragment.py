@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from layouts.errors import LayoutError, accepted
+from layouts.layout import Layout
+from layouts.order import check_bijection
 
-__all__ = ["FRAGMENTS", "fragment_elements"]
+__all__ = ["FRAGMENTS", "FragmentKind", "fragment_elements"]
 
 FRAGMENTS = ("contiguous", "split")
 """`contiguous`: neighbouring elements. `split`: two half tiles, half a warp tile apart."""
 
+FragmentKind = str | Layout
+"""One of `FRAGMENTS`, or a layout (thread, element) -> position, as text too."""
 
-def fragment_elements(threads: int, size: int, kind: str = "contiguous") -> list[list[int]]:
+
+def fragment_elements(
+    threads: int, size: int, kind: FragmentKind = "contiguous"
+) -> list[list[int]]:
     """List, for each thread along an edge, the positions of its `size` elements.
 
     >>> fragment_elements(threads=2, size=4)
     [[0, 1, 2, 3], [4, 5, 6, 7]]
     >>> fragment_elements(threads=2, size=4, kind="split")
     [[0, 1, 4, 5], [2, 3, 6, 7]]
+    >>> fragment_elements(threads=2, size=4, kind="(2,4):(1,2)")
+    [[0, 2, 4, 6], [1, 3, 5, 7]]
 
-    Raises LayoutError for an unknown kind, and for a split of an odd size.
+    Raises LayoutError for an unknown kind, for a split of an odd size, and for a
+    layout that is not a bijection of (threads, size) onto the edge.
     """
+    if isinstance(kind, str) and ":" in kind:
+        kind = Layout.parse(kind)
+    if isinstance(kind, Layout):
+        return _by_layout(threads, size, kind)
     if kind not in FRAGMENTS:
         raise LayoutError(f"unknown fragment {kind!r}: {accepted(kind, FRAGMENTS)}")
     if kind == "contiguous":
@@ -35,3 +49,13 @@ def fragment_elements(threads: int, size: int, kind: str = "contiguous") -> list
         [part * apart + thread * half + i for part in range(2) for i in range(half)]
         for thread in range(threads)
     ]
+
+
+def _by_layout(threads: int, size: int, layout: Layout) -> list[list[int]]:
+    if layout.rank != 2 or [mode.size for mode in layout.plain] != [threads, size]:
+        raise LayoutError(
+            f"fragment {layout} is not (thread, element) -> position for {threads} threads of"
+            f" {size} elements (accepted: two modes of sizes {threads} and {size})"
+        )
+    check_bijection(layout.offsets(), f"fragment {layout}", "element")
+    return [[layout(thread, i) for i in range(size)] for thread in range(threads)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import LayoutError
 
-__all__ = ["Index", "Shape", "is_integer", "parse_shape", "shape_text"]
+__all__ = ["Index", "Shape", "is_integer", "listed", "parse_shape", "shape_text"]
 
 Shape = str | Sequence[int]
 """A shape as text ("4x8") or as positive integers ((4, 8))."""
@@ -30,6 +30,15 @@ def is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def listed(value: Any) -> Any:
+    """Give a NumPy array as lists of Python numbers, anything else as it is.
+
+    >>> listed(np.arange(3)), listed("4x8")
+    ([0, 1, 2], '4x8')
+    """
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
     """Read `shape`, one positive integer for each letter of `modes`.
 
@@ -41,6 +50,7 @@ def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
     Raises LayoutError, naming `what`, for anything else.
     """
     sizes: list[int] | None = None
+    shape = listed(shape)
     if isinstance(shape, str):
         if re.fullmatch(r"\s*[0-9]{1,9}(\s*[xX×]\s*[0-9]{1,9})*\s*", shape):
             sizes = [int(size) for size in re.split("[xX×]", shape)]
@@ -50,8 +60,8 @@ def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
         form = "x".join(modes)
         raise LayoutError(
             f"{what} {shape!r} is not {form} with positive integers"
-            f" (accepted: a string such as {shape_text(range(4, 4 + len(modes)))!r},"
-            f" or a tuple of {len(modes)} integers)"
+            f" (accepted: a string such as {shape_text((4, 8, 16)[: len(modes)])!r},"
+            f" or {len(modes)} integers)"
         )
     return tuple(sizes)
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layouts.errors import LayoutError
-from layouts.shapes import Index, is_integer
+from layouts.shapes import Index, is_integer, listed
 
 __all__ = ["Swizzle", "SwizzleLike"]
 
@@ -59,6 +59,7 @@ class Swizzle:
         if isinstance(swizzle, Swizzle):
             return swizzle
         fields: Sequence[object] = ()
+        swizzle = listed(swizzle)
         if isinstance(swizzle, str):
             number = r"\s*(-?[0-9]{1,3})\s*"
             triple = f"{number},{number},{number}"

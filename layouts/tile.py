@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from layouts.errors import LayoutError
 from layouts.shapes import Index, is_integer
 from layouts.swizzle import Swizzle
@@ -40,6 +42,14 @@ class Tile:
     def leading_dimension(self) -> int:
         """Elements from the start of one row to the start of the next."""
         return self.cols + self.pad
+
+    @property
+    def size(self) -> int:
+        """Elements from the first to the last place used, a swizzle's too."""
+        if self.swizzle is None:
+            return self.rows * self.leading_dimension
+        rows, cols = np.ogrid[: self.rows, : self.cols]
+        return int(self.offset(rows, cols).max()) + 1
 
     def offset(self, row: Index, col: Index) -> Index:
         """Element offset of (row, col) from the tile's start; arrays broadcast."""

@@ -6,40 +6,17 @@ neighbours in a phase, and which pairs of lanes read the same fragment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layouts.errors import LayoutError, accepted
+from layouts.errors import LayoutError
+from layouts.layout import Layout
+from layouts.order import LANE_ORDERS, LaneOrder, check_bijection, places
 from layouts.shapes import Shape, is_integer, parse_shape, shape_text
 
 __all__ = ["LANES", "LANE_ORDERS", "LaneOrder", "WarpLayout"]
 
 LANES = 32
 """Threads in a warp, on every NVIDIA GPU so far."""
-
-LANE_ORDERS = ("row-major", "col-major", "z-order")
-"""The lane orders that have a name."""
-
-LaneOrder = str | Sequence[int]
-"""One of `LANE_ORDERS`, or 32 integers: entry l is row·C + col of lane l."""
-
-
-def _row_major(lane: int, rows: int, cols: int) -> tuple[int, int]:
-    return lane // cols, lane % cols
-
-
-def _col_major(lane: int, rows: int, cols: int) -> tuple[int, int]:
-    return lane % rows, lane // rows
-
-
-def _z_order(lane: int, rows: int, cols: int) -> tuple[int, int]:
-    # Lane bit 0 is row bit 0, the next bits are the column, the rest are the other row bits.
-    if rows == 1 or cols == 1:
-        return _row_major(lane, rows, cols)
-    return lane // (2 * cols) * 2 + lane % 2, lane // 2 % cols
-
-
-_NAMED = dict(zip(LANE_ORDERS, (_row_major, _col_major, _z_order), strict=True))
 
 
 @dataclass(frozen=True)
@@ -60,6 +37,9 @@ class WarpLayout:
     def of(cls, shape: Shape, order: LaneOrder = "col-major") -> WarpLayout:
         """Lay the lanes out in `order` over a grid of `shape` (32 places).
 
+        >>> WarpLayout.of("4x8", (3, 4, 0, 1, 2)) == WarpLayout.of("4x8", "col-major")
+        True
+
         Raises LayoutError for a shape that does not hold 32 lanes, an unknown
         order, or an explicit order that is not a permutation of 0…31.
         """
@@ -69,25 +49,42 @@ class WarpLayout:
             raise LayoutError(
                 f"warp shape {shape!r} has {rows * cols} lanes, a warp has 32 (accepted: {shapes})"
             )
-        if isinstance(order, str):
-            if order not in _NAMED:
-                raise LayoutError(
-                    f"unknown lane order {order!r}: {accepted(order, LANE_ORDERS)},"
-                    " or 32 integers, entry l being row*C + col of lane l"
-                )
-            places = [_NAMED[order](lane, rows, cols) for lane in range(LANES)]
-            return cls(rows, cols, tuple(row * cols + col for row, col in places))
-        given = order if isinstance(order, Sequence) else ()
-        positions = tuple(int(place) for place in given if is_integer(place))
-        if len(given) != LANES or sorted(positions) != list(range(LANES)):
-            raise LayoutError(
-                f"lane order {order!r} is not a permutation of 0..31"
-                f" (accepted: {', '.join(LANE_ORDERS)}, or 32 integers, entry l being"
-                " row*C + col of lane l)"
-            )
-        return cls(rows, cols, positions)
+        return cls(rows, cols, places(order, rows, cols))
+
+    @classmethod
+    def from_threads(cls, layout: Layout | str) -> WarpLayout:
+        """Take a CuTe thread layout, which says the lane at each (row, column).
+
+        >>> WarpLayout.from_threads("(4,8):(8,1)") == WarpLayout.of("4x8", "row-major")
+        True
+
+        Raises LayoutError unless it has two modes and reaches each of 32 lanes once.
+        """
+        threads = Layout.parse(layout) if isinstance(layout, str) else layout
+        if threads.rank != 2:
+            raise LayoutError(f"thread layout {threads} has {threads.rank} modes (accepted: 2)")
+        rows, cols = (mode.size for mode in threads.plain)
+        grid = cls.of((rows, cols), "col-major")  # counts places as a layout does
+        lanes = threads.offsets()
+        check_bijection(lanes, f"thread layout {threads}", "place")
+        return cls.of((rows, cols), [grid.positions[lanes.index(lane)] for lane in range(LANES)])
 
     @property
     def coordinates(self) -> tuple[tuple[int, int], ...]:
         """(row, column) of every lane."""
         return tuple(divmod(place, self.cols) for place in self.positions)
+
+    def lane(self, row: int, col: int) -> int:
+        """Return the lane at (row, column).
+
+        >>> WarpLayout.of("4x8", "col-major").lane(3, 1)
+        7
+
+        Raises LayoutError for a place outside the grid.
+        """
+        inside = is_integer(row) and is_integer(col)
+        if not inside or not (0 <= row < self.rows and 0 <= col < self.cols):
+            raise LayoutError(
+                f"({row!r}, {col!r}) is outside the warp's {self.rows}x{self.cols} lanes"
+            )
+        return self.positions.index(row * self.cols + col)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
 from simulator.instructions import Instruction
 
@@ -55,10 +55,12 @@ class WarpAccess(NamedTuple):
 
 def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
     """Take integers of any width as an array (object arrays where they exceed 64 bits)."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise error(f"{what} are a masked array (accepted: a plain one, and lanes in `mask`)")
     if isinstance(values, np.ndarray):
         array = values
     else:
-        ragged = error(f"{what} {_short(values)} are ragged (accepted: a regular array)")
+        ragged = error(f"{what} {short(values)} are ragged (accepted: a regular array)")
         try:
             array = np.array(values, dtype=object)
         except ValueError:  # NumPy's own message speaks of broadcasting
@@ -67,7 +69,7 @@ def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str
             if isinstance(value, list | tuple | np.ndarray):
                 raise ragged
             if not is_integer(value):
-                raise error(f"{what} hold {value!r}, which is no integer (accepted: integers)")
+                raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
         if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
             array = array.astype(np.int64)
     if array.size == 0:
@@ -76,7 +78,7 @@ def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str
         array.dtype == object and all(map(is_integer, array.flat))
     ):
         raise error(
-            f"{what} {_short(array)} have type {array.dtype}"
+            f"{what} {short(array)} have type {array.dtype}"
             " (accepted: integers; floats and booleans are not converted)"
         )
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -92,7 +94,7 @@ def warp_accesses(
     array = integers(addresses, AddressError, "addresses")
     if array.ndim == 0 or array.shape[-1] != 32:
         raise AddressError(
-            f"addresses {_short(addresses)} have shape {array.shape}"
+            f"addresses {short(addresses)} have shape {array.shape}"
             " (accepted: (..., 32), one byte address a lane)"
         )
     if mask is None:
@@ -145,7 +147,8 @@ def check(
     if not bad.any():
         return
     where = tuple(int(index) for index in np.argwhere(bad)[0])
-    value = int(np.array(given, dtype=object)[where])
+    values = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+    value = int(values[where])
     *access, lane = where
     place = f"lane {lane}" + (f" of access {', '.join(map(str, access))}" if access else "")
     if value < 0 or value + instruction.width > SHARED_BYTES:
@@ -170,8 +173,3 @@ def _invalid(instruction: Instruction, addresses: NDArray[Any]) -> NDArray[np.bo
     if np.iinfo(addresses.dtype).max > top:
         bad |= addresses > top
     return bad
-
-
-def _short(values: object) -> str:
-    text = " ".join(repr(values).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -21,7 +21,7 @@ ENGINES = ("auto", "python", "numpy", "numba")
 
 # Up to here, in accesses, the slower engine wins: NumPy has its fixed cost of a dozen array
 # operations, Numba its import and the loading of compiled code.
-_PYTHON_UP_TO = 4
+_PYTHON_UP_TO = 2
 _NUMPY_UP_TO = 200_000
 
 
@@ -116,7 +116,7 @@ def check_rule(rule: str) -> None:
 
 def n_way(wavefronts: int, requests: int) -> float:
     """Wavefronts a request, which Nsight Compute words as an "n-way bank conflict"."""
-    return round(wavefronts / requests, 3) if requests else 0.0
+    return wavefronts / requests if requests else 0.0
 
 
 def _engine_for(accesses: int) -> str:

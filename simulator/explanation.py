@@ -28,7 +28,7 @@ class Served:
     lanes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phase:
     """Lanes served together, and how many wavefronts that takes.
 
@@ -53,7 +53,7 @@ class Phase:
         return max(self.banks, key=lambda bank: (len(self.banks[bank]), -bank), default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation(Result):
     """Why one access costs what it costs. The figures are `count`'s."""
 
@@ -145,6 +145,7 @@ class Explanation(Result):
                 "bank_conflicts": self.bank_conflicts,
                 "cycles": self.cycles,
                 "n_way": n_way(self.wavefronts, requests),
+                "phases": len(self.phases),
             },
         }
 
@@ -277,10 +278,14 @@ def _note(
     if not known.fuses:
         return ""
     if partners:
-        also = f", and so do i and i^{partners[1]}" if len(partners) > 1 else ""
+        fused = f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: "
+        agree = [p for p in partners if any(lane ^ p in active for lane in active)]
+        if not agree:
+            return f"{fused}no active lane i has an active partner i^{partners[0]}."
+        also = f", and so do i and i^{agree[1]}" if len(agree) > 1 else ""
         return (
-            f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: throughout the"
-            f" warp, active lanes i and i^{partners[0]} have the same address{also}."
+            f"{fused}throughout the warp, active lanes i and i^{agree[0]} have the same"
+            f" address{also}."
         )
     if rule == "documented":
         return "Not fused: the documented rule never fuses phases."

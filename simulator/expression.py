@@ -1,14 +1,15 @@
 """C index expressions over lane, tid, warp and named integers: `(lane/8)*132 + (lane%8)*4`.
 
-Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend. What C
-leaves undefined (overflow, division by zero, a shift by 32) is an error at its place in the
-text, and, as in C, only if it is evaluated: `lane ? 64/lane : 0` is fine for lane 0.
+Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
+a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
+errors at their place in the text, and, as in C, only if they are evaluated:
+`lane ? 64/lane : 0` is fine for lane 0.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -110,14 +111,23 @@ class Expression:
 
     def __call__(self, values: _Values) -> int:
         """Evaluate with these values for its names."""
-        missing = next((name for name in self.names if name not in values), None)
-        if missing is not None:
-            raise ExpressionError(
-                f"unknown name {missing!r}: {accepted(missing, values)}, and -D NAME=VALUE",
-                self.source,
-                self.names[missing],
-            )
+        self.check(values)
+        for name, column in self.names.items():
+            if values[name] not in _INT:
+                raise ExpressionError(
+                    f"{name} = {values[name]} does not fit a 32-bit int", self.source, column
+                )
         return self._evaluate(values)
+
+    def check(self, known: Collection[str]) -> None:
+        """Raise ExpressionError if it uses a name that is not `known`."""
+        unknown = next((name for name in self.names if name not in known), None)
+        if unknown is not None:
+            raise ExpressionError(
+                f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
+                self.source,
+                self.names[unknown],
+            )
 
     def _error(self, problem: str, token: Token) -> ExpressionError:
         column = int(token.start_pos or 0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 from simulator.accesses import ALL_LANES, check_mask
 from simulator.expression import Expression
 from simulator.instructions import instruction
@@ -28,17 +26,6 @@ _ACCEPTED = (
     "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
     " if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array address and,"
     " if wanted, mask and op"
-)
-
-# What the readers raise for broken bytes.
-_UNREADABLE = (
-    ValueError,
-    OSError,
-    EOFError,
-    MemoryError,
-    csv.Error,
-    zipfile.BadZipFile,
-    zlib.error,
 )
 
 
@@ -85,6 +72,8 @@ def from_expression(
     index, where = Expression(source), Expression("1" if active is None else active)
     addresses = np.zeros((len(warps), 32), dtype=np.int64)
     masks = np.zeros(len(warps), dtype=np.int64)
+    for expression in (index, where):
+        expression.check((*RESERVED, *(names or {})))  # also if no lane evaluates it
     for row, warp in enumerate(warps):
         for lane in range(32):
             values = {"lane": lane, "tid": 32 * warp + lane, "warp": warp, **(names or {})}
@@ -98,19 +87,13 @@ def from_expression(
 def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = None) -> Accesses:
     """Read CSV, NPY or NPZ, told apart by their content. `op` and `mask` fill what it lacks."""
     try:
-        if data.startswith(b"\x93NUMPY"):
-            found = _from_arrays({"address": np.load(io.BytesIO(data), allow_pickle=False)}, name)
-        elif data.startswith(b"PK"):
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                found = _from_arrays(arrays, name)
-        else:
-            found = _from_csv(data.decode("utf-8-sig"), name)
-    except InputError:
-        raise
-    except _UNREADABLE as error:
-        why = " ".join(str(error).split())
+        read = _read(data)
+    except Exception as error:  # whatever NumPy, zipfile or csv make of broken bytes
+        why = short(f"{type(error).__name__}: {error}", most=200)
         raise InputError(f"{name} cannot be read: {why} ({_ACCEPTED})") from error
-    ops, addresses, masks = found
+    ops, addresses, masks = (
+        _from_csv(read, name) if isinstance(read, list) else _from_arrays(read, name)
+    )
     if ops is None and op is None:
         raise InputError(f"{name} names no instruction (accepted: --op, or a column op)")
     if op is not None and ops is not None:
@@ -125,10 +108,21 @@ def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = 
 _Found = tuple[list[str] | None, NDArray[Any], NDArray[Any] | None]
 
 
-def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> _Found:
+def _read(data: bytes) -> dict[str, Any] | list[list[str]]:
+    """Take bytes as arrays by name, or else as the rows of a CSV."""
+    if data.startswith(b"\x93NUMPY"):
+        return {"address": np.load(io.BytesIO(data), allow_pickle=False)}
+    if data.startswith(b"PK"):
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            wanted = ("address", "addresses", "mask", "op")
+            return {key: arrays[key] if key in wanted else None for key in arrays}
+    return list(csv.reader(io.StringIO(data.decode("utf-8-sig")), strict=True))
+
+
+def _from_arrays(arrays: Mapping[str, Any], name: str) -> _Found:
     key = next((key for key in ("address", "addresses") if key in arrays), None)
-    if key is None:
-        raise InputError(f"{name} has the arrays {', '.join(arrays) or 'none'} ({_ACCEPTED})")
+    if key is None or not all(isinstance(arrays[known], np.ndarray | None) for known in arrays):
+        raise InputError(f"{name} has the arrays {short(list(arrays))} ({_ACCEPTED})")
     addresses = arrays[key]
     if addresses.ndim == 0 or addresses.shape[-1] != 32 or addresses.size == 0:
         raise InputError(f"{name} has addresses of shape {addresses.shape} ({_ACCEPTED})")
@@ -137,52 +131,58 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> _Found:
     for key, column in columns.items():
         if column.shape != shape:
             raise InputError(f"{name}: {key} has shape {column.shape} (accepted: {shape})")
-    ops = [str(op) for op in columns["op"].ravel()] if "op" in columns else None
+    ops = columns["op"].astype(str).ravel().tolist() if "op" in columns else None
     masks = columns["mask"].ravel() if "mask" in columns else None
     return ops, addresses.reshape(-1, 32), masks
 
 
-def _from_csv(text: str, name: str) -> _Found:
+def _from_csv(rows: list[list[str]], name: str) -> _Found:
     lines = [
         (number, [cell.strip() for cell in row])
-        for number, row in enumerate(csv.reader(io.StringIO(text), strict=True), start=1)
+        for number, row in enumerate(rows, start=1)
         if any(cell.strip() for cell in row)
     ]
     header = [f"lane{lane}" for lane in range(32)]
     if lines and not all(_is_integer(cell) for cell in lines[0][1]):
         header = [cell.lower() for cell in lines.pop(0)[1]]
-    lanes = {
+    lanes = _lane_columns(header, name)
+    if not lines:
+        raise InputError(f"{name} is empty ({_ACCEPTED})")
+    for number, row in lines:
+        if len(row) != len(header):
+            raise InputError(f"{name}, row {number}: {len(row)} cells, not {len(header)}")
+        for title, cell in zip(header, row, strict=True):
+            if title != "op" and not _is_integer(cell):
+                raise InputError(
+                    f"{name}, row {number}, column {title}: {short(cell)} is no integer"
+                    " (accepted: decimal or 0x numbers)"
+                )
+    op, mask = (header.index(title) if title in header else None for title in ("op", "mask"))
+    return (
+        None if op is None else [row[op] for _, row in lines],
+        _integers([[int(row[lane], 0) for lane in lanes] for _, row in lines]),
+        None if mask is None else _integers([int(row[mask], 0) for _, row in lines]),
+    )
+
+
+def _lane_columns(header: list[str], name: str) -> list[int]:
+    """Find the column of each lane; beside them there may be op and mask, once each."""
+    columns = {
         int(found[1]): column
         for column, title in enumerate(header)
         if (found := re.fullmatch(r"(?:lane|address)?[ _]?(\d{1,2})", title))
     }
-    others = [title for title in header if title in ("op", "mask")]
-    if sorted(lanes) != list(range(32)) or len(header) != 32 + len(set(others)):
-        raise InputError(f"{name} has the columns {', '.join(header)} ({_ACCEPTED})")
-    if not lines:
-        raise InputError(f"{name} is empty ({_ACCEPTED})")
+    others = {title for title in header if title in ("op", "mask")}
+    if sorted(columns) != list(range(32)) or len(header) != 32 + len(others):
+        raise InputError(f"{name} has the columns {short(', '.join(header))} ({_ACCEPTED})")
+    return [columns[lane] for lane in range(32)]
 
-    ops, addresses, masks = [], [], []
-    for number, row in lines:
-        if len(row) != len(header):
-            raise InputError(f"{name}, row {number}: {len(row)} cells, not {len(header)}")
 
-        def integer(column: int, number: int = number, row: list[str] = row) -> int:
-            if not _is_integer(row[column]):
-                raise InputError(
-                    f"{name}, row {number}, column {header[column]}: {row[column]!r} is no integer"
-                    " (accepted: decimal or 0x numbers)"
-                )
-            return int(row[column], 0)
-
-        addresses.append([integer(lanes[lane]) for lane in range(32)])
-        ops.append(row[header.index("op")] if "op" in others else "")
-        masks.append(integer(header.index("mask")) if "mask" in others else ALL_LANES)
-    return (
-        ops if "op" in others else None,
-        np.array(addresses),
-        np.array(masks) if "mask" in others else None,
-    )
+def _integers(values: list[Any]) -> NDArray[Any]:
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:  # refused later, if such a lane is active
+        return np.array(values, dtype=object)
 
 
 def _is_integer(cell: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 
 __all__ = ["INSTRUCTIONS", "RULES", "Instruction", "InstructionError", "instruction"]
 
@@ -159,9 +159,9 @@ def instruction(op: str | Instruction) -> Instruction:
     spelled = str(op).strip().upper()
     if spelled not in _SPELLINGS:
         # The nearest spellings; the whole list would be no help.
-        near = difflib.get_close_matches(spelled, _SPELLINGS, n=4, cutoff=0)
+        near = difflib.get_close_matches(spelled[:40], _SPELLINGS, n=4, cutoff=0)
         raise InstructionError(
-            f"unknown instruction {op!r} (accepted, nearest first:"
+            f"unknown instruction {short(op)} (accepted, nearest first:"
             f" {', '.join(_SPELLINGS[name][0] for name in near)}, ...; `bankwise ops` lists all)"
         )
     return _SPELLINGS[spelled][1]

@@ -1,4 +1,4 @@
-"""The law for many accesses at once, in NumPy: no compiler, a few thousand a millisecond.
+"""The law for many accesses at once, in NumPy: no compiler, about a thousand a millisecond.
 
 An access of 8 or 16 bytes touches 2 or 4 neighbouring banks, always from a multiple of its
 width (others are refused), so its banks move together. The unit here is therefore the

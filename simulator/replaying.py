@@ -7,7 +7,7 @@ multiplied. That this is the same as running every block, turn and warp is a pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from operator import mul
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from simulator.lowering import lower_global, lower_shared
 from simulator.sites import (
     AS_WRITTEN,
     ASSUMED,
+    ASSUMED_PRESENT,
     GlobalSite,
     Kernel,
     KernelError,
@@ -128,13 +129,14 @@ def replay(
     k: int,
     form: str = "compiled",
     rule: str = "silicon",
+    progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> GemmReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
     C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
     "written" (the source as it stands), `rule` that of `count`; `parameters` are the kernel's
-    tile sizes, by default the document's.
+    tile sizes, by default the document's. `progress` is told the sites done and their number.
 
     >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
     >>> report.totals()["load"]["bank_conflicts"]
@@ -159,7 +161,9 @@ def replay(
     of_document = parameters == kernel.parameters
     counted: list[SiteReport] = []
     instructions: list[tuple[str, int, int, int]] = []
-    for site in launch.sites:
+    for done, site in enumerate(launch.sites, start=1):
+        if progress is not None:
+            progress(done, len(launch.sites))
         if site.only not in (None, form) or not site.runs:
             continue
         evidence = _evidence(site, form, of_document)
@@ -264,4 +268,6 @@ def _evidence(site: SharedSite | GlobalSite, form: str, of_document: bool) -> st
     merges = isinstance(site, SharedSite) and site.merges is not None
     if form == "written" or not (merges or site.hoisted or site.only):
         return AS_WRITTEN
-    return site.evidence if of_document and site.evidence != AS_WRITTEN else ASSUMED
+    if of_document and site.evidence != AS_WRITTEN:
+        return site.evidence
+    return ASSUMED if merges or site.hoisted else ASSUMED_PRESENT

@@ -36,6 +36,7 @@ from simulator.accesses import SHARED_BYTES
 
 __all__ = [
     "ASSUMED",
+    "ASSUMED_PRESENT",
     "AS_WRITTEN",
     "LANE_NAMES",
     "Cycle",
@@ -59,6 +60,7 @@ LANE_NAMES = ("tid", "tx", "ty", "warp", "lane")
 
 AS_WRITTEN = "as written"
 ASSUMED = "assumed: adjacent aligned loads merged"
+ASSUMED_PRESENT = "assumed: the compiler's, as with the document's tiles"
 
 Int = Any
 """What index functions compute with: an integer, an array of them, or one that is linear."""

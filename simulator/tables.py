@@ -48,5 +48,5 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from tabulate import tabulate
 
-        # "unsafehtml" trusts its cells; "html" escapes them.
+        # The format "html" escapes its cells.
         return str(tabulate(self.columns(), headers="keys", tablefmt="html"))

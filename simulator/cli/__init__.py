@@ -1,5 +1,9 @@
-"""The command `bankwise`. Only this package knows all the others."""
+"""The command `bankwise`. Only this package knows all the others.
 
+Importing a module of commands registers them; what a command needs, it imports when it runs.
+"""
+
+from simulator.cli import catalogue
 from simulator.cli.commands import main
 
-__all__ = ["main"]
+__all__ = ["catalogue", "main"]

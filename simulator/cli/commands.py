@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from simulator.counting import Counts
     from simulator.inputs import Accesses
 
-__all__ = ["cli", "main"]
+__all__ = ["by_rule", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -22,20 +23,31 @@ _Command = Callable[..., Any]
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
     from layouts.errors import BankwiseError
+    from simulator.expression import ExpressionError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
+        sys.stdout.flush()
+    except click.NoSuchOption as error:
+        hint = " (an expression that begins with - goes after --)"
+        return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
     except click.ClickException as error:
         return _fail(error.format_message())
+    except ExpressionError as error:
+        click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
+        return 2
     except BankwiseError as error:
         return _fail(str(error))
+    except OSError as error:
+        return _fail(f"cannot write: {error.strerror}")
     except click.Abort:
         return 130
     return int(code or 0)
 
 
 def _fail(message: str) -> int:
-    click.echo(f"bankwise: {message}", err=True)
+    line = "".join(char if char.isprintable() else " " for char in message)
+    click.echo(f"bankwise: {line}", err=True)
     return 2
 
 
@@ -56,16 +68,18 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def _common(command: _Command) -> _Command:
+def common(command: _Command) -> _Command:
     """Add the options that every counting command has, and the exit code of --fail-on-conflict.
 
-    The command returns the tables' bank conflicts.
+    The command returns the bank conflicts by each rule.
     """
 
     @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
     @click.option("--compare", is_flag=True, help="Show both rules.")
-    @click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts.")
-    @_format
+    @click.option(
+        "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
+    )
+    @format_option
     @functools.wraps(command)
     def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
         from simulator.counting import check_rule
@@ -73,18 +87,19 @@ def _common(command: _Command) -> _Command:
 
         check_rule(rule)
         conflicts = command(rules=RULES if compare else (rule,), **options)
-        return int(fail_on_conflict and conflicts > 0)
+        return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
 
 
-def _format(command: _Command) -> _Command:
+def format_option(command: _Command) -> _Command:
+    """Add --format, which the command gets as `form`."""
     return click.option(
         "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True
     )(command)
 
 
-def _by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Totals of one rule as they are; of several, by rule."""
     return totals if len(totals) > 1 else next(iter(totals.values()))
 
@@ -110,8 +125,8 @@ def _by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--pad", default="0,0", show_default=True, help="Elements after a row: N, or A,B.")
 @click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
-@_common
-def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
+@common
+def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.fragments import simulate as run
@@ -129,14 +144,14 @@ def simulate(*, rules: Sequence[str], form: str, **options: Any) -> int:
     show(
         Table(
             rows,
-            _by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
+            by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
             title=f"{first.title}\nOne k step of one warp",
             text=[*text, *first.notes],
             hidden=() if len(rules) > 1 else ("rule",),
         ),
         form,
     )
-    return sum(report.bank_conflicts for report in reports.values())
+    return {rule: report.bank_conflicts for rule, report in reports.items()}
 
 
 def _access_options(command: _Command) -> _Command:
@@ -165,8 +180,8 @@ def _access_options(command: _Command) -> _Command:
 @click.option(
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
-@_common
-def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> int:
+@common
+def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> dict[str, int]:
     """Count warp accesses.
 
     ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
@@ -197,8 +212,8 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
                 sums[name] = sums.get(name, 0) + value
         rows += found
         totals[rule] = {**sums, "n_way": n_way(sums["wavefronts"], sums["requests"])}
-    show(Table(rows, _by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
-    return sum(total["bank_conflicts"] for total in totals.values())
+    show(Table(rows, by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
+    return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
 def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
@@ -224,10 +239,10 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @_access_options
 @click.option("--warp", type=click.IntRange(0, 31), help="Warp of an expression.  [default: 0]")
 @click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
-@_common
+@common
 def explain(
     *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
-) -> int:
+) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
     ACCESSES is given as for `bankwise count`.
@@ -242,7 +257,8 @@ def explain(
     totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
     if form in ("json", "csv"):
         rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]
-        show(Table(rows, _by_rule(totals)), form)
+        columns = [*next(iter(explanations.values())).columns(), "rule"]
+        show(Table(rows, by_rule(totals), columns=columns), form)
     else:
         for number, (rule, explanation) in enumerate(explanations.items()):
             if number:
@@ -250,11 +266,11 @@ def explain(
             figures = {"op": explanation.op, **totals[rule], "rule": rule}
             hidden = ("requests",) if len(rules) > 1 else ("requests", "rule")
             words = "\n".join(explanation.sentences[1:])
-            show(Table([figures], {}, text=[words], hidden=hidden), form)
+            show(Table([figures], {}, sums=[], text=[words], hidden=hidden), form)
             if explanation.wavefronts:
                 click.echo()
-                show(Table(explanation.groups(), {}, text=[_CONVENTION]), form)
-    return sum(each.bank_conflicts for each in explanations.values())
+                show(Table(explanation.groups(), {}, sums=[], text=[_CONVENTION]), form)
+    return {rule: each.bank_conflicts for rule, each in explanations.items()}
 
 
 _CONVENTION = (
@@ -264,7 +280,7 @@ _CONVENTION = (
 
 
 @cli.command()
-@_format
+@format_option
 def ops(*, form: str) -> int:
     """List the instructions, with the rules that each follows."""
     from simulator.instructions import INSTRUCTIONS
@@ -273,13 +289,13 @@ def ops(*, form: str) -> int:
         {
             "op": known.name,
             "aliases": ", ".join(known.aliases),
-            "bytes a lane": known.width,
+            "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
-            "merges equal words": known.merges,
-            "wavefronts a word": known.passes,
+            "merges": known.merges,
+            "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
-            "least cycles": known.least_cycles,
+            "least_cycles": known.least_cycles,
             "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()
@@ -291,5 +307,5 @@ def ops(*, form: str) -> int:
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows), "measured": measured}
-    show(Table(rows, totals if form == "json" else {}, text=[text]), form)
+    show(Table(rows, totals, sums=[], text=[text]), form)
     return 0

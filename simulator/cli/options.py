@@ -6,12 +6,13 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
-from simulator.accesses import ALL_LANES, WarpAccess
+from simulator.accesses import ALL_LANES
 from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
 
 __all__ = ["lane_order", "one_access", "pad", "read_accesses", "swizzle"]
@@ -70,6 +71,11 @@ def read_accesses(
             raise click.UsageError(f"{', '.join(odd)}: for an expression, not for data")
         source = accesses if accesses and is_file else "standard input"
         return from_data(_read(accesses if is_file else None), source, op, bits)
+    if re.search(r"\.[A-Za-z]\w*$", accesses):
+        raise InputError(
+            f"{accesses} is neither an expression nor a file of a known kind (accepted:"
+            f" {', '.join(_FILES)}; anything else through standard input)"
+        )
     if op is None:
         raise click.UsageError("an expression needs --op (see `bankwise ops`)")
     return from_expression(
@@ -83,15 +89,13 @@ def read_accesses(
     )
 
 
-def one_access(accesses: Accesses, number: int | None) -> WarpAccess:
-    """Choose the access to explain."""
+def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:
+    """Choose the access to explain: what it is, as it was given."""
     number = number or 0
     if number >= len(accesses.ops):
         raise InputError(f"no access {number} (accepted: 0 to {len(accesses.ops) - 1})")
-    mask = ALL_LANES if accesses.masks is None else int(accesses.masks[number])
-    return WarpAccess(
-        accesses.ops[number], tuple(int(byte) for byte in accesses.addresses[number]), mask
-    )
+    mask = None if accesses.masks is None else accesses.masks[number]
+    return accesses.ops[number], accesses.addresses[number], mask
 
 
 def _read(path: str | None) -> bytes:
@@ -118,6 +122,8 @@ def _names(given: Sequence[str]) -> dict[str, int]:
             raise click.BadParameter(
                 f"{text!r}: {', '.join(RESERVED)} have their own meaning", param_hint="-D"
             )
+        if name.strip() in names:
+            raise click.BadParameter(f"{name.strip()} is given twice", param_hint="-D")
         names[name.strip()] = _integer(value, f"-D {name.strip()}")
     return names
 

@@ -21,6 +21,10 @@ _MOST_ROWS = 40  # in a table that people read; the other formats hold all
 _HEADINGS = {
     "bank_conflicts": "bank conflicts",
     "n_way": "n-way",
+    "width": "bytes a lane",
+    "merges": "merges equal words",
+    "passes": "wavefronts a word",
+    "least_cycles": "least cycles",
 }
 
 Row = dict[str, Any]
@@ -32,12 +36,16 @@ class Table:
 
     rows: list[Row]
     totals: Row
-    """One object, or one a rule where rules are compared."""
+    """One object, or one a rule where rules are compared: for JSON."""
+    sums: Sequence[tuple[str, Row]] | None = None
+    """Labelled rows below a table of several; by default those of `totals`."""
     title: str = ""
     text: Sequence[str] = ()
     """Paragraphs below the table."""
     hidden: Sequence[str] = ()
     """Columns that only JSON and CSV show."""
+    columns: Sequence[str] = ()
+    """Names of the columns, for CSV without rows; by default those of the first row."""
 
 
 def show(table: Table, form: str) -> None:
@@ -45,14 +53,15 @@ def show(table: Table, form: str) -> None:
     if form == "json":
         click.echo(json.dumps({"rows": table.rows, "totals": table.totals}, indent=2))
     elif form == "csv":
-        click.echo(_csv(table.rows), nl=False)
+        click.echo(_csv(table.rows, table.columns or list(table.rows[0])), nl=False)
     else:
-        click.echo(_text(table, form), color=False if os.environ.get("NO_COLOR") else None)
+        plain = form == "md" or bool(os.environ.get("NO_COLOR"))
+        click.echo(_text(table, form), color=False if plain else None)
 
 
-def _csv(rows: list[Row]) -> str:
+def _csv(rows: list[Row], columns: Sequence[str]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer = csv.DictWriter(text, fieldnames=columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
         # A list becomes one cell, its numbers apart by spaces.
@@ -69,13 +78,13 @@ def _text(table: Table, form: str) -> str:
     names = [name for name in (table.rows[0] if table.rows else {}) if name not in table.hidden]
     cells = [[_cell(name, row[name]) for name in names] for row in shown]
     if len(table.rows) > 1:
-        for total in _total_rows(table.totals):
-            sums = [_cell(name, total.get(name, "")) for name in names]
-            cells.append([_bold("total"), *sums[1:]])
+        for label, sums in _sums(table.totals) if table.sums is None else table.sums:
+            last = [_cell(name, sums.get(name, "")) for name in names]
+            cells.append([_bold(label), *last[1:]])
     headings = [_bold(_HEADINGS.get(name, name)) for name in names]
     parts = [
-        _bold(table.title) if form == "table" else table.title,
-        tabulate(cells, headings, tablefmt="github" if form == "md" else "simple"),
+        _bold(table.title),
+        tabulate(cells, headings, tablefmt="github" if form == "md" else "simple", intfmt=","),
     ]
     if len(shown) < len(table.rows):
         left = len(table.rows) - len(shown)
@@ -83,11 +92,10 @@ def _text(table: Table, form: str) -> str:
     return "\n\n".join(filter(None, [*parts, *table.text]))
 
 
-def _total_rows(totals: Row) -> list[Row]:
-    """One row of totals; where rules are compared, one a rule."""
+def _sums(totals: Row) -> list[tuple[str, Row]]:
     if totals and all(isinstance(value, dict) for value in totals.values()):
-        return [{**total, "rule": rule} for rule, total in totals.items()]
-    return [totals] if totals else []
+        return [("total", {**total, "rule": rule}) for rule, total in totals.items()]
+    return [("total", totals)] if totals else []
 
 
 def _bold(text: str) -> str:

@@ -8,12 +8,26 @@ docs/kernels.md has them all with their figures.
 from __future__ import annotations
 
 from layouts.errors import accepted
-from simulator.kernels import cutlass_notes, illustrated, junstar92, leimao
+from simulator.kernels import (
+    cutlass_notes,
+    explore_gemms,
+    explore_gemms_vectors,
+    illustrated,
+    junstar92,
+    leimao,
+)
 from simulator.sites import Kernel, KernelError
 
 __all__ = ["get", "names"]
 
-_DOCUMENTS = (leimao, illustrated, junstar92, cutlass_notes)
+_DOCUMENTS = (
+    leimao,
+    illustrated,
+    junstar92,
+    explore_gemms,
+    explore_gemms_vectors,
+    cutlass_notes,
+)
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel for document in _DOCUMENTS for kernel in document.KERNELS

@@ -1,7 +1,8 @@
 """The double-buffered SGEMM of the CUTLASS notes: z-order lanes, split fragments.
 
-Document: "GEMM and the CUTLASS template library" (in Chinese), its pseudo code `sgemm_128x128`
-and the chapter on thread layouts for reading and writing global and shared memory.
+Document: Bloonow, GEMM矩阵乘法和CUTLASS模板库 (GEMM and the CUTLASS template library; in Chinese),
+https://github.com/Bloonow/MyNotes: its pseudo code `sgemm_128x128` and the chapter on thread
+layouts for reading and writing global and shared memory.
 
 The document draws its layouts in figures; its text fixes this much: 256 threads, 128×128×8
 tiles in two buffers, A transposed on its way, four floats of A and of B a thread, fragments of
@@ -31,7 +32,7 @@ from simulator.sites import (
 
 __all__ = ["KERNELS"]
 
-_DOCUMENT = "GEMM and the CUTLASS template library (notes in Chinese), sgemm_128x128"
+_DOCUMENT = "Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes"
 
 
 def _sgemm(

@@ -1,7 +1,8 @@
 """The illustrated GEMM tutorial: naive, block tiles, and how a warp's shape makes conflicts.
 
-Document: "CUDA GEMM optimization, illustrated" (in Chinese), whose naive kernel is from
-https://github.com/ifromeast/cuda_learning (03_gemm/sgemm_naive.cu) and whose warp-tile kernel is
+Document: 猛猿, 从啥也不会到CUDA GEMM优化 (from nothing to CUDA GEMM optimization; Chinese),
+https://zhuanlan.zhihu.com/p/703256080. Its naive kernel is from
+https://github.com/ifromeast/cuda_learning (03_gemm/sgemm_naive.cu), its warp-tile kernel is
 https://github.com/AyakaGEMM/Hands-on-GEMM/blob/main/src/cuda/warp_tile_gemm.cu
 
 Chapter 5.2 compares three thread layouts of the 16×16 block: 2×16 lanes with contiguous 8×8
@@ -32,10 +33,7 @@ from simulator.sites import (
 
 __all__ = ["KERNELS"]
 
-_DOCUMENT = (
-    "CUDA GEMM optimization, illustrated (in Chinese), code from"
-    " https://github.com/ifromeast/cuda_learning and https://github.com/AyakaGEMM/Hands-on-GEMM"
-)
+_DOCUMENT = "猛猿, 从啥也不会到CUDA GEMM优化, https://zhuanlan.zhihu.com/p/703256080"
 RELOAD = (
     "the compiler's: nvcc 13.0 for sm_90, counted on an H200; one float of the fragment read again,"
     " once a k tile, beside the 32 LDS.128"

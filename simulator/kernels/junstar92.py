@@ -1,7 +1,7 @@
 """junstar92's SGEMM kernels: from naive to warp tiling.
 
-Document: junstar92, "How to Optimize a CUDA Matmul Kernel" (in Korean), after S. Boehm's
-worklog of the same name, on an RTX 3080 (sm_86). https://github.com/junstar92/nvidia-libraries-study
+Document: junstar92, "Optimizing a Matmul Kernel" (in Korean), after S. Boehm's worklog, on an
+RTX 3080 (sm_86). https://github.com/junstar92/nvidia-libraries-study
 
 Its Nsight Compute counters at 4096×4096×4096 hold the compiled forms of `2d` and `vectorized` to
 the digit; every compiled form here is also that of nvcc 13.0 for sm_90 on an H200.
@@ -25,7 +25,7 @@ from simulator.sites import (
 __all__ = ["KERNELS"]
 
 _DOCUMENT = (
-    "junstar92, How to Optimize a CUDA Matmul Kernel (in Korean),"
+    "junstar92, Optimizing a Matmul Kernel (in Korean),"
     " https://github.com/junstar92/nvidia-libraries-study"
 )
 _H200 = "nvcc 13.0 for sm_90, counted on an H200"

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from simulator import count, explain, simulate
-from simulator.cli import main
 
 EXAMPLE = "(lane/8)*132 + (lane%8)*4"
 
@@ -63,6 +62,19 @@ def test_simulate_flags_are_the_parameters() -> None:
     )  # fmt: skip
     assert shown["totals"] == report.to_dict()["totals"]
     assert shown["rows"] == [{**row, "rule": "documented"} for row in report.rows()]
+
+
+def test_pairs_of_pads_and_swizzles_are_told_apart() -> None:
+    rows = ["simulate", "--lane-order", "row-major"]
+    first, second, both = (
+        [row["wavefronts"] for row in read(*rows, "--swizzle", pair)["rows"]]
+        for pair in ("none;1,2,3", "1,2,3;none", "1,2,3")
+    )
+    assert first == both == [4, 8]
+    assert second == [4, 16]
+    a_only = read("simulate", "--warp-shape", "2x16", "--lane-order", "row-major",
+                  "--a-layout", "row-major", "--pad", "1,0")  # fmt: skip
+    assert [row["wavefronts"] for row in a_only["rows"]] == [8, 16]
 
 
 def test_compare_shows_both_rules() -> None:
@@ -186,6 +198,24 @@ def test_fail_on_conflict() -> None:
     run("explain", "--op", "LDS", "lane*2", "--fail-on-conflict", code=1)
 
 
+def test_it_is_conflicts_that_fail_not_excess() -> None:
+    excess = ["--op", "LDS.128", "lane*4", "--mask", "0x08040201"]
+    conflicts = ["--op", "LDS.128", "lane/2%8*8"]
+    for command in ("count", "explain"):
+        totals = read(command, *excess)["totals"]
+        assert (totals["excessive"], totals["bank_conflicts"]) == (1, 0)
+        run(command, *excess, "--fail-on-conflict", code=0)
+        totals = read(command, *conflicts)["totals"]
+        assert (totals["excessive"], totals["bank_conflicts"]) == (0, 2)
+        run(command, *conflicts, "--fail-on-conflict", code=1)
+        # The rule decides, also where both are shown.
+        run(command, *conflicts, "--rule", "documented", "--fail-on-conflict", code=0)
+        run(command, *conflicts, "--rule", "documented", "--compare", "--fail-on-conflict", code=0)
+    run(
+        "simulate", "--lane-order", "z-order", "--fail-on-conflict", code=1
+    )  # 4 conflicts, no excess
+
+
 def test_version_and_help() -> None:
     assert run("--version").startswith("bankwise 0.")
     for words in ([], ["--help"]):
@@ -221,6 +251,12 @@ def test_version_and_help() -> None:
          "--element: for an expression, not for data"),
         (["count", "--op", "LDS", "--warps", "2", "-"], "--warps: for an expression, not for"),
         (["count", "--op", "LDS"], "standard input is empty (accepted: CSV"),
+        (["count", "--op", "LDS", "-D", "x=1", "-D", "x=2", "lane"], "x is given twice"),
+        (["count", "--op", "LDS", "-lane+31"],
+         "No such option '-l'. (an expression that begins with - goes after --)"),
+        (["count", "--op", "LDS", "data.txt"],
+         "data.txt is neither an expression nor a file of a known kind (accepted: .csv, .npy"),
+        (["count", "--op", "LDS", "x\ny.csv"], "x y.csv cannot be read: No such file"),
         (["explain", "--op", "LDS", "--access", "2", "lane"], "no access 2 (accepted: 0 to 0)"),
     ],
 )  # fmt: skip
@@ -231,6 +267,54 @@ def test_bad_input_is_one_line_and_exit_2(args: list[str], message: str) -> None
     assert printed.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["count", "explain"])
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.arange(32) * 4 + 0.7, "have type float64 (accepted: integers"),
+        (np.full(32, np.nan), "have type float64"),
+        (np.zeros(32, bool), "have type bool"),
+        (np.zeros(32, [("a", int)]), "have type [('a', '<i8')]"),
+    ],
+)
+def test_data_that_is_no_integers(
+    tmp_path: Path, command: str, array: np.ndarray[Any, Any], message: str
+) -> None:
+    np.save(tmp_path / "a.npy", array)
+    assert message in run(command, "--op", "LDS", str(tmp_path / "a.npy"), code=2)
+    np.savez(tmp_path / "a.npz", address=[[0] * 32], mask=[1.5])
+    printed = run(command, "--op", "LDS", str(tmp_path / "a.npz"), code=2)
+    assert "masks" in printed
+    assert "(accepted: integers" in printed
+
+
+def test_names_are_fitted_to_int() -> None:
+    printed = run("count", "--op", "LDS", "-D", f"x={2**62}", "x", code=2)
+    assert f"x = {2**62} does not fit a 32-bit int" in printed
+
+
+def test_an_expression_may_begin_with_a_sign() -> None:
+    printed = run("count", "--op", "LDS", "--format", "json", "--", "-lane+31")
+    assert json.loads(printed)["totals"]["wavefronts"] == 1
+
+
+def test_csv_of_nothing_has_a_header() -> None:
+    printed = run("explain", "--op", "LDS", "lane", "--mask", "0", "--format", "csv")
+    assert printed == "phase,wavefront,bank,word,byte,lanes,rule\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_full_disk_is_one_line(form: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "simulator", "simulate", "--format", form],
+            stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == b"bankwise: cannot write: No space left on device\n"
+
+
 def test_a_malformed_expression_gets_a_caret() -> None:
     printed = run("count", "--op", "LDS", "(lane", code=2)
     first, source, caret = printed.splitlines()
@@ -238,17 +322,15 @@ def test_a_malformed_expression_gets_a_caret() -> None:
     assert (source, caret) == ("  (lane", "       ^")
 
 
-def test_colour_only_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
-
-
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
-@pytest.mark.parametrize(("no_colour", "coloured"), [("", True), ("1", False)])
-def test_colour_on_a_terminal_unless_no_color(no_colour: str, coloured: bool) -> None:
+@pytest.mark.parametrize(
+    ("no_colour", "form", "coloured"),
+    [("", "table", True), ("1", "table", False), ("", "md", False), ("", "json", False)],
+)
+def test_colour_on_a_terminal_only_in_tables(no_colour: str, form: str, coloured: bool) -> None:
     ours, theirs = os.openpty()
     subprocess.run(
-        [sys.executable, "-m", "simulator", "simulate"],
+        [sys.executable, "-m", "simulator", "simulate", "--format", form],
         stdout=theirs,
         check=True,
         env={**os.environ, "NO_COLOR": no_colour},

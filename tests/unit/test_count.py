@@ -47,9 +47,19 @@ def test_one_mask_serves_all_accesses_or_each_has_its_own() -> None:
     assert count("LDS", conflict, np.array([1, 7, 0], dtype="u1")).cycles.tolist() == [1, 3, 0]
 
 
-@pytest.mark.parametrize(("accesses", "engine"), [(1, "python"), (5, "numpy"), (200_001, "numba")])
+@pytest.mark.parametrize(("accesses", "engine"), [(1, "python"), (3, "numpy"), (200_001, "numba")])
 def test_the_engine_is_chosen_by_the_number_of_accesses(accesses: int, engine: str) -> None:
     assert counting._engine_for(accesses) == engine
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_many_accesses_keep_their_own_masks(engine: str) -> None:
+    # More than the NumPy engine works on at a time, each with another number of active lanes.
+    many = 40_000
+    masks = (1 << np.arange(many, dtype=np.int64) % 33) - 1
+    addresses = np.broadcast_to(128 * np.arange(32), (many, 32))
+    counts = count("LDS", addresses, masks, engine=engine)
+    np.testing.assert_array_equal(counts.wavefronts, np.arange(many) % 33)
 
 
 def test_counts_are_frozen() -> None:
@@ -133,6 +143,9 @@ def test_counts_as_columns() -> None:
         ("LDS", "0 4 8", None, AddressError, "addresses hold '0 4 8', which is no integer"),
         ("LDS", np.zeros(32, dtype=bool), None, AddressError, "have type bool (accepted: integers"),
         ("LDS", np.array(["4"] * 32), None, AddressError, "have type <U1 (accepted: integers"),
+        ("LDS", np.ma.array(LINEAR, mask=[1] + [0] * 31), None, AddressError,
+         "addresses are a masked array (accepted: a plain one, and lanes in `mask`)"),
+        ("LDS", with_lane(4, "x" * 1000), None, AddressError, "addresses hold 'xxx"),
         # empty
         ("LDS", [], None, AddressError,
          "addresses are empty, shape (0,) (accepted: at least one access)"),
@@ -169,6 +182,7 @@ def test_refusals_repeat_the_input_and_say_what_is_accepted(
             count(op, addresses, mask, engine=engine)
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
     assert issubclass(error, BankwiseError)
 
 

@@ -69,6 +69,9 @@ def test_an_inactive_partner_breaks_nothing() -> None:
     linear = [8 * lane for lane in range(32)]
     assert explain("LDS.64", linear, 0x55555555).partners == (1,)
     assert explain("LDS.64", linear, 0x33333333).partners == (2,)
+    assert explain("LDS.64", linear, 0x55555555).note == (
+        "Fused from 2 phases to 1: no active lane i has an active partner i^1."
+    )
 
 
 def test_broadcast_lanes_share_an_entry() -> None:
@@ -125,6 +128,11 @@ def test_groups_put_neighbouring_banks_together() -> None:
         {"phase": 0, "wavefront": 0, "lanes": "0", "banks": "0-3", "words": "0-3"},
         {"phase": 0, "wavefront": 0, "lanes": "1", "banks": "4-7", "words": "4-7"},
     ]
+
+
+def test_many_lanes_are_listed_as_runs() -> None:
+    sentence = explain("LDS", [128 * (lane % 6) for lane in range(32)], 0x3F).phases[0].sentence
+    assert "lanes 0-5 read different words of bank 0: 6 wavefronts" in sentence
 
 
 def test_ranges() -> None:

@@ -83,6 +83,11 @@ def test_errors_show_the_place(source: str, problem: str, column: int) -> None:
     assert caret == f"  {' ' * column}^"
 
 
+def test_names_are_ints_too() -> None:
+    with pytest.raises(ExpressionError, match="x = 5000000000 does not fit a 32-bit int"):
+        Expression("1 + x>>30")({"x": 5_000_000_000})
+
+
 def test_long_and_deep_expressions_are_refused() -> None:
     with pytest.raises(ExpressionError, match="expression of 4097 characters"):
         Expression("1" * 4097)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import Any
 
 import numpy as np
 import pytest
 
-from simulator import BankwiseError, InstructionError, MaskError
+from simulator import AddressError, BankwiseError, InstructionError, MaskError, count
 from simulator.expression import ExpressionError
 from simulator.inputs import InputError, from_data, from_expression
 
@@ -20,6 +21,13 @@ ROW = ",".join(map(str, LINEAR))
 def npy(array: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, array)
+    return file.getvalue()
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, content)
     return file.getvalue()
 
 
@@ -101,6 +109,25 @@ def test_arrays() -> None:
     assert found.masks.tolist() == [1, 2]
 
 
+def test_names_of_instructions_may_be_bytes() -> None:
+    assert from_data(npz(op=np.array([b"LDS"]), address=[LINEAR]), "f").ops == ["LDS"]
+
+
+def test_integers_beyond_64_bits_reach_the_check() -> None:
+    row = ",".join(map(str, [2**63, -1, *LINEAR[2:]]))
+    found = from_data(row.encode(), "f", op="LDS", mask=0b100)
+    assert count("LDS", found.addresses, found.masks).wavefronts.tolist() == [1]
+    with pytest.raises(AddressError, match=f"address {2**63} of lane 0 of access 0 is outside"):
+        count("LDS", found.addresses)
+
+
+def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
+    with pytest.raises(ExpressionError, match="unknown name 'foo'"):
+        from_expression("foo", "LDS", mask=0)
+    with pytest.raises(ExpressionError, match="unknown name 'foo'"):
+        from_expression("lane", "LDS", active="1 || foo")
+
+
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
@@ -108,19 +135,27 @@ def test_arrays() -> None:
         (HEADER.encode(), {"op": "LDS"}, "f is empty"),
         (b"1,2,3", {"op": "LDS"}, "f, row 1: 3 cells, not 32"),
         (f"{HEADER}\n{ROW},5".encode(), {"op": "LDS"}, "f, row 2: 33 cells, not 32"),
-        (b"a,b\n1,2", {"op": "LDS"}, "f has the columns a, b (accepted: CSV with 32 byte"),
-        (f"{HEADER},lane3\n{ROW},1".encode(), {"op": "LDS"}, "f has the columns lane0"),
+        (b"a,b\n1,2", {"op": "LDS"}, "f has the columns 'a, b' (accepted: CSV with 32 byte"),
+        (f"{HEADER},lane3\n{ROW},1".encode(), {"op": "LDS"}, "f has the columns 'lane0, lane1"),
         (f"{HEADER}\n{ROW.replace('124', '1e2')}".encode(), {"op": "LDS"},
          "f, row 2, column lane31: '1e2' is no integer (accepted: decimal or 0x numbers)"),
         (f"{HEADER}\n{ROW.replace('0,4', '0,')}".encode(), {"op": "LDS"}, "column lane1: ''"),
-        (b"\xff\xfe\x00", {"op": "LDS"}, "f cannot be read: 'utf-8' codec can't decode"),
-        (b'"unclosed', {"op": "LDS"}, "f cannot be read: unexpected end of data"),
+        (b"\xff\xfe\x00", {"op": "LDS"},
+         "cannot be read: \"UnicodeDecodeError: 'utf-8' codec can't decode"),
+        (b'"unclosed', {"op": "LDS"}, "f cannot be read: 'Error: unexpected end of data'"),
         (b"\x93NUMPY", {"op": "LDS"}, "f cannot be read: "),
         (npy(np.array(LINEAR))[:-9], {"op": "LDS"}, "f cannot be read: "),
-        (b"PK\x03\x04 no zip", {"op": "LDS"}, "f cannot be read: File is not a zip file"),
-        (npy(np.array([{}] * 32, dtype=object)), {"op": "LDS"}, "f cannot be read: Object arrays"),
+        (b"PK\x03\x04 no zip", {"op": "LDS"},
+         "f cannot be read: 'BadZipFile: File is not a zip file'"),
+        (npy(np.array([{}] * 32, dtype=object)), {"op": "LDS"},
+         "f cannot be read: 'ValueError: Object arrays"),
+        (zipped("address.npy", b"hello"), {"op": "LDS"}, "f has the arrays ['address']"),
+        (zipped("address", b"hello"), {"op": "LDS"}, "f has the arrays ['address']"),
+        (npy(np.zeros((1, 32), int)).replace(b"(1, 32)", b"(2**70)"), {"op": "LDS"},
+         "f cannot be read: "),
+        (f"{'x' * 50_000},{HEADER}\n".encode(), {"op": "LDS"}, "xxx... (accepted: CSV"),
         (npy(np.zeros(31, int)), {"op": "LDS"}, "f has addresses of shape (31,)"),
-        (npz(addr=[LINEAR]), {"op": "LDS"}, "f has the arrays addr (accepted: CSV"),
+        (npz(addr=[LINEAR]), {"op": "LDS"}, "f has the arrays ['addr'] (accepted: CSV"),
         (npz(address=[LINEAR], mask=[1, 2]), {"op": "LDS"},
          "f: mask has shape (2,) (accepted: (1,))"),
         (ROW.encode(), {}, "f names no instruction (accepted: --op, or a column op)"),
@@ -135,4 +170,5 @@ def test_refusals(data: bytes, options: dict[str, Any], message: str) -> None:
         from_data(data, "f", **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 700
     assert isinstance(caught.value, BankwiseError)

@@ -116,8 +116,8 @@ def test_leimao_unskewed_is_v07_with_no_pads() -> None:
     assert replay("leimao.v07_unskewed", **SIZE).totals() == plain.totals()
 
 
-# The illustrated tutorial (Chinese), chapters 2 and 3: reads from global memory, 2MNK and
-# MNK(1/Bm + 1/Bn), for 512×512×512. https://github.com/ifromeast/cuda_learning
+# 猛猿, 从啥也不会到CUDA GEMM优化, chapters 2 and 3: reads from global memory, 2MNK and
+# MNK(1/Bm + 1/Bn), for 512×512×512. https://zhuanlan.zhihu.com/p/703256080
 
 
 def test_illustrated_global_reads() -> None:
@@ -176,8 +176,9 @@ def test_illustrated_compilers_loads_are_apart() -> None:
     assert not [site for site in written.sites if site.evidence == illustrated.RELOAD]
 
 
-# GEMM and the CUTLASS template library (notes in Chinese): with lanes in "Z" order each LDS.128
-# takes two transactions, an STS.128 four, and n_sts = n_ldg = (128 + 128) · 8 / 256 = 8.
+# Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes:
+# with lanes in "Z" order each LDS.128 takes two transactions, an STS.128 four, and
+# n_sts = n_ldg = (128 + 128) · 8 / 256 = 8.
 
 
 def test_cutlass_notes_fragment_loads_take_two_wavefronts() -> None:

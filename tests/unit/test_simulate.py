@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from layouts import Swizzle
@@ -136,6 +137,36 @@ def test_one_pad_or_swizzle_serves_both_tiles() -> None:
     assert both.to_dict() == simulate(swizzle=(2, 3, 3)).to_dict()
 
 
+def test_numpy_integers_and_arrays_are_as_good_as_python_s() -> None:
+    given = simulate(
+        np.array([4, 8]),
+        np.int64(64),
+        lane_order=np.arange(32)[::-1],
+        pad=np.array([4, 8]),
+        swizzle=np.array([2, 2, 3]),
+        element=np.uint8(2),
+        thread_tile=(np.int8(8), 8),
+    )
+    plain = simulate(
+        "4x8", 64, lane_order=list(range(31, -1, -1)), pad=(4, 8), swizzle=(2, 2, 3), element=2
+    )
+    assert given.to_dict() == plain.to_dict()
+    assert given.title == plain.title
+
+
+def test_a_swizzle_that_leaves_its_tile_is_noted() -> None:
+    report = simulate(swizzle=(2, 2, -10), block_tile="128x64x1")
+    assert report.notes[1].startswith(
+        "The swizzle Sw<2,2,-10> moves elements of B past its 256 bytes"
+    )
+    assert simulate(swizzle=(2, 3, 3)).notes == ()
+
+
+def test_one_row_of_row_major_a_is_read_element_by_element() -> None:
+    report = simulate(a_layout="row-major", thread_tile="1x8", block_tile="128x128x1")
+    assert report["A"].op == "LDS"
+
+
 def test_a_warp_tile_larger_than_the_block_tile_widens_it() -> None:
     report = simulate("1x32")
     assert report.notes == ("The warp tile is 8x256, so the block tile is taken as 128x256x8.",)
@@ -218,7 +249,10 @@ def test_columns_rows_and_frames() -> None:
     ("options", "message"),
     [
         ({"warp_shape": "4x4"}, "warp shape '4x4' has 16 lanes, a warp has 32 (accepted: 1x32,"),
-        ({"warp_shape": "4by8"}, "warp shape '4by8' is not RxC with positive integers"),
+        (
+            {"warp_shape": "4by8"},
+            "is not RxC with positive integers (accepted: a string such as '4x8'",
+        ),
         ({"warp_shape": (4, 8, 1)}, "warp shape (4, 8, 1) is not RxC"),
         ({"warp_shape": "0x32"}, "warp shape '0x32' is not RxC"),
         ({"lds": 256}, "lds 256 is not a load width in bits (accepted: 32, 64, 128)"),
@@ -236,10 +270,15 @@ def test_columns_rows_and_frames() -> None:
         ({"pad": -1}, "pad -1 is not a number of elements (accepted: 0, 1, 2,"),
         ({"pad": (1, 2, 3)}, "pad (1, 2, 3) is not a number of elements"),
         ({"pad": 1.5}, "pad 1.5 is not a number of elements"),
-        ({"swizzle": (3, 3)}, "swizzle 3 is not three integers"),
+        ({"swizzle": (3, 3)}, "swizzle (3, 3) is neither three integers (B, M, S) nor a pair"),
         ({"swizzle": "3,3"}, "swizzle '3,3' is not three integers (B, M, S)"),
         ({"swizzle": (3, 3, 2)}, "swizzle (3, 3, 2) is not (B, M, S) with integers"),
         ({"swizzle": (3, -1, 3)}, "swizzle (3, -1, 3) is not (B, M, S)"),
+        (
+            {"swizzle": (3, 2, -16), "block_tile": "32x64x1"},
+            "and swizzles Sw<3,2,-16> and Sw<3,2,-16> needs ",
+        ),
+        ({"lds": np.array([128, 64])}, "lds array([128,  64]) is not a load width"),
         ({"element": 8}, "element 8 is not a size in bytes (accepted: 4, 2, 1)"),
         ({"rule": "guess"}, "unknown rule 'guess': accepted: silicon, documented"),
         # A load that cannot be:

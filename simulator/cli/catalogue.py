@@ -1,0 +1,129 @@
+"""The commands `kernels` and `replay`: the catalogue of GEMM kernels."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.output import Table, show
+
+if TYPE_CHECKING:
+    from simulator.replaying import KernelReport
+
+__all__ = ["kernels", "replay"]
+
+
+@cli.command()
+@format_option
+def kernels(*, form: str) -> int:
+    """List the kernels that `bankwise replay` knows."""
+    from simulator.kernels import get, names
+
+    rows = [
+        {
+            "kernel": kernel.name,
+            "does": kernel.title,
+            "parameters": " ".join(f"{key}={value}" for key, value in kernel.parameters.items()),
+            "document": kernel.document,
+        }
+        for kernel in map(get, names())
+    ]
+    show(Table(rows, {"kernels": len(rows)}, sums=[], hidden=["document"]), form)
+    return 0
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("parameters", nargs=-1, type=click.UNPROCESSED)
+@click.option("--m", default=4096, show_default=True, help="Rows of C.")
+@click.option("--n", type=int, help="Columns of C.  [default: m]")
+@click.option("--k", type=int, help="Inner dimension.  [default: m]")
+@click.option(
+    "--form",
+    "code",
+    default="compiled",
+    show_default=True,
+    help="compiled: loads merged as nvcc does; written: the source as it stands.",
+)
+@common
+def replay(
+    *,
+    rules: Sequence[str],
+    form: str,
+    name: str,
+    parameters: Sequence[str],
+    m: int,
+    n: int | None,
+    k: int | None,
+    code: str,
+) -> dict[str, int]:
+    """Count every memory instruction of a GEMM kernel of the catalogue.
+
+    NAME is one of `bankwise kernels`. Its tile PARAMETERS are options too: --block-m 64.
+    """
+    from simulator.kernels import get
+
+    kernel = get(name)
+    sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
+    tiles = _tiles(kernel.parameters, parameters)
+    reports = {rule: _replay(kernel.name, form=code, rule=rule, **sizes, **tiles) for rule in rules}
+    rows = [{**row, "rule": rule} for rule, each in reports.items() for row in each.rows()]
+    sums = [
+        (f"shared {kind}s" if kind != "all" else "shared", {**figures, "rule": rule})
+        for rule, each in reports.items()
+        for kind, figures in each.totals().items()
+    ]
+    first = next(iter(reports.values()))
+    chosen = ", ".join(f"{key} {value}" for key, value in first.parameters.items())
+    size = "x".join(map(str, sizes.values()))
+    grid, block = ("x".join(map(str, shape)) for shape in (first.grid, first.block))
+    evidence = dict.fromkeys(site.evidence for site in first.sites)
+    show(
+        Table(
+            rows,
+            by_rule({rule: each.totals() for rule, each in reports.items()}),
+            sums=sums,
+            title=f"{name} ({code}), {size}, grid {grid} of {block} threads"
+            + (f"; {chosen}" if chosen else ""),
+            text=[kernel.title + ". " + kernel.document, "Sites: " + "; ".join(evidence) + "."],
+            hidden=("memory", "kind", "lines", "evidence", *(["rule"] if len(rules) == 1 else [])),
+        ),
+        form,
+    )
+    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+
+
+def _replay(name: str, **options: Any) -> KernelReport:
+    """Replay with a progress bar, where somebody is there to see it."""
+    from simulator.replaying import replay as run
+
+    if not sys.stderr.isatty():
+        return run(name, **options)
+    with click.progressbar(length=1, label=name, file=sys.stderr) as bar:
+
+        def progress(done: int, sites: int) -> None:
+            bar.length = sites
+            bar.update(done - bar.pos)
+
+        return run(name, progress=progress, **options)
+
+
+def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
+    """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
+    tiles: dict[str, Any] = {}
+    words = iter(given)
+    for word in words:
+        found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
+        if not found:
+            raise click.UsageError(f"{word!r} is no option of the kernel (accepted: --NAME VALUE)")
+        name, value = found[1].replace("-", "_"), found[2]
+        if value is None and (value := next(words, None)) is None:
+            raise click.UsageError(f"{word} needs a value")
+        number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
+        tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
+    return tiles
