@@ -96,6 +96,7 @@ class Launch:
     arguments: Sequence[Any]
     shared_bytes: int = 0
     max_instructions: int | None = None
+    rule: str = "silicon"
     progress: Progress | None = None
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
@@ -454,7 +455,7 @@ class _Worker:
             if not chosen.any():
                 continue
             masks = trace[chosen, 1].view(np.uint32)
-            counts = count(op, trace[chosen, 2:], masks)
+            counts = count(op, trace[chosen, 2:], masks, rule=self.launch.rule)
             for place, figure in enumerate((counts.wavefronts, counts.ideal, counts.bank_conflicts)):
                 np.add.at(self.figures[:, 1 + place], which[chosen], figure * weights[chosen])
         self.latest[:] = -1

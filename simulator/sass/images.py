@@ -13,7 +13,7 @@ from simulator.sass.cubin import Cubin, base_name, read_cubin
 from simulator.sass.disassembly import tool
 from simulator.sass.errors import CubinError
 
-__all__ = ["Given", "load"]
+__all__ = ["Given", "is_device_code", "load"]
 
 Given = str | bytes | Path
 """A Path, or a str naming an existing file; any other str is CUDA source; bytes are a cubin."""
@@ -56,6 +56,15 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
     if "\0" in source:
         raise CubinError(f"{path} is neither device code nor CUDA source")
     return _compiled(source, arch, str(path), kernel), source
+
+
+def is_device_code(path: Path) -> bool:
+    """Whether a file begins as a cubin, an object or a fatbinary does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) in (_ELF, _FATBINARY)
+    except OSError as error:
+        raise CubinError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _existing(text: str) -> Path | None:

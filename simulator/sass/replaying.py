@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from layouts.errors import accepted
-from simulator.counting import OptionError
+from simulator.counting import OptionError, check_rule
 from simulator.sass.disassembly import disassemble
 from simulator.sass.errors import ExecutionError, LaunchError
 from simulator.sass.execution import Dim3, Launch, Progress
@@ -34,6 +34,7 @@ def replay_compiled(
     blocks: str = "sample",
     arch: str = "sm_90",
     max_instructions: int | None = None,
+    rule: str = "silicon",
     progress: Progress | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.
@@ -44,7 +45,8 @@ def replay_compiled(
     NumPy array (copied) for each pointer, a NumPy scalar for each value. `shared_bytes`: dynamic
     shared memory. `blocks`: "all", or "sample" for corners, edges and one interior block, whose
     counts are extrapolated to the grid where all of them agree; where they do not, the report
-    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch.
+    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch. `rule`: that of
+    `count`. `progress` is called now and then with thread instructions, blocks done, blocks to do.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -66,11 +68,12 @@ def replay_compiled(
     """
     if blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
+    check_rule(rule)
     cubin, _ = load(source_or_cubin, arch, kernel)
     chosen = cubin.kernel(kernel)
     lowered = lower(disassemble(cubin.image, chosen.name), chosen)
     launch = Launch(
-        cubin, lowered, grid, block, tuple(args), shared_bytes, max_instructions, progress
+        cubin, lowered, grid, block, tuple(args), shared_bytes, max_instructions, rule, progress
     )
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:

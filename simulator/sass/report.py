@@ -159,7 +159,7 @@ def make_report(
         )
     return CompiledReport(
         kernel=lowered.kernel.name,
-        rule="silicon",
+        rule=launch.rule,
         grid=launch.grid,
         block=launch.block,
         sites=tuple(sites),
