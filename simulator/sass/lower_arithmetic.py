@@ -437,6 +437,10 @@ def _half(line: Line) -> None:
     _sources(line, "half", m.A, m.B)
     if line.name == "HFMA2":
         line.source(m.C, "half")
+        factors = line.fields[[m.A, m.B]].tolist()
+        if factors == [m.ZERO, m.ZERO] and not line.fields[m.MC] and how == 0:
+            # -0·0 + c is c: how compilers load a constant.
+            line.set(m.MOV, a=line.fields[m.C], ma=0, mb=0)
 
 
 @lowers("HMNMX2", says="Least or greatest of pairs of 16-bit floats.")

@@ -65,7 +65,8 @@ FIRST_ALU, LAST_ALU = MOV, IMNMX3
 
 # ---- Types of conversions, comparisons, roundings. ---------------------------------------------
 S8, U8, S16, U16, S32, U32, S64, U64, F16, BF16, F32, F64, TF32 = range(13)
-LT, EQ, LE, GT, NE, GE, NUM, NAN, LTU, EQU, LEU, GTU, NEU, GEU, ALWAYS, NEVER = range(16)
+# A comparison is the set of outcomes that it accepts: 1 less, 2 equal, 4 greater, 8 unordered.
+NEVER, LT, EQ, LE, GT, NE, GE, NUM, NAN, LTU, EQU, LEU, GTU, NEU, GEU, ALWAYS = range(16)
 RN, RM, RP, RZ = range(4)
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
 A_ADD, A_MIN, A_MAX, A_INC, A_DEC, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_CAST, A_POPC = range(12)
@@ -198,32 +199,9 @@ def _clamp(value, saturate):  # type: ignore[no-untyped-def]
 
 @_jit
 def _compare(a, b, how):  # type: ignore[no-untyped-def]
-    unordered = (a != a) or (b != b)
-    if how == ALWAYS:
-        return True
-    if how == NEVER:
-        return False
-    if how == NUM:
-        return not unordered
-    if how == NAN:
-        return unordered
-    if how >= LTU:
-        if unordered:
-            return True
-        how -= LTU - LT
-    elif unordered:
-        return False
-    if how == LT:
-        return a < b
-    if how == EQ:
-        return a == b
-    if how == LE:
-        return a <= b
-    if how == GT:
-        return a > b
-    if how == NE:
-        return a != b
-    return a >= b
+    unordered = (a != a) | (b != b)
+    return ((a < b) * (how & 1) | (a == b) * (how & 2) | (a > b) * (how & 4)
+            | unordered * (how & 8)) != 0  # fmt: skip
 
 
 @_jit
@@ -670,178 +648,223 @@ def _predicate(P, code, i):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _wide(op, q, R, P, lo, hi, m, scratch):  # type: ignore[no-untyped-def]
-    """Instructions with 64-bit or predicate results, thread by thread."""
-    x, y, d, pd, qd, pa, pb = q[X], q[Y], q[D], q[PD], q[QD], q[PA], q[PB]
-    a = _source(R, q[A], q[MA], lo, hi, scratch[0])
-    b = _source(R, q[B], q[MB], lo, hi, scratch[1])
-    c = _source(R, q[C], q[MC], lo, hi, scratch[2])
-    # High words of 64-bit operands; the sign of a float is there and so is its modifier.
-    double = DADD <= op <= DFMA or op == DSETP
-    a2 = _source(R, q[A] + 1, q[MA] if double else 0, lo, hi, scratch[3])
-    b2 = _source(R, q[B] + 1, q[MB] if double else 0, lo, hi, scratch[4])
-    c2 = _source(R, q[C] + 1, q[MC] if double else 0, lo, hi, scratch[5])
-    if double:
-        a, b, c = R[q[A], lo:hi], R[q[B], lo:hi], R[q[C], lo:hi]
+def _outcome(how, values, others, first, second):  # type: ignore[no-untyped-def]
+    """Set first to `values` and second to its opposite, each joined with `others`."""
+    for i in range(len(values)):
+        opposite = values[i] ^ np.uint8(1)
+        if how == 0:
+            second[i] = opposite & others[i]
+            first[i] = values[i] & others[i]
+        elif how == 1:
+            second[i] = opposite | others[i]
+            first[i] = values[i] | others[i]
+        else:
+            second[i] = opposite ^ others[i]
+            first[i] = values[i] ^ others[i]
+
+
+@_jit
+def _pick(P, code, lo, hi, out):  # type: ignore[no-untyped-def]
+    """Read predicate number `code` (+ 16: negated) of threads lo … hi."""
+    row = P[code & 15, lo:hi]
+    flip = np.uint8(code >> 4)
     for i in range(hi - lo):
-        if not m[i]:
-            continue
-        t = lo + i
-        first = False
-        second = False
-        low = np.int64(0)
-        result = np.uint64(0)
-        width = 1
-        if op == IADD3_CARRY:  # sums with the carries of pa and pb; x counts inverted + 1 inputs
+        out[i] = row[i] ^ flip
+
+
+@_jit
+def _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second):  # type: ignore[no-untyped-def]
+    """Sums, products and comparisons with carries, 64 bits, or predicates as results."""
+    x, y = q[X], q[Y]
+    n = len(a)
+    one, word = np.uint64(1), np.uint64(0xFFFFFFFF)
+    if op == IADD3_CARRY:  # sums with the carries of pa and pb; x: which inputs are negated
+        zero_a = np.int64(x & 1) << 32  # `-b` is `~b` + 1, whose carry counts: 2**32 for b = 0
+        zero_b = np.int64((x >> 1) & 1) << 32
+        zero_c = np.int64((x >> 2) & 1) << 32
+        for i in range(n):
             total = np.int64(a[i]) + np.int64(b[i]) + np.int64(c[i])
-            if x:  # `-b` is `~b` + 1, whose carry counts
-                total = np.int64(0)
-                for part in range(3):
-                    value = np.int64(a[i] if part == 0 else (b[i] if part == 1 else c[i]))
-                    if (x >> part) & 1 and value == 0:
-                        value = np.int64(1) << 32
-                    total += value
-            total += np.int64(_predicate(P, pa, t)) + np.int64(_predicate(P, pb, t))
-            result = np.uint64(total & 0xFFFFFFFF)
-            first = total >= np.int64(1) << 32
-            second = total >= np.int64(1) << 33
-        elif op == IMAD_WIDE or op == IMAD_HI:  # the addend is a pair of either
+            total += (zero_a if a[i] == 0 else 0) + (zero_b if b[i] == 0 else 0)
+            total += (zero_c if c[i] == 0 else 0) + np.int64(p[i]) + np.int64(r[i])
+            low[i] = np.uint32(total & 0xFFFFFFFF)
+            first[i] = np.uint8((total >> 32) != 0)
+            second[i] = np.uint8((total >> 33) != 0)
+    elif op == IMAD_WIDE or op == IMAD_HI:  # the addend is a pair of either
+        for i in range(n):
             if x == S32:
                 product = np.uint64(np.int64(np.int32(a[i])) * np.int64(np.int32(b[i])))
             else:
                 product = np.uint64(a[i]) * np.uint64(b[i])
-            addend = (np.uint64(c2[i]) << np.uint64(32)) | np.uint64(c[i])
-            result = product + addend
-            first = result < product
-            if y and _predicate(P, pa, t):
-                result += np.uint64(1)
-                first = first or result == np.uint64(0)
-            width = 2
-            if op == IMAD_HI:
-                result >>= np.uint64(32)
-                width = 1
-        elif op == IMAD_X:
-            result = np.uint64(a[i]) * np.uint64(b[i]) + np.uint64(c[i])
-            result += np.uint64(_predicate(P, pa, t))
-            first = (result & np.uint64(0xFFFFFFFF)) < np.uint64(c[i])
-        elif op == LEA_CARRY:
-            addend = np.uint64(b[i])
-            if q[MB] & NEG_I and addend == np.uint64(0):
-                addend = np.uint64(1) << np.uint64(32)
-            total64 = ((np.uint64(a[i]) << np.uint64(x)) & np.uint64(0xFFFFFFFF)) + addend
-            result = total64
-            first = total64 >= np.uint64(1) << np.uint64(32)
-        elif op == LEA_HI_X:
-            high = np.uint32(np.int32(a[i]) >> 31) if y else c[i]
-            wide = (np.uint64(high) << np.uint64(32)) | np.uint64(a[i])
-            shifted = (wide << np.uint64(x)) >> np.uint64(32)
-            result = shifted + np.uint64(b[i]) + np.uint64(_predicate(P, pa, t))
-            first = result >= np.uint64(1) << np.uint64(32)
-        elif op == CVT:  # x: source type + 16 * target type; y: rounding
-            source, target = x & 15, (x >> 4) & 15
+            total = product + ((np.uint64(c2[i]) << np.uint64(32)) | np.uint64(c[i]))
+            carry = total < product
+            if y:
+                total += np.uint64(p[i])
+                carry = carry or (p[i] != 0 and total == np.uint64(0))
+            first[i] = np.uint8(carry)
+            low[i] = np.uint32(total & word)
+            high[i] = np.uint32(total >> np.uint64(32))
+        if op == IMAD_HI:
+            low[:n] = high[:n]
+    elif op == IMAD_X:
+        for i in range(n):
+            total = np.uint64(np.uint32(a[i] * b[i])) + np.uint64(c[i]) + np.uint64(p[i])
+            low[i] = np.uint32(total & word)
+            first[i] = np.uint8(total >> np.uint64(32))
+    elif op == LEA_CARRY:
+        zero = np.uint64(q[MB] & NEG_I) << np.uint64(32)  # NEG_I is 1
+        for i in range(n):
+            addend = np.uint64(b[i]) + (zero if b[i] == 0 else np.uint64(0))
+            total = ((np.uint64(a[i]) << np.uint64(x)) & word) + addend
+            low[i] = np.uint32(total & word)
+            first[i] = np.uint8(total >> np.uint64(32) != np.uint64(0))
+    elif op == LEA_HI_X:
+        for i in range(n):
+            top = np.uint32(np.int32(a[i]) >> 31) if y else c[i]
+            wide = (np.uint64(top) << np.uint64(32)) | np.uint64(a[i])
+            total = ((wide << np.uint64(x)) >> np.uint64(32)) + np.uint64(b[i]) + np.uint64(p[i])
+            low[i] = np.uint32(total & word)
+            first[i] = np.uint8(total >> np.uint64(32) != np.uint64(0))
+    elif op == MOV64:
+        for i in range(n):
+            low[i] = a[i]
+            high[i] = a2[i]
+    else:  # ISETP, ISETP_EX. x: comparison, + 16 for unsigned
+        flip = np.uint32(0x80000000 if x & 16 else 0)
+        less, equal, greater = np.uint8(x & 1), np.uint8((x >> 1) & 1), np.uint8((x >> 2) & 1)
+        is_high = op == ISETP_EX  # of the high words; r has the answer of the low ones
+        for i in range(n):
+            f, g = np.int32(a[i] ^ flip), np.int32(b[i] ^ flip)
+            same = r[i] if is_high else equal
+            first[i] = np.uint8(f < g) & less | np.uint8(f == g) & same | np.uint8(f > g) & greater
+        _outcome(y, first[:n], p, first, second)
+
+
+@_jit
+def _wide(op, q, R, P, lo, hi, m, scratch, flags):  # type: ignore[no-untyped-def]
+    """Instructions with 64-bit or predicate results: computed for all threads, kept for the active.
+
+    `flags`: four rows of one byte a thread.
+    """
+    x, y, d, pd, qd = q[X], q[Y], q[D], q[PD], q[QD]
+    n = hi - lo
+    double = DADD <= op <= DFMA or op == DSETP
+    # The high words of 64-bit operands; the sign of a double is there, and so is its modifier.
+    at = 1 if double else 0
+    a = _source(R, q[A] + at, q[MA], lo, hi, scratch[0])
+    b = _source(R, q[B] + at, q[MB], lo, hi, scratch[1])
+    c = _source(R, q[C] + at, q[MC], lo, hi, scratch[2])
+    a2, b2, c2 = (
+        R[q[A] + 1 - at, lo:hi], R[q[B] + 1 - at, lo:hi], R[q[C] + 1 - at, lo:hi],
+    )  # fmt: skip
+    low, high = scratch[6, :n], scratch[7, :n]
+    first, second = flags[0, :n], flags[1, :n]
+    p, r = flags[2, :n], flags[3, :n]
+    _pick(P, q[PA] if q[PA] >= 0 else TRUE, lo, hi, p)
+    _pick(P, q[PB], lo, hi, r)
+    width = 1
+    if IADD3_CARRY <= op <= LEA_HI_X or op == MOV64 or op == ISETP or op == ISETP_EX:
+        _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second)
+        width = 2 if op == IMAD_WIDE or op == MOV64 else 1
+    elif op == FSETP:
+        f32, g32 = a.view(np.float32), b.view(np.float32)
+        for i in range(n):
+            first[i] = np.uint8(_compare(f32[i], g32[i], x))
+        _outcome(y, first, p, first, second)
+    elif op == CVT:  # x: source type + 16 * target type + 256 * byte; y: rounding
+        source, target = x & 15, (x >> 4) & 15
+        for i in range(n):
             word = np.uint32(a[i] >> np.uint32(8 * (x >> 8)))
-            result = _convert(source, target, y, word, a2[i])
-            width = 2 if target in (S64, U64, F64) else 1
-        elif op == MOV64:
-            result = (np.uint64(a2[i]) << np.uint64(32)) | np.uint64(a[i])
-            width = 2
-        elif op in (DADD, DMUL, DFMA, DSETP):
-            f = _as_double((np.uint64(a2[i]) << np.uint64(32)) | np.uint64(a[i]))
-            g = _as_double((np.uint64(b2[i]) << np.uint64(32)) | np.uint64(b[i]))
+            wide = _convert(source, target, y, word, a2[i])
+            low[i] = np.uint32(wide & np.uint64(0xFFFFFFFF))
+            high[i] = np.uint32(wide >> np.uint64(32))
+        width = 2 if target in (S64, U64, F64) else 1
+    elif double:
+        for i in range(n):
+            f = _as_double((np.uint64(a[i]) << np.uint64(32)) | np.uint64(a2[i]))
+            g = _as_double((np.uint64(b[i]) << np.uint64(32)) | np.uint64(b2[i]))
             if op == DSETP:
-                yes = _compare(f, g, x)
-                other = _predicate(P, pa, t) != 0
-                first = _bool(y, yes, other)
-                second = _bool(y, not yes, other)
+                first[i] = np.uint8(_compare(f, g, x))
+                continue
+            if op == DADD:
+                value = f + g
+            elif op == DMUL:
+                value = f * g
             else:
-                if op == DADD:
-                    value = f + g
-                elif op == DMUL:
-                    value = f * g
-                else:
-                    h = _as_double((np.uint64(c2[i]) << np.uint64(32)) | np.uint64(c[i]))
-                    value = f * g + h
-                result = _double_bits(value)
-                width = 2
-        elif op == ISETP or op == ISETP_EX:  # x: comparison, + 16 for unsigned
-            if x & 16:
-                f64, g64 = np.int64(a[i]), np.int64(b[i])
-            else:
-                f64, g64 = np.int64(np.int32(a[i])), np.int64(np.int32(b[i]))
-            how = x & 15
-            yes = _compare(f64, g64, how)
-            if op == ISETP_EX:  # the high words; pb has the answer of the low ones
-                below = _predicate(P, pb, t) != 0
-                if f64 == g64:
-                    yes = below
-                elif how == LE or how == GE:
-                    yes = _compare(f64, g64, LT if how == LE else GT)
-            other = _predicate(P, pa, t) != 0
-            first = _bool(y, yes, other)
-            second = _bool(y, not yes, other)
-        elif op == FSETP:
-            yes = _compare(_as_float(a[i]), _as_float(b[i]), x)
-            other = _predicate(P, pa, t) != 0
-            first = _bool(y, yes, other)
-            second = _bool(y, not yes, other)
-        elif op == HSETP2:  # x: comparison, + 16 for bfloat16, + 32 to AND both halves
-            is_bfloat = x & 16 != 0
-            other = _predicate(P, pa, t) != 0
-            one = _compare(_from16(a[i], is_bfloat), _from16(b[i], is_bfloat), x & 15)
-            two = _compare(
+                value = f * g + _as_double((np.uint64(c[i]) << np.uint64(32)) | np.uint64(c2[i]))
+            wide = _double_bits(value)
+            low[i] = np.uint32(wide & np.uint64(0xFFFFFFFF))
+            high[i] = np.uint32(wide >> np.uint64(32))
+        if op == DSETP:
+            _outcome(y, first, p, first, second)
+        width = 2
+    elif op == HSETP2:  # x: comparison, + 16 for bfloat16, + 32 to AND both halves
+        is_bfloat = x & 16 != 0
+        for i in range(n):
+            yes = _compare(_from16(a[i], is_bfloat), _from16(b[i], is_bfloat), x & 15)
+            other = _compare(
                 _from16(a[i] >> np.uint32(16), is_bfloat),
                 _from16(b[i] >> np.uint32(16), is_bfloat),
                 x & 15,
             )
             if x & 32:
-                first = _bool(y, one and two, other)
-                second = _bool(y, not (one and two), other)
+                first[i] = np.uint8(_bool(y, yes and other, p[i] != 0))
+                second[i] = np.uint8(_bool(y, not (yes and other), p[i] != 0))
             else:
-                first, second = _bool(y, one, other), _bool(y, two, other)
-        elif op == PLOP3:  # three predicates a, b, c by number in PA, PB, C; x, y: two tables
-            place = (
-                4 * _predicate(P, pa, t) + 2 * _predicate(P, pb, t) + _predicate(P, q[IMM], t)
-            )
-            first = (x >> place) & 1 != 0
-            second = (y >> place) & 1 != 0
-        elif op == LOP3_P:
-            bits = np.int64(0)
+                first[i] = np.uint8(_bool(y, yes, p[i] != 0))
+                second[i] = np.uint8(_bool(y, other, p[i] != 0))
+    elif op == PLOP3:  # three predicates, the third by number in IMM; x, y: two tables
+        _pick(P, q[IMM], lo, hi, first)
+        for i in range(n):
+            place = 4 * p[i] + 2 * r[i] + first[i]
+            first[i] = np.uint8((x >> place) & 1)
+            second[i] = np.uint8((y >> place) & 1)
+    elif op == LOP3_P:
+        for i in range(n):
+            bits = np.uint32(0)
             for place in range(8):
                 if (x >> place) & 1:
-                    f32 = a[i] if place & 4 else np.uint32(~a[i])
-                    g32 = b[i] if place & 2 else np.uint32(~b[i])
-                    h32 = c[i] if place & 1 else np.uint32(~c[i])
-                    bits |= np.int64(f32 & g32 & h32)
-            result = np.uint64(bits)
-            first = (bits != 0) | (_predicate(P, pa, t) != 0)
-        elif op == R2P:  # a to the predicates that b selects; x: the first bit of a
+                    f = a[i] if place & 4 else np.uint32(~a[i])
+                    g = b[i] if place & 2 else np.uint32(~b[i])
+                    h = c[i] if place & 1 else np.uint32(~c[i])
+                    bits = np.uint32(bits | (f & g & h))
+            low[i] = bits
+            first[i] = np.uint8(bits != 0) | p[i]
+    elif op == R2P:  # a to the predicates that b selects; x: the first bit of a
+        for i in range(n):
             for place in range(7):
-                if (b[i] >> np.uint32(place)) & 1:
-                    P[y + place, t] = np.uint8((a[i] >> np.uint32(x + place)) & 1)
-            continue
-        elif op == P2R:
-            bits = np.int64(a[i]) & ~(np.int64(b[i]) << x)
+                if m[i] and (b[i] >> np.uint32(place)) & 1:
+                    P[y + place, lo + i] = np.uint8((a[i] >> np.uint32(x + place)) & 1)
+    elif op == P2R:
+        for i in range(n):
+            bits64 = np.int64(a[i]) & ~(np.int64(b[i]) << x)
             for place in range(7):
-                if (b[i] >> np.uint32(place)) & 1 and P[y + place, t]:
-                    bits |= np.int64(1) << (place + x)
-            result = np.uint64(bits)
-        elif op == FCHK:  # whether a / b needs the slow path
+                if (b[i] >> np.uint32(place)) & 1 and P[y + place, lo + i]:
+                    bits64 |= np.int64(1) << (place + x)
+            low[i] = np.uint32(bits64)
+    elif op == FCHK:  # whether a / b needs the slow path
+        for i in range(n):
             exponent_a = np.int64((a[i] >> np.uint32(23)) & 255)
             exponent_b = np.int64((b[i] >> np.uint32(23)) & 255)
             apart = exponent_a - exponent_b
-            first = (
+            first[i] = np.uint8(
                 not 0 < exponent_a < 255 or not 1 < exponent_b < 253
                 or not -125 < apart < 126 or exponent_a < 25
             )  # fmt: skip
-        low = np.int64(result & np.uint64(0xFFFFFFFF))
-        if d >= 0:
-            R[d, t] = np.uint32(low)
-            if width == 2:
-                R[d + 1, t] = np.uint32(result >> np.uint64(32))
-        if pd >= 0:
-            P[pd, t] = np.uint8(first)
-        if qd >= 0:
-            P[qd, t] = np.uint8(second)
+    if d >= 0:
+        _write(R, d, low, lo, m)
+        if width == 2:
+            _write(R, d + 1, high, lo, m)
+    if pd >= 0:
+        _write(P, pd, first, lo, m)
+    if qd >= 0:
+        _write(P, qd, second, lo, m)
+
+
+@_jit
+def _write(R, d, out, lo, m):  # type: ignore[no-untyped-def]
+    row = R[d, lo : lo + len(out)]
+    for i in range(len(out)):
+        row[i] = out[i] if m[i] else row[i]
 
 
 # ---- Between the lanes of a warp. ------------------------------------------------------------------
@@ -1511,13 +1534,6 @@ def _choose(F, W, S):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _write(R, d, out, lo, m):  # type: ignore[no-untyped-def]
-    row = R[d, lo : lo + len(out)]
-    for i in range(len(out)):
-        row[i] = out[i] if m[i] else row[i]
-
-
-@_jit
 def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-untyped-def]
     """An instruction with one 32-bit result: computed for all threads, kept for the active."""
     d = q[D]
@@ -1534,8 +1550,7 @@ def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-u
             h[i] = f[i] * g[i] + h[i]
         return
     if q[PA] >= 0:
-        for i in range(n):
-            chosen[i] = _predicate(P, q[PA], lo + i)
+        _pick(P, q[PA], lo, hi, chosen)
     # Loops that write what they read do not become vector code.
     apart = full and d != q[A] and d != q[B] and d != q[C]
     out = R[d, lo:hi] if apart else scratch[6, :n]
@@ -1651,6 +1666,7 @@ def run(  # type: ignore[no-untyped-def]
     every = np.zeros(T, dtype=np.uint8)  # all threads of its warps: for uniform instructions
     guarded = np.zeros(T, dtype=np.uint8)
     chosen = np.zeros(T, dtype=np.uint8)
+    flags = np.zeros((4, T), dtype=np.uint8)
     where = np.zeros(T, dtype=np.int64)
     kinds = np.zeros(T, dtype=np.int64)
     one_kind = np.zeros(T, dtype=np.uint8)
@@ -1709,8 +1725,9 @@ def run(  # type: ignore[no-untyped-def]
             full = solid if q[UNI] else whole
             if q[GUARD] != TRUE:
                 full = False
+                _pick(P, q[GUARD], lo, hi, guarded)
                 for i in range(hi - lo):
-                    guarded[i] = m[i] & _predicate(P, q[GUARD], lo + i)
+                    guarded[i] &= m[i]
                 m = guarded
 
             if op <= LAST_CONTROL:
@@ -1724,7 +1741,7 @@ def run(  # type: ignore[no-untyped-def]
             if FIRST_ALU <= op <= LAST_ALU and op != P2R:
                 _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen)
             elif op == P2R or IADD3_CARRY <= op <= MOV64:
-                _wide(op, q, R, P, lo, hi, m, scratch)
+                _wide(op, q, R, P, lo, hi, m, scratch, flags)
             elif SHFL <= op <= IMMA:
                 for index in range(n):
                     start = 32 * group[index]
