@@ -319,7 +319,7 @@ class _Worker:
         size = 32 * self.warps
         self.registers = np.zeros((lowered.rows + 4, size), dtype=np.uint32)
         self.predicates = np.zeros((16, size), dtype=np.uint8)
-        self.fragments = np.zeros((4, self.warps, 32), dtype=np.int64)
+        self.fragments = np.zeros((5, self.warps, 32), dtype=np.int64)
         self.convergence = np.zeros((16, size), dtype=np.uint32)
         self.alive = np.zeros(self.warps, dtype=np.int64)
         self.extra, self.need = np.zeros(16, dtype=np.int64), np.zeros(16, dtype=np.int64)
@@ -391,7 +391,7 @@ class _Worker:
             lanes = min(32, self.threads - 32 * warp)
             mask = (1 << lanes) - 1
             self.alive[warp] = mask
-            self.fragments[:, warp, 0] = (0, mask, m.READY, 0)
+            self.fragments[:, warp, 0] = (0, mask, m.READY, 0, 1)
         spent = 0
         while True:
             slice_ = self._allowed(spent)

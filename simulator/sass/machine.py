@@ -76,9 +76,10 @@ DONE, FLUSH, PAUSE, FAULT = range(4)
 (
     NO_FAULT, F_UNKNOWN, F_BOUNDS, F_ALIGN, F_DEADLOCK, F_BRANCH, F_LANES, F_KILL, F_CONSTANT,
 ) = range(9)  # fmt: skip
-STATUS, WHY, F_PC, F_THREAD, F_ADDRESS, TRACED, BUDGET, THREADS, TURN, GENERIC_SHARED, STEPS = (
-    range(11)
-)
+(
+    STATUS, WHY, F_PC, F_THREAD, F_ADDRESS, TRACED, BUDGET, THREADS, TURN, GENERIC_SHARED, STEPS,
+    READY_COUNT,
+) = range(12)  # fmt: skip
 STATE = 16
 
 # ---- States of a fragment. -------------------------------------------------------------------
@@ -236,12 +237,13 @@ def _mufu(which, value):  # type: ignore[no-untyped-def]
 
 @_jit
 def _popcount(bits):  # type: ignore[no-untyped-def]
-    count = 0
-    bits = np.int64(bits)
-    while bits:
-        bits &= bits - 1
-        count += 1
-    return count
+    pairs = np.uint32(bits)
+    pairs = np.uint32(pairs - ((pairs >> np.uint32(1)) & np.uint32(0x55555555)))
+    fours = np.uint32(
+        (pairs & np.uint32(0x33333333)) + ((pairs >> np.uint32(2)) & np.uint32(0x33333333))
+    )
+    eights = np.uint32((fours + (fours >> np.uint32(4))) & np.uint32(0x0F0F0F0F))
+    return np.int64(np.uint32(eights * np.uint32(0x01010101)) >> np.uint32(24))
 
 
 @_jit
@@ -1152,6 +1154,80 @@ def _addresses(  # type: ignore[no-untyped-def]
 
 
 @_jit
+def _shared_addresses(q, R, lo, hi, m, width, memory, at):  # type: ignore[no-untyped-def]
+    """Byte offsets of active threads into shared memory; False where one is wrong.
+
+    Which one, and how, `_addresses` then says.
+    """
+    a, b = q[A], q[B]
+    shift = np.uint32(q[MA])
+    start = np.uint32((q[IMM] - memory[1]) & 0xFFFFFFFF)
+    if q[MB] or memory[2] < width:
+        return False
+    most = np.uint32(memory[2] - width)
+    low_bits = np.uint32(width - 1)
+    wrong = np.uint32(0)
+    for t in range(lo, hi):
+        offset = np.uint32((R[a, t] << shift) + R[b, t] + start)
+        offset = offset if m[t - lo] else np.uint32(0)
+        wrong |= (offset & low_bits) | np.uint32(offset > most)
+        at[t - lo] = np.int32(offset)
+    return wrong == 0
+
+
+@_jit
+def _load_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-def]
+    """Loads of whole words from shared memory: word by word, thread by thread."""
+    for k in range(q[X] >> 2):
+        d = q[D] + k
+        if full:
+            for t in range(lo, hi):
+                R[d, t] = words[(at[t - lo] >> 2) + k]
+        else:
+            for t in range(lo, hi):
+                if m[t - lo]:
+                    R[d, t] = words[(at[t - lo] >> 2) + k]
+
+
+@_jit
+def _store_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-def]
+    """Stores of whole words to shared memory; of threads with one address the last one stays."""
+    for k in range(q[X] >> 2):
+        c = q[C] + k
+        if full:
+            for t in range(lo, hi):
+                words[(at[t - lo] >> 2) + k] = R[c, t]
+        else:
+            for t in range(lo, hi):
+                if m[t - lo]:
+                    words[(at[t - lo] >> 2) + k] = R[c, t]
+
+
+@_jit
+def _repeats(trace, weights, latest, slot, mask, start, at):  # type: ignore[no-untyped-def]
+    """Count a warp access whose pattern is that warp's last one there; False if it is not."""
+    before = latest[slot]
+    if before < 0 or np.uint32(trace[before, 1]) != np.uint32(mask):
+        return False
+    if mask == 0xFFFFFFFF:
+        move = at[start] - trace[before, 2]
+        apart = move & 127
+        for lane in range(32):
+            apart |= (at[start + lane] - trace[before, 2 + lane]) ^ move
+    else:
+        first = _lowest(mask)
+        move = at[start + first] - trace[before, 2 + first]
+        apart = move & 127
+        for lane in range(32):
+            if (mask >> lane) & 1:
+                apart |= (at[start + lane] - trace[before, 2 + lane]) ^ move
+    if apart:
+        return False
+    weights[before] += 1
+    return True
+
+
+@_jit
 def _load(q, R, lo, hi, m, where, words, data):  # type: ignore[no-untyped-def]
     width, d = q[X], q[D]
     if d < 0:
@@ -1304,19 +1380,8 @@ def _trace(S, trace, weights, latest, site, warp, warps, mask, where):  # type: 
     base = np.int64(1) << 59
     for lane in range(32):
         if (mask >> lane) & 1:
-            base = min(base, where[lane])
+            base = min(base, np.int64(where[lane]))
     base &= ~np.int64(127)
-    slot = site * warps + warp
-    before = latest[slot]
-    if before >= 0 and np.int64(trace[before, 1]) & 0xFFFFFFFF == mask:
-        same = True
-        for lane in range(32):
-            if (mask >> lane) & 1:
-                if trace[before, 2 + lane] != where[lane] - base:
-                    same = False
-        if same:
-            weights[before] += 1
-            return
     row = S[TRACED]
     S[TRACED] += 1
     trace[row, 0] = site
@@ -1325,15 +1390,26 @@ def _trace(S, trace, weights, latest, site, warp, warps, mask, where):  # type: 
         inside = (mask >> lane) & 1
         trace[row, 2 + lane] = where[lane] - base if inside else 0
     weights[row] = 1
-    latest[slot] = row
+    latest[site * warps + warp] = row
 
 
 # ---- Fragments: the lanes of a warp that run together. ---------------------------------------------
 @_jit
 def _put(F, w, mask, pc, state, argument):  # type: ignore[no-untyped-def]
-    """Make a fragment; it is filed under its lowest lane. F: pc, mask, state, argument."""
+    """Make a fragment; it is filed under its lowest lane.
+
+    F: pc, mask, state, argument, and in its last part at lane 0 the lanes with a fragment.
+    """
     lane = _lowest(mask)
     F[0, w, lane], F[1, w, lane], F[2, w, lane], F[3, w, lane] = pc, mask, state, argument
+    F[4, w, 0] |= np.int64(1) << lane
+
+
+@_jit
+def _take(F, w, lane):  # type: ignore[no-untyped-def]
+    """Remove the fragment filed under a lane."""
+    F[2, w, lane] = 0
+    F[4, w, 0] &= ~(np.int64(1) << lane)
 
 
 @_jit
@@ -1365,7 +1441,7 @@ def _reconverge(F, bars, alive, w):  # type: ignore[no-untyped-def]
                 if F[2, w, other] == state and F[3, w, other] == which:
                     if state == AT_BSYNC and F[0, w, other] != pc:
                         continue
-                    F[2, w, other] = 0
+                    _take(F, w, other)
                     mask, after = F[1, w, other], F[0, w, other]
                     if after != pc:
                         _put(F, w, mask, after + 1, READY, 0)
@@ -1443,7 +1519,7 @@ def _control(  # type: ignore[no-untyped-def]
     base = 32 * w
     mask = F[1, w, lane]
     taken = mask & _bits(m, base - lo)  # those whose guard holds
-    F[2, w, lane] = 0
+    _take(F, w, lane)
     if op == BRA:
         if q[PA] != TRUE:
             for one in range(32):
@@ -1510,6 +1586,49 @@ def _control(  # type: ignore[no-untyped-def]
     return True
 
 
+@_jit
+def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):  # type: ignore[no-untyped-def]
+    """Where the whole group goes after a control instruction, if it stays as it is; else -1."""
+    op = q[OP]
+    if op == BRA and q[PA] == TRUE:
+        if S[READY_COUNT] != len(group):
+            return -1  # others may be behind: let them catch up
+        taken = 0
+        for i in range(hi - lo):
+            taken += m[i]
+        if taken == running:
+            return q[IMM]
+        return pc + 1 if taken == 0 else -1
+    if q[GUARD] != TRUE:
+        return -1
+    if op == BSSY:
+        for index in range(len(group)):
+            base = 32 * group[index]
+            mask = np.uint32(F[1, group[index], lanes[index]])
+            for lane in range(32):
+                if m[base - lo + lane]:
+                    bars[q[X], base + lane] = mask
+        return pc + 1
+    if op == BSYNC or op == WARPSYNC:
+        for index in range(len(group)):
+            w, lane = group[index], lanes[index]
+            need = np.int64(bars[q[X], 32 * w + lane] if op == BSYNC else R[q[A], 32 * w + lane])
+            if need & alive[w] & ~F[1, w, lane]:
+                return -1
+        return pc + 1
+    if op == BAR and R[q[B], 32 * group[0] + lanes[0]] == 0:
+        # All threads that are left stand here, at one barrier: it opens at once.
+        total = 0
+        for w in range(len(alive)):
+            total += _popcount(alive[w])
+        which = R[q[A], 32 * group[0] + lanes[0]]
+        for index in range(len(group)):
+            if R[q[A], 32 * group[index] + lanes[index]] != which:
+                return -1
+        return pc + 1 if total == running else -1
+    return -1
+
+
 # ---- The interpreter. ----------------------------------------------------------------------------------
 @_jit
 def _choose(F, W, S):  # type: ignore[no-untyped-def]
@@ -1524,13 +1643,69 @@ def _choose(F, W, S):  # type: ignore[no-untyped-def]
             place = (S[STEPS] + step) % (32 * W)
             if F[2, place >> 5, place & 31] == READY:
                 S[STEPS] = place + 1
+                S[READY_COUNT] = 32 * W  # not counted here
                 return F[0, place >> 5, place & 31]
     least = np.int64(-1)
+    ready = 0
     for w in range(W):
-        for lane in range(32):
-            if F[2, w, lane] == READY and (least < 0 or F[0, w, lane] < least):
-                least = F[0, w, lane]
+        left = F[4, w, 0]
+        while left:
+            lane = _lowest(left)
+            left &= left - 1
+            if F[2, w, lane] == READY:
+                ready += 1
+                if least < 0 or F[0, w, lane] < least:
+                    least = F[0, w, lane]
+    S[READY_COUNT] = ready
     return least
+
+
+@_jit
+def _plain(program, pc, R, F, lo, hi):  # type: ignore[no-untyped-def]
+    """The commonest instructions without modifiers, for all threads; False for any other.
+
+    F is R as floats. Slices of rows cost more than the arithmetic, so there are none here; what is
+    written is not read (but for an FFMA's own sum), or else no vector code comes of it.
+    """
+    op, d, a, b, c = (
+        program[pc, OP], program[pc, D], program[pc, A], program[pc, B], program[pc, C],
+    )  # fmt: skip
+    x = program[pc, X]
+    if d < 0 or d == a or d == b or program[pc, MA] | program[pc, MB] | program[pc, MC]:
+        return False
+    if program[pc, GUARD] != TRUE:
+        return False
+    if op == FFMA and x == 0:
+        if d == c:
+            for t in range(lo, hi):
+                F[d, t] = F[a, t] * F[b, t] + F[d, t]
+        else:
+            for t in range(lo, hi):
+                F[d, t] = F[a, t] * F[b, t] + F[c, t]
+        return True
+    if d == c:
+        return False
+    if op == IADD3:
+        for t in range(lo, hi):
+            R[d, t] = R[a, t] + R[b, t] + R[c, t]
+    elif op == IMAD:
+        for t in range(lo, hi):
+            R[d, t] = R[a, t] * R[b, t] + R[c, t]
+    elif op == MOV:
+        for t in range(lo, hi):
+            R[d, t] = R[a, t]
+    elif op == LEA:
+        for t in range(lo, hi):
+            R[d, t] = (R[a, t] << np.uint32(x)) + R[b, t]
+    elif op == FADD and x == 0:
+        for t in range(lo, hi):
+            F[d, t] = F[a, t] + F[b, t]
+    elif op == FMUL and x == 0:
+        for t in range(lo, hi):
+            F[d, t] = F[a, t] * F[b, t]
+    else:
+        return False
+    return True
 
 
 @_jit
@@ -1544,11 +1719,6 @@ def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-u
     b = _source(R, q[B], q[MB], lo, hi, scratch[1])
     c = _source(R, q[C], q[MC], lo, hi, scratch[2])
     n = hi - lo
-    if op == FFMA and full and d == q[C] and d != q[A] and d != q[B] and not (q[X] or q[MC]):
-        f, g, h = a.view(np.float32), b.view(np.float32), R[d, lo:hi].view(np.float32)
-        for i in range(n):
-            h[i] = f[i] * g[i] + h[i]
-        return
     if q[PA] >= 0:
         _pick(P, q[PA], lo, hi, chosen)
     # Loops that write what they read do not become vector code.
@@ -1662,12 +1832,14 @@ def run(  # type: ignore[no-untyped-def]
     """
     T = R.shape[1]
     W = T // 32
+    Rf = R.view(np.float32)
     act = np.zeros(T, dtype=np.uint8)  # active threads of the group
     every = np.zeros(T, dtype=np.uint8)  # all threads of its warps: for uniform instructions
     guarded = np.zeros(T, dtype=np.uint8)
     chosen = np.zeros(T, dtype=np.uint8)
     flags = np.zeros((4, T), dtype=np.uint8)
     where = np.zeros(T, dtype=np.int64)
+    at = np.zeros(T, dtype=np.int32)
     kinds = np.zeros(T, dtype=np.int64)
     one_kind = np.zeros(T, dtype=np.uint8)
     warps = np.zeros(W, dtype=np.int64)
@@ -1689,7 +1861,10 @@ def run(  # type: ignore[no-untyped-def]
         n = 0
         running = 0
         for w in range(W):
-            for lane in range(32):
+            left = F[4, w, 0]
+            while left:
+                lane = _lowest(left)
+                left &= left - 1
                 if F[2, w, lane] == READY and F[0, w, lane] == pc:
                     warps[n], lanes[n] = w, lane
                     n += 1
@@ -1709,6 +1884,13 @@ def run(  # type: ignore[no-untyped-def]
         whole = running == hi - lo
 
         while True:
+            if whole and pc + 1 < len(program) and S[BUDGET] > 0:
+                if _plain(program, pc, R, Rf, lo, hi):
+                    executed[pc] += n
+                    S[BUDGET] -= n
+                    S[THREADS] += running
+                    pc += 1
+                    continue
             q = program[pc]
             op = q[OP]
             site = q[SITE]
@@ -1731,6 +1913,15 @@ def run(  # type: ignore[no-untyped-def]
                 m = guarded
 
             if op <= LAST_CONTROL:
+                there = _together(
+                    q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S
+                )
+                if there >= 0:
+                    pc = there
+                    if pc < len(program):
+                        continue
+                    _fault(S, F_BRANCH, lo, 16 * pc)
+                    return
                 for index in range(n):
                     if not _control(
                         q, pc, group[index], lanes[index], m, lo, R, P, F, bars, alive, extra,
@@ -1753,6 +1944,7 @@ def run(  # type: ignore[no-untyped-def]
                         return
                     _warp(op, q, R, P, start, lanes_of, scratch)
             elif LOAD <= op <= LDGSTS and op != LDC:
+                quick = False
                 if op == LDGSTS:
                     fine = _copy(
                         q, R, P, lo, hi, m, memory, starts, ends, shared, arena, scattered,
@@ -1762,7 +1954,7 @@ def run(  # type: ignore[no-untyped-def]
                     matrix = op == LDSM or op == STSM
                     space = SHARED if matrix else q[PB]
                     width = 16 if matrix else q[X]
-                    fine = True
+                    asked = m
                     if matrix:  # all lanes or none; those past 8·x give no address
                         for index in range(n):
                             mask = _bits(m, 32 * group[index] - lo)
@@ -1771,30 +1963,45 @@ def run(  # type: ignore[no-untyped-def]
                                 return
                         for i in range(hi - lo):
                             one_kind[i] = m[i] if i & 31 < 8 * q[X] else 0
-                        fine = _addresses(
-                            q, R, lo, hi, one_kind, width, space, memory, starts, ends, S, where,
-                            kinds,
-                        )  # fmt: skip
+                        asked = one_kind
+                    fine = True
+                    quick = space == SHARED and _shared_addresses(
+                        q, R, lo, hi, asked, width, memory, at
+                    )
+                    if quick:
+                        if matrix or op == ATOM or width < 4:
+                            for i in range(hi - lo):
+                                where[i] = at[i]
                     else:
                         fine = _addresses(
-                            q, R, lo, hi, m, width, space, memory, starts, ends, S, where, kinds
-                        )
+                            q, R, lo, hi, asked, width, space, memory, starts, ends, S, where,
+                            kinds,
+                        )  # fmt: skip
                 if not fine:
                     return
                 if site >= 0:
+                    if not quick:
+                        for i in range(hi - lo):
+                            at[i] = where[i] if m[i] else 0
                     for index in range(n):
                         start = 32 * group[index] - lo
-                        mask = _bits(m, start)
-                        if mask:
+                        mask = np.int64(0xFFFFFFFF) if full else _bits(m, start)
+                        slot = site * W + group[index]
+                        if mask and not _repeats(trace, weights, latest, slot, mask, start, at):
                             _trace(
                                 S, trace, weights, latest, site, group[index], W, mask,
-                                where[start : start + 32],
+                                at[start : start + 32],
                             )  # fmt: skip
                 if op == LDSM or op == STSM:
                     for index in range(n):
                         start = 32 * group[index]
                         if m[start - lo]:
                             _matrix(op, q, R, start, where[start - lo : start - lo + 32], shared)
+                elif quick and op == LOAD and width >= 4:
+                    if q[D] >= 0:
+                        _load_shared(q, R, lo, hi, m, full, at, shared)
+                elif quick and op == STORE and width >= 4:
+                    _store_shared(q, R, lo, hi, m, full, at, shared)
                 elif op != LDGSTS:
                     for kind in range(3):
                         mine = m
