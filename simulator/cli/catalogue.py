@@ -13,7 +13,7 @@ from simulator.cli.commands import by_rule, cli, common, format_option
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
-    from simulator.replaying import KernelReport
+    from simulator.replaying import GemmReport
 
 __all__ = ["kernels", "replay"]
 
@@ -98,7 +98,7 @@ def replay(
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
-def _replay(name: str, **options: Any) -> KernelReport:
+def _replay(name: str, **options: Any) -> GemmReport:
     """Replay with a progress bar, where somebody is there to see it."""
     from simulator.replaying import replay as run
 

@@ -53,10 +53,10 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
     given, kernel = _given(options)
     if listing:
         return _list(given, options["arch"], kernel, form, rules)
+    import numpy as np
+
     from simulator.sass.arguments import argument
 
-    if options["triton"]:
-        options["arguments"] = _without_constants(options["arguments"], options["signature"])
     arguments = [argument(text, place) for place, text in enumerate(options["arguments"])]
     launch = {
         "kernel": kernel, "grid": _shape(options["grid"], "--grid"),
@@ -67,6 +67,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
     if options["triton"]:
         launch["block"] = (32 * options["warps"],)
         launch["shared_bytes"] = given.shared_bytes
+        arguments += [np.uint64(0)] * given.hidden
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _print(reports, form, options["by"], _sources(given, options["file"], reports))
@@ -79,7 +80,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
 
 
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
-    """What to replay, and the kernel's name."""
+    """Give what to replay, and the kernel's name."""
     if options["triton"]:
         if options["file"]:
             raise click.UsageError("FILE and --triton: give one")
@@ -98,12 +99,6 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
         if not is_device_code(path):
             raise click.UsageError(f"{path} is no device code, as --cubin says it is")
     return path, options["kernel"]
-
-
-def _without_constants(arguments: Sequence[str], signature: str | None) -> Sequence[str]:
-    from simulator.sass.triton import hidden_arguments
-
-    return [*arguments, *hidden_arguments(signature or "", len(arguments))]
 
 
 def _list(
@@ -168,7 +163,9 @@ def _print(
     first = next(iter(reports.values()))
     for rule, report in reports.items():
         columns = report.instructions if by == "instruction" else report.lines()
-        found = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        found = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
         for row in found:
             row["rule"] = rule
             if form in ("table", "md"):
@@ -214,7 +211,7 @@ def _sources(
 
 
 def _annotated(report: CompiledReport, sources: dict[str, list[str]]) -> list[str]:
-    """The source around the lines that touch shared memory, with their figures beside."""
+    """Show the source around the lines that touch shared memory, with their figures beside."""
     from simulator.sass.page import by_line
 
     said = []

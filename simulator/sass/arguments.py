@@ -88,6 +88,7 @@ def _array(
     bits ^= bits >> 15
     bits = bits * 2246822519 & 0xFFFFFFFF
     bits ^= bits >> 13
+    values: NDArray[Any]
     if dtype.kind == "f":
         values = (bits >> 22) / 2**9 - 1 if dtype.itemsize == 2 else (bits >> 8) / 2**23 - 1
     elif dtype.itemsize == 1 or dtype in (np.uint32, np.uint64):

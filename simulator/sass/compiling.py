@@ -41,7 +41,7 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
         "source": hide_host_code(source), "arch": arch, "name": name, "expression": expression,
     }  # fmt: skip
     try:
-        done = subprocess.run(  # noqa: S603  our own module; the source goes through standard input
+        done = subprocess.run(
             [sys.executable, "-m", "simulator.sass.compiling"],
             input=json.dumps(request).encode(), capture_output=True, timeout=_SECONDS, check=False,
             cwd=Path(__file__).parents[2],
@@ -63,7 +63,7 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
 
 
 def _explain(log: str, name: str, source: str) -> str:
-    """The compiler's messages, with the source line and a caret where it gives none."""
+    """Give the compiler's messages, with the source line and a caret where it gives none."""
     lines = source.split("\n")
     said: list[str] = []
     for text in log.strip().splitlines():
@@ -125,7 +125,8 @@ def _compile(request: dict[str, Any]) -> dict[str, str]:
         nvrtc.nvrtcAddNameExpression(program, request["expression"].encode())
     options = [
         f"--gpu-architecture={request['arch']}", "--std=c++17", "--generate-line-info",
-        "--dopt=on", f"--pre-include={PRELUDE}", *(f"--include-path={folder}" for folder in _include_folders()),
+        "--dopt=on", f"--pre-include={PRELUDE}",
+        *(f"--include-path={folder}" for folder in _include_folders()),
     ]  # fmt: skip
     (status,) = nvrtc.nvrtcCompileProgram(
         program, len(options), [option.encode() for option in options]

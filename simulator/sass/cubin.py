@@ -233,7 +233,7 @@ def _addresses(
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The entries of an .nv.info section: attribute and value."""
+    """Give the entries of an .nv.info section: attribute and value."""
     offset = 0
     while offset + 4 <= len(data):
         form, attribute, value = struct.unpack_from("<BBH", data, offset)

@@ -31,7 +31,7 @@ from simulator.sass.errors import (
 )
 from simulator.sass.lowering import SPECIAL, Lowered
 
-__all__ = ["BLOCK_LIMIT", "Launch", "Tally"]
+__all__ = ["BLOCK_LIMIT", "Dim3", "Launch", "Progress", "Tally", "dim3"]
 
 Dim3 = tuple[int, int, int]
 
@@ -107,7 +107,6 @@ class Launch:
     _stop: bool = False
 
     def __post_init__(self) -> None:
-        self.grid, self.block = dim3(self.grid, "grid"), dim3(self.block, "block")
         self._check_sizes()
         self.sites = np.flatnonzero(self.lowered.program[:, m.SITE] >= 0)
         self.done = self._nothing()
@@ -141,7 +140,7 @@ class Launch:
         static = self.kernel.shared_bytes - self.architecture.reserved
         static = max(static, 0)
         most = self.architecture.shared_bytes
-        if not 0 <= self.shared_bytes or static + self.shared_bytes > most:
+        if not self.shared_bytes >= 0 or static + self.shared_bytes > most:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
                 f" {self.architecture.name}: 0 to {most - static})"
@@ -364,7 +363,7 @@ class _Worker:
         lane = thread % 32
         one = np.uint32(1)
         below = (one << lane) - one
-        values = {
+        values: dict[str, Any] = {
             "SR_TID.X": thread % x, "SR_TID.Y": thread // x % y, "SR_TID.Z": thread // (x * y),
             "SR_LANEID": lane, "SR_EQMASK": one << lane, "SR_LTMASK": below,
             "SR_LEMASK": below | (one << lane), "SR_GTMASK": ~(below | (one << lane)),
@@ -372,8 +371,8 @@ class _Worker:
             "SR_CgaCtaId": 0, "SR_CgaSize": 1, "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
             "SR_TID": thread % x | thread // x % y << 16 | thread // (x * y) << 26,
         }  # fmt: skip
-        for name, value in values.items():
-            registers[m.FIRST_FREE + SPECIAL.index(name)] = value
+        for name, special in values.items():
+            registers[m.FIRST_FREE + SPECIAL.index(name)] = special
 
     def run(self, block: Dim3, of: int) -> None:
         """Run one block to its end."""
@@ -456,7 +455,9 @@ class _Worker:
                 continue
             masks = trace[chosen, 1].view(np.uint32)
             counts = count(op, trace[chosen, 2:], masks, rule=self.launch.rule)
-            for place, figure in enumerate((counts.wavefronts, counts.ideal, counts.bank_conflicts)):
+            for place, figure in enumerate(
+                (counts.wavefronts, counts.ideal, counts.bank_conflicts)
+            ):
                 np.add.at(self.figures[:, 1 + place], which[chosen], figure * weights[chosen])
         self.latest[:] = -1
         self.state[m.TRACED] = 0
@@ -484,11 +485,15 @@ class _Worker:
             reason = launch.lowered.problems.get(number, "")
             return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
         if why == m.F_DEADLOCK:
-            return DeadlockError(f"no warp can go on: {where} waits for threads that never come{far}")
+            return DeadlockError(
+                f"no warp can go on: {where} waits for threads that never come{far}"
+            )
         if why == m.F_KILL:
             return ExecutionError(f"the kernel trapped at {where}{far}")
         if why == m.F_LANES:
-            return UnsupportedError(f"some lanes are inactive where all must take part: {where}{far}")
+            return UnsupportedError(
+                f"some lanes are inactive where all must take part: {where}{far}"
+            )
         if why == m.F_BRANCH:
             return ExecutionError(f"a branch to {address:#x}, outside the kernel: {where}{far}")
         if why == m.F_ALIGN:
@@ -500,7 +505,7 @@ class _Worker:
         )
 
     def _accepted(self, number: int, address: int) -> str:
-        """What the kernel may access there."""
+        """Say what the kernel may access there."""
         launch = self.launch
         space = int(launch.lowered.program[number, m.PB])
         if space == m.SHARED and address < 1 << 32:

@@ -32,9 +32,12 @@ _CONSTANTS = """#pragma once
 #define M_PI 3.14159265358979323846
 #endif
 """
-_MATH = _CONSTANTS + """namespace std { using ::fabs; using ::sqrt; using ::exp; using ::log; using ::pow;
+_MATH = (
+    _CONSTANTS
+    + """namespace std { using ::fabs; using ::sqrt; using ::exp; using ::log; using ::pow;
 using ::floor; using ::ceil; using ::sin; using ::cos; using ::tanh; }
 """
+)
 _TYPES = """#pragma once
 #include <cuda/std/type_traits>
 namespace std { using namespace cuda::std; }
@@ -62,7 +65,8 @@ HEADERS: dict[str, str] = {
             "ctime", "fstream", "functional", "iomanip", "iostream", "map", "memory", "numeric",
             "random", "sstream", "stdexcept", "stddef.h", "stdio.h", "stdlib.h", "string",
             "string.h", "sys/time.h", "time.h", "tuple", "unistd.h", "utility", "vector",
-            "cublas_v2.h", "cublas.h", "curand.h", "cuda_profiler_api.h", "device_launch_parameters.h",
+            "cublas_v2.h", "cublas.h", "curand.h", "cuda_profiler_api.h",
+            "device_launch_parameters.h",
         ),
         _NOTHING,
     ),
@@ -74,9 +78,9 @@ _NOT_A_FUNCTION = re.compile(r"^\s*(namespace|struct|class|union|enum|extern\s*\
 
 
 def hide_host_code(source: str) -> str:
-    """Blank out host functions at file or namespace level; every line keeps its number.
+    r"""Blank out host functions at file or namespace level; every line keeps its number.
 
-    >>> print(hide_host_code("__global__ void f() {}\\nint main() {\\n  f<<<1, 1>>>();\\n}"))
+    >>> print(hide_host_code("__global__ void f() {}\nint main() {\n  f<<<1, 1>>>();\n}"))
     __global__ void f() {}
     <BLANKLINE>
     <BLANKLINE>
@@ -116,7 +120,7 @@ def hide_host_code(source: str) -> str:
 
 
 def _kind(head: str) -> str:
-    """What a brace after this text opens: a scope to look into, a host function, another thing."""
+    """Say what a brace after this text opens: a scope to look into, a host function, or other."""
     text = " ".join(line for line in head.split("\n") if not line.lstrip().startswith("#")).strip()
     if re.match(r'(inline\s+)?namespace\b|extern\s*"[^"]*"\s*$|extern\s*$', text):
         return "scope"

@@ -32,9 +32,11 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
     architecture(arch)
     if isinstance(given, bytes | bytearray):
         return _from_bytes(bytes(given), "the bytes given", arch, kernel), ""
-    path = given if isinstance(given, Path) else _existing(given)
-    if path is None:
-        assert isinstance(given, str)  # noqa: S101  for mypy
+    if isinstance(given, Path):
+        path = given
+    elif (found := _existing(given)) is not None:
+        path = found
+    else:
         if not re.search(r"[{;\n]", given):
             raise CubinError(f"no file {given!r} (accepted: a file, or CUDA source)")
         return _compiled(given, arch, "source.cu", kernel), given
@@ -69,7 +71,9 @@ def is_device_code(path: Path) -> bool:
 
 def _existing(text: str) -> Path | None:
     try:
-        return Path(text) if len(text) < 4096 and "\n" not in text and Path(text).is_file() else None
+        return (
+            Path(text) if len(text) < 4096 and "\n" not in text and Path(text).is_file() else None
+        )
     except (OSError, ValueError):
         return None
 
@@ -90,7 +94,7 @@ def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
 
 
 def _extracted(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
-    """The cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
+    """Find the cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
     with tempfile.TemporaryDirectory() as folder:
         suffix = ".o" if data[:4] == _ELF else ".fatbin"
         path = Path(folder) / f"image{suffix}"

@@ -36,9 +36,8 @@ def _mov(line: Line) -> None:
     line.set(m.MOV)
     line.destination()
     line.source(m.A, "float" if _is_float(line) else "int")
-    if line.peek(Number):  # `MOV R2, R3, 0xf`: a mask of bytes
-        if line.immediate() != 0xF:
-            raise DecodeProblem("mask of MOV")
+    if line.peek(Number) and line.immediate() != 0xF:  # `MOV R2, R3, 0xf`: a mask of bytes
+        raise DecodeProblem("mask of MOV")
 
 
 def _is_float(line: Line) -> bool:
@@ -344,7 +343,7 @@ def _comparison(line: Line, *more: str) -> tuple[int, int]:
 
 # ---- Floats. ----------------------------------------------------------------------------------
 def _rounding(line: Line) -> int:
-    """Rounding + 8 to saturate."""
+    """Give the rounding + 8 to saturate."""
     named = [value for name, value in _ROUNDINGS.items() if line.has(name)]
     return (named[0] if named else m.RN) + 8 * line.has("SAT")
 

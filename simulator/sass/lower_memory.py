@@ -173,4 +173,3 @@ def _constant(line: Line) -> None:
     line.set(m.LDC, x=width, y=source.bank + indexed, imm=source.offset)
     if source.register is not None:
         line.fields[m.A] = line.register_row(source.register)
-

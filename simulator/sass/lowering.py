@@ -28,6 +28,8 @@ from simulator.sass.operands import (
     Operand,
     Predicate,
     Register,
+    Signs,
+    Word,
     parse,
 )
 
@@ -41,6 +43,13 @@ SPECIAL = (
 """Special registers, in the order of their rows."""
 
 _MOST_CONSTANTS = 4096
+_ENGINES = {
+    "WARPGROUP": "wgmma", "HGMMA": "wgmma", "IGMMA": "wgmma", "QGMMA": "wgmma", "BGMMA": "wgmma",
+    "UTMA": "TMA", "UBLK": "TMA", "SYNCS": "mbarriers", "ACQBULK": "TMA", "ARRIVES": "mbarriers",
+    "UCGABAR": "clusters", "MAPA": "clusters", "CALL.ABS": "system calls", "LEPC": "system calls",
+    "TEX": "textures", "TLD": "textures", "SULD": "surfaces", "SUST": "surfaces",
+}  # fmt: skip
+"""What opcodes that begin so belong to: hardware that is not modelled."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ class Line:
         self.fields[m.D] = self.target(words)
 
     def target(self, words: int = 1) -> int:
-        """Row of a register that is written; -1 for RZ."""
+        """Read the row of a register that is written; -1 for RZ."""
         register = self.take()
         if not isinstance(register, Register):
             raise DecodeProblem(f"destination of {self.name}")
@@ -188,7 +197,7 @@ class Line:
                 self.fields[place] = self.predicate_target()
 
     def predicate_target(self) -> int:
-        """Number of a predicate that is written; -1 for PT."""
+        """Read the number of a predicate that is written; -1 for PT."""
         predicate = self.take()
         if not isinstance(predicate, Predicate) or predicate.code >= 16:
             raise DecodeProblem(f"predicate of {self.name}")
@@ -199,7 +208,8 @@ class Line:
         if not self.peek(Predicate):
             return default
         found = self.take()
-        assert isinstance(found, Predicate)  # noqa: S101  for mypy
+        if not isinstance(found, Predicate):
+            raise DecodeProblem(f"predicate of {self.name}")
         return found.code
 
     def source(self, place: int, kind: str = "int", words: int = 1) -> None:
@@ -240,11 +250,8 @@ class Line:
             pair = pair << 16 | bits
         return self.lowered.row("bits", 0, pair)
 
-    def modifier(self, signs: object, kind: str) -> int:
-        """The machine's bits for -, ~, |…| and parts of registers."""
-        from simulator.sass.operands import Signs
-
-        assert isinstance(signs, Signs)  # noqa: S101  for mypy
+    def modifier(self, signs: Signs, kind: str) -> int:
+        """Give the machine's bits for -, ~, |…| and parts of registers."""
         is_int, is_half = kind == "int", kind == "half"
         bits = 0
         if signs.half:
@@ -272,8 +279,6 @@ class Line:
 
     def label(self) -> int:
         """Read a branch target: the number of an instruction."""
-        from simulator.sass.operands import Word
-
         operand = self.take()
         entries = self.lowered.kernel.entries
         if isinstance(operand, Word) and operand.text in entries:
@@ -344,6 +349,7 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
 
 def lower(instructions: tuple[Instruction, ...], kernel: Kernel) -> Lowered:
     """Lower a kernel's instructions."""
+    # Importing them fills OPCODES; they import this module.
     from simulator.sass import lower_arithmetic, lower_control, lower_memory  # noqa: F401
 
     lowered = Lowered(instructions, kernel)
@@ -371,10 +377,9 @@ def _lower_one(lowered: Lowered, number: int, instruction: Instruction) -> None:
             raise DecodeProblem(f"guard {instruction.guard}")
         fields[m.GUARD] = guard.code
     if name not in OPCODES:
-        raise DecodeProblem(f"opcode {name}")
-    line = Line(
-        lowered, number, instruction, fields, parse(instruction.operands), tuple(modifiers)
-    )
+        engine = next((what for start, what in _ENGINES.items() if name.startswith(start)), "")
+        raise DecodeProblem(f"opcode {name}{f' of {engine}' if engine else ''}")
+    line = Line(lowered, number, instruction, fields, parse(instruction.operands), tuple(modifiers))
     fields[m.UNI] = line.uniform
     OPCODES[name].lower(line)
     line.end()

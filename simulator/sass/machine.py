@@ -19,10 +19,12 @@ The functions are in one module because Numba's cache of a function does not not
 a function of another module.
 """
 
+# mypy: ignore-errors
+# Numba infers these types, and finds its own errors when it compiles.
+
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
@@ -31,20 +33,20 @@ from numba.extending import intrinsic
 
 __all__ = ["run"]
 
-# ---- Rows of the register file. -----------------------------------------------------------
+# ---- Rows of the register file. ----------------------------------------------------------------
 ZERO = 255  # RZ, and three more for 64- and 128-bit reads of it
 UNIFORM = 260  # UR0 … UR62
 FIRST_FREE = 324  # special registers, then constants
 
-# ---- Fields of a decoded instruction. -------------------------------------------------------
+# ---- Fields of a decoded instruction. ----------------------------------------------------------
 OP, GUARD, D, A, B, C, MA, MB, MC, PD, QD, PA, PB, X, Y, IMM, SITE, UNI = range(18)
 FIELDS = 18
 TRUE = 7  # the predicate PT, which is UPT too; + 16: negated
 
-# ---- Modifiers of a source (MA, MB, MC), a bit each. ------------------------------------------
+# ---- Modifiers of a source (MA, MB, MC), a bit each. -------------------------------------------
 NEG_I, INVERT, ABS_F, NEG_F, ABS_H, NEG_H, LOW_H, HIGH_H = (1 << bit for bit in range(8))
 
-# ---- Opcodes. Up to LAST_CONTROL they end a straight run. -------------------------------------
+# ---- Opcodes. Up to LAST_CONTROL they end a straight run. --------------------------------------
 (
     UNKNOWN, EXIT, BRA, BRA_DIV, BRX, CALL, RET, BSSY, BSYNC, BREAK, WARPSYNC, BAR, BAR_ARV,
     BAR_RED, KILL,
@@ -57,8 +59,8 @@ LAST_CONTROL = KILL
 ) = range(20, 54)  # fmt: skip
 FIRST_ALU, LAST_ALU = MOV, IMNMX3
 (
-    IADD3_CARRY, IMAD_WIDE, IMAD_HI, IMAD_X, LEA_CARRY, LEA_HI_X, CVT, DADD, DMUL, DFMA, ISETP, ISETP_EX,
-    FSETP, DSETP, HSETP2, PLOP3, R2P, LOP3_P, FCHK, MOV64,
+    IADD3_CARRY, IMAD_WIDE, IMAD_HI, IMAD_X, LEA_CARRY, LEA_HI_X, CVT, DADD, DMUL, DFMA, ISETP,
+    ISETP_EX, FSETP, DSETP, HSETP2, PLOP3, R2P, LOP3_P, FCHK, MOV64,
 ) = range(60, 80)  # fmt: skip
 (SHFL, VOTE, REDUX, MATCH, R2UR, ELECT, HMMA, MOVM, IMMA) = range(81, 90)
 (LOAD, STORE, LDC, ATOM, LDSM, STSM, LDGSTS, BMOV_TO, BMOV_FROM, B2R, CLOCK) = range(90, 101)
@@ -71,7 +73,7 @@ RN, RM, RP, RZ = range(4)
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
 A_ADD, A_MIN, A_MAX, A_INC, A_DEC, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_CAST, A_POPC = range(12)
 
-# ---- What `run` says when it returns. ------------------------------------------------------------
+# ---- What `run` says when it returns. ----------------------------------------------------------
 DONE, FLUSH, PAUSE, FAULT = range(4)
 (
     NO_FAULT, F_UNKNOWN, F_BOUNDS, F_ALIGN, F_DEADLOCK, F_BRANCH, F_LANES, F_KILL, F_CONSTANT,
@@ -82,55 +84,55 @@ DONE, FLUSH, PAUSE, FAULT = range(4)
 ) = range(12)  # fmt: skip
 STATE = 16
 
-# ---- States of a fragment. -------------------------------------------------------------------
+# ---- States of a fragment. ---------------------------------------------------------------------
 READY, AT_BSYNC, AT_WARPSYNC, AT_BARRIER = 1, 2, 3, 4
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 
-@intrinsic  # type: ignore[misc]
-def _as_float(typing, x):  # type: ignore[no-untyped-def]
+@intrinsic
+def _as_float(typing, x):
     """Read 32 bits as a float32."""
 
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.float32))
 
     return types.float32(types.uint32), code
 
 
-@intrinsic  # type: ignore[misc]
-def _as_bits(typing, x):  # type: ignore[no-untyped-def]
+@intrinsic
+def _as_bits(typing, x):
     """Read a float32 as 32 bits."""
 
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.uint32))
 
     return types.uint32(types.float32), code
 
 
-@intrinsic  # type: ignore[misc]
-def _as_double(typing, x):  # type: ignore[no-untyped-def]
+@intrinsic
+def _as_double(typing, x):
     """Read 64 bits as a float64."""
 
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.float64))
 
     return types.float64(types.uint64), code
 
 
-@intrinsic  # type: ignore[misc]
-def _double_bits(typing, x):  # type: ignore[no-untyped-def]
+@intrinsic
+def _double_bits(typing, x):
     """Read a float64 as 64 bits."""
 
-    def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.uint64))
 
     return types.uint64(types.float64), code
 
 
-# ---- Numbers. ------------------------------------------------------------------------------------
+# ---- Numbers. ----------------------------------------------------------------------------------
 @_jit
-def _from_half(h):  # type: ignore[no-untyped-def]
+def _from_half(h):
     bits = np.uint32((h & 0x7FFF) << 13)
     if (h & 0x7C00) == 0x7C00:
         bits = np.uint32(bits | 0x7F800000)
@@ -141,7 +143,7 @@ def _from_half(h):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _to_half(value):  # type: ignore[no-untyped-def]
+def _to_half(value):
     bits = np.int64(_as_bits(np.float32(value)))
     sign = (bits >> 16) & 0x8000
     bits &= 0x7FFFFFFF
@@ -155,7 +157,7 @@ def _to_half(value):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _to_bfloat(value):  # type: ignore[no-untyped-def]
+def _to_bfloat(value):
     bits = np.int64(_as_bits(np.float32(value)))
     if (bits & 0x7FFFFFFF) > 0x7F800000:
         return 0x7FFF
@@ -163,19 +165,19 @@ def _to_bfloat(value):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _from16(bits, is_bfloat):  # type: ignore[no-untyped-def]
+def _from16(bits, is_bfloat):
     if is_bfloat:
         return _as_float(np.uint32((bits & 0xFFFF) << 16))
     return _from_half(bits & 0xFFFF)
 
 
 @_jit
-def _to16(value, is_bfloat):  # type: ignore[no-untyped-def]
+def _to16(value, is_bfloat):
     return _to_bfloat(value) if is_bfloat else _to_half(value)
 
 
 @_jit
-def _directed(exact, rounding):  # type: ignore[no-untyped-def]
+def _directed(exact, rounding):
     """Round a float64 to float32 in one of four directions."""
     value = np.float32(exact)
     if rounding == RN or np.float64(value) == exact or math.isnan(exact):
@@ -190,7 +192,7 @@ def _directed(exact, rounding):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _clamp(value, saturate):  # type: ignore[no-untyped-def]
+def _clamp(value, saturate):
     if not saturate:
         return value
     if not value > 0:  # NaN too
@@ -199,14 +201,14 @@ def _clamp(value, saturate):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _compare(a, b, how):  # type: ignore[no-untyped-def]
+def _compare(a, b, how):
     unordered = (a != a) | (b != b)
     return ((a < b) * (how & 1) | (a == b) * (how & 2) | (a > b) * (how & 4)
             | unordered * (how & 8)) != 0  # fmt: skip
 
 
 @_jit
-def _bool(how, a, b):  # type: ignore[no-untyped-def]
+def _bool(how, a, b):
     """AND, OR, XOR by number."""
     if how == 0:
         return a & b
@@ -216,7 +218,7 @@ def _bool(how, a, b):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _mufu(which, value):  # type: ignore[no-untyped-def]
+def _mufu(which, value):
     x = np.float64(value)
     if which == 0:
         return 1.0 / x
@@ -236,7 +238,7 @@ def _mufu(which, value):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _popcount(bits):  # type: ignore[no-untyped-def]
+def _popcount(bits):
     pairs = np.uint32(bits)
     pairs = np.uint32(pairs - ((pairs >> np.uint32(1)) & np.uint32(0x55555555)))
     fours = np.uint32(
@@ -247,7 +249,7 @@ def _popcount(bits):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _lowest(bits):  # type: ignore[no-untyped-def]
+def _lowest(bits):
     lane = 0
     while (bits >> lane) & 1 == 0:
         lane += 1
@@ -255,7 +257,7 @@ def _lowest(bits):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _highest(bits):  # type: ignore[no-untyped-def]
+def _highest(bits):
     place = -1
     bits = np.int64(bits)
     while bits:
@@ -265,8 +267,8 @@ def _highest(bits):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _source(rows, row, modifier, lo, hi, scratch):  # type: ignore[no-untyped-def]
-    """The operand of threads lo … hi: the row itself, or a changed copy in `scratch`."""
+def _source(rows, row, modifier, lo, hi, scratch):
+    """Give the operand of threads lo … hi: the row itself, or a changed copy in `scratch`."""
     values = rows[row, lo:hi]
     if modifier == 0:
         return values
@@ -295,9 +297,9 @@ def _source(rows, row, modifier, lo, hi, scratch):  # type: ignore[no-untyped-de
     return out
 
 
-# ---- Arithmetic with one 32-bit result. ------------------------------------------------------------
+# ---- Arithmetic with one 32-bit result. --------------------------------------------------------
 @_jit
-def _integer(op, x, y, a, b, c, p, out):  # type: ignore[no-untyped-def]
+def _integer(op, x, y, a, b, c, p, out):
     n = len(out)
     if op == MOV:
         for i in range(n):
@@ -405,7 +407,7 @@ def _integer(op, x, y, a, b, c, p, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _shift(x, y, a, b, c, out):  # type: ignore[no-untyped-def]
+def _shift(x, y, a, b, c, out):
     """SHF: the words c:a as 64 bits. x: 1 right, 2 signed, 4 high word, 8 wraps; y: width."""
     for i in range(len(out)):
         by = np.int64(b[i])
@@ -427,7 +429,7 @@ def _shift(x, y, a, b, c, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _float(op, x, y, a_bits, b_bits, c_bits, p, out_bits):  # type: ignore[no-untyped-def]
+def _float(op, x, y, a_bits, b_bits, c_bits, p, out_bits):
     """Arithmetic on float32. x: the rounding, + 8 to saturate; y: a variant."""
     a, b, c = a_bits.view(np.float32), b_bits.view(np.float32), c_bits.view(np.float32)
     out = out_bits.view(np.float32)
@@ -491,7 +493,7 @@ def _float(op, x, y, a_bits, b_bits, c_bits, p, out_bits):  # type: ignore[no-un
 
 
 @_jit
-def _half(op, x, y, a, b, c, p, out):  # type: ignore[no-untyped-def]
+def _half(op, x, y, a, b, c, p, out):
     """Arithmetic on pairs of 16-bit floats. x: 1 bfloat16, 2 saturates, 4 relu, 8 gives float32."""
     is_bfloat = x & 1 != 0
     for i in range(len(out)):
@@ -535,10 +537,10 @@ def _half(op, x, y, a, b, c, p, out):  # type: ignore[no-untyped-def]
         out[i] = np.uint32(word)
 
 
-# ---- Arithmetic with wider or several results. -------------------------------------------------------
+# ---- Arithmetic with wider or several results. -------------------------------------------------
 @_jit
-def _read(kind, low, high):  # type: ignore[no-untyped-def]
-    """An integer source of a conversion as int64 bits."""
+def _read(kind, low, high):
+    """Read an integer source of a conversion as int64 bits."""
     if kind == S32:
         return np.int64(np.int32(low))
     if kind == U32:
@@ -555,7 +557,7 @@ def _read(kind, low, high):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _limits(kind):  # type: ignore[no-untyped-def]
+def _limits(kind):
     if kind == S8:
         return -128.0, 127.0
     if kind == U8:
@@ -574,7 +576,7 @@ def _limits(kind):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _convert(source, target, rounding, low, high):  # type: ignore[no-untyped-def]
+def _convert(source, target, rounding, low, high):
     """One value between the number types; 64 bits."""
     if source < F16 and target < F16:  # I2I: saturates
         number = _read(source, low, high)
@@ -633,7 +635,7 @@ def _convert(source, target, rounding, low, high):  # type: ignore[no-untyped-de
 
 
 @_jit
-def _round(value, rounding):  # type: ignore[no-untyped-def]
+def _round(value, rounding):
     if rounding == RM:
         return np.floor(value)
     if rounding == RP:
@@ -644,13 +646,13 @@ def _round(value, rounding):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _predicate(P, code, i):  # type: ignore[no-untyped-def]
+def _predicate(P, code, i):
     """Predicate number `code` (+ 16: negated) of thread i."""
     return P[code & 15, i] ^ np.uint8(code >> 4)
 
 
 @_jit
-def _outcome(how, values, others, first, second):  # type: ignore[no-untyped-def]
+def _outcome(how, values, others, first, second):
     """Set first to `values` and second to its opposite, each joined with `others`."""
     for i in range(len(values)):
         opposite = values[i] ^ np.uint8(1)
@@ -666,7 +668,7 @@ def _outcome(how, values, others, first, second):  # type: ignore[no-untyped-def
 
 
 @_jit
-def _pick(P, code, lo, hi, out):  # type: ignore[no-untyped-def]
+def _pick(P, code, lo, hi, out):
     """Read predicate number `code` (+ 16: negated) of threads lo … hi."""
     row = P[code & 15, lo:hi]
     flip = np.uint8(code >> 4)
@@ -675,11 +677,11 @@ def _pick(P, code, lo, hi, out):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second):  # type: ignore[no-untyped-def]
-    """Sums, products and comparisons with carries, 64 bits, or predicates as results."""
+def _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second):
+    """Do sums, products and comparisons with carries, 64 bits, or predicates as results."""
     x, y = q[X], q[Y]
     n = len(a)
-    one, word = np.uint64(1), np.uint64(0xFFFFFFFF)
+    word = np.uint64(0xFFFFFFFF)
     if op == IADD3_CARRY:  # sums with the carries of pa and pb; x: which inputs are negated
         zero_a = np.int64(x & 1) << 32  # `-b` is `~b` + 1, whose carry counts: 2**32 for b = 0
         zero_b = np.int64((x >> 1) & 1) << 32
@@ -691,7 +693,7 @@ def _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second):  # t
             low[i] = np.uint32(total & 0xFFFFFFFF)
             first[i] = np.uint8((total >> 32) != 0)
             second[i] = np.uint8((total >> 33) != 0)
-    elif op == IMAD_WIDE or op == IMAD_HI:  # the addend is a pair of either
+    elif op in (IMAD_WIDE, IMAD_HI):  # the addend is a pair of either
         for i in range(n):
             if x == S32:
                 product = np.uint64(np.int64(np.int32(a[i])) * np.int64(np.int32(b[i])))
@@ -742,7 +744,7 @@ def _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second):  # t
 
 
 @_jit
-def _wide(op, q, R, P, lo, hi, m, scratch, flags):  # type: ignore[no-untyped-def]
+def _wide(op, q, R, P, lo, hi, m, scratch, flags):
     """Instructions with 64-bit or predicate results: computed for all threads, kept for the active.
 
     `flags`: four rows of one byte a thread.
@@ -764,9 +766,9 @@ def _wide(op, q, R, P, lo, hi, m, scratch, flags):  # type: ignore[no-untyped-de
     _pick(P, q[PA] if q[PA] >= 0 else TRUE, lo, hi, p)
     _pick(P, q[PB], lo, hi, r)
     width = 1
-    if IADD3_CARRY <= op <= LEA_HI_X or op == MOV64 or op == ISETP or op == ISETP_EX:
+    if IADD3_CARRY <= op <= LEA_HI_X or op in (MOV64, ISETP, ISETP_EX):
         _wide_integers(op, q, a, b, c, a2, c2, p, r, low, high, first, second)
-        width = 2 if op == IMAD_WIDE or op == MOV64 else 1
+        width = 2 if op in (IMAD_WIDE, MOV64) else 1
     elif op == FSETP:
         f32, g32 = a.view(np.float32), b.view(np.float32)
         for i in range(n):
@@ -863,15 +865,15 @@ def _wide(op, q, R, P, lo, hi, m, scratch, flags):  # type: ignore[no-untyped-de
 
 
 @_jit
-def _write(R, d, out, lo, m):  # type: ignore[no-untyped-def]
+def _write(R, d, out, lo, m):
     row = R[d, lo : lo + len(out)]
     for i in range(len(out)):
         row[i] = out[i] if m[i] else row[i]
 
 
-# ---- Between the lanes of a warp. ------------------------------------------------------------------
+# ---- Between the lanes of a warp. --------------------------------------------------------------
 @_jit
-def _warp(op, q, R, P, base, m, scratch):  # type: ignore[no-untyped-def]
+def _warp(op, q, R, P, base, m, scratch):
     """One instruction of the warp whose threads start at `base`; m: its 32 active lanes."""
     d, x, y = q[D], q[X], q[Y]
     first = -1
@@ -997,7 +999,7 @@ def _warp(op, q, R, P, base, m, scratch):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _hmma(q, R, base):  # type: ignore[no-untyped-def]
+def _hmma(q, R, base):
     """D = A·B + C of a 16×k by a k×8 matrix, in the fragment layouts that the PTX ISA gives.
 
     x: k; y: 0 half, 1 bfloat16, 2 tf32, + 4: C and D are half.
@@ -1048,7 +1050,7 @@ def _hmma(q, R, base):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _imma(q, R, base):  # type: ignore[no-untyped-def]
+def _imma(q, R, base):
     """D = A·B + C of 8-bit integers, 16×k by k×8. x: k; y: 1 signed A, 2 signed B."""
     k = q[X]
     left = np.zeros((16, 32), dtype=np.int64)
@@ -1060,9 +1062,7 @@ def _imma(q, R, base):  # type: ignore[no-untyped-def]
                 column = 16 * part + 4 * t + byte
                 for below in range(2):
                     value = (np.int64(R[q[A] + 2 * part + below, base + lane]) >> (8 * byte)) & 0xFF
-                    left[g + 8 * below, column] = (
-                        value - 256 if q[Y] & 1 and value > 127 else value
-                    )
+                    left[g + 8 * below, column] = value - 256 if q[Y] & 1 and value > 127 else value
                 value = (np.int64(R[q[B] + part, base + lane]) >> (8 * byte)) & 0xFF
                 right[g, column] = value - 256 if q[Y] & 2 and value > 127 else value
     for lane in range(32):
@@ -1075,10 +1075,10 @@ def _imma(q, R, base):  # type: ignore[no-untyped-def]
                 R[q[D] + 2 * below + high, base + lane] = np.uint32(total & 0xFFFFFFFF)
 
 
-# ---- Memory. -----------------------------------------------------------------------------------------
+# ---- Memory. -----------------------------------------------------------------------------------
 @_jit
-def _find(starts, ends, address, width, last):  # type: ignore[no-untyped-def]
-    """The allocation that holds the bytes, or -1. `last`: the one to try first."""
+def _find(starts, ends, address, width, last):
+    """Find the allocation that holds the bytes, or -1. `last`: the one to try first."""
     if starts[last] <= address and address + width <= ends[last]:
         return last
     for which in range(len(starts)):
@@ -1088,14 +1088,14 @@ def _find(starts, ends, address, width, last):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _fault(S, why, thread, address):  # type: ignore[no-untyped-def]
+def _fault(S, why, thread, address):
     S[STATUS], S[WHY], S[F_THREAD], S[F_ADDRESS] = FAULT, why, thread, address
     return False
 
 
 @_jit
-def _place(q, R, t, row, uniform, shift, wide, offset):  # type: ignore[no-untyped-def]
-    """The address of thread t: register + uniform register + offset, of 32 or 64 bits."""
+def _place(q, R, t, row, uniform, shift, wide, offset):
+    """Give the address of thread t: register + uniform register + offset, of 32 or 64 bits."""
     if wide & 1:
         address = np.int64((np.uint64(R[row + 1, t]) << np.uint64(32)) | np.uint64(R[row, t]))
     else:
@@ -1111,9 +1111,7 @@ def _place(q, R, t, row, uniform, shift, wide, offset):  # type: ignore[no-untyp
 
 
 @_jit
-def _addresses(  # type: ignore[no-untyped-def]
-    q, R, lo, hi, m, width, space, memory, starts, ends, S, where, kinds
-):
+def _addresses(q, R, lo, hi, m, width, space, memory, starts, ends, S, where, kinds):
     """Byte offsets into the memory of `space` for each active thread; False after a fault.
 
     `memory`: device address of the arena, first shared address, shared bytes, local bytes a
@@ -1154,7 +1152,7 @@ def _addresses(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _shared_addresses(q, R, lo, hi, m, width, memory, at):  # type: ignore[no-untyped-def]
+def _shared_addresses(q, R, lo, hi, m, width, memory, at):
     """Byte offsets of active threads into shared memory; False where one is wrong.
 
     Which one, and how, `_addresses` then says.
@@ -1176,8 +1174,8 @@ def _shared_addresses(q, R, lo, hi, m, width, memory, at):  # type: ignore[no-un
 
 
 @_jit
-def _load_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-def]
-    """Loads of whole words from shared memory: word by word, thread by thread."""
+def _load_shared(q, R, lo, hi, m, full, at, words):
+    """Do loads of whole words from shared memory: word by word, thread by thread."""
     for k in range(q[X] >> 2):
         d = q[D] + k
         if full:
@@ -1190,8 +1188,8 @@ def _load_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-d
 
 
 @_jit
-def _store_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-def]
-    """Stores of whole words to shared memory; of threads with one address the last one stays."""
+def _store_shared(q, R, lo, hi, m, full, at, words):
+    """Do stores of whole words to shared memory; of threads with one address the last one stays."""
     for k in range(q[X] >> 2):
         c = q[C] + k
         if full:
@@ -1204,7 +1202,7 @@ def _store_shared(q, R, lo, hi, m, full, at, words):  # type: ignore[no-untyped-
 
 
 @_jit
-def _repeats(trace, weights, latest, slot, mask, start, at):  # type: ignore[no-untyped-def]
+def _repeats(trace, weights, latest, slot, mask, start, at):
     """Count a warp access whose pattern is that warp's last one there; False if it is not."""
     before = latest[slot]
     if before < 0 or np.uint32(trace[before, 1]) != np.uint32(mask):
@@ -1228,7 +1226,7 @@ def _repeats(trace, weights, latest, slot, mask, start, at):  # type: ignore[no-
 
 
 @_jit
-def _load(q, R, lo, hi, m, where, words, data):  # type: ignore[no-untyped-def]
+def _load(q, R, lo, hi, m, where, words, data):
     width, d = q[X], q[D]
     if d < 0:
         return
@@ -1253,7 +1251,7 @@ def _load(q, R, lo, hi, m, where, words, data):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _store(q, R, lo, hi, m, where, words, data):  # type: ignore[no-untyped-def]
+def _store(q, R, lo, hi, m, where, words, data):
     width, c = q[X], q[C]
     for t in range(lo, hi):
         if not m[t - lo]:
@@ -1269,23 +1267,23 @@ def _store(q, R, lo, hi, m, where, words, data):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _combine(how, kind, old, operand, compare):  # type: ignore[no-untyped-def]
-    """What an atomic leaves in memory; all are 64 bits wide here."""
+def _combine(how, kind, old, operand, compare):
+    """Give what an atomic leaves in memory; all are 64 bits wide here."""
     if kind == F32:
         total = _as_float(np.uint32(old)) + _as_float(np.uint32(operand))
         return np.uint64(_as_bits(np.float32(total)))
     if kind == F64:
         return _double_bits(_as_double(old) + _as_double(operand))
-    if kind == F16 or kind == BF16:
+    if kind in (F16, BF16):
         word = np.int64(0)
         for place in (0, 16):
             one = _from16(np.int64(old) >> place, kind == BF16)
             two = _from16(np.int64(operand) >> place, kind == BF16)
             word |= np.int64(_to16(np.float32(one + two), kind == BF16)) << place
         return np.uint64(word)
-    if how == A_ADD or how == A_POPC:
+    if how in (A_ADD, A_POPC):
         return old + operand
-    if how == A_MIN or how == A_MAX:
+    if how in (A_MIN, A_MAX):
         if kind == S32:
             less = np.int32(np.uint32(old)) < np.int32(np.uint32(operand))
         elif kind == S64:
@@ -1309,7 +1307,7 @@ def _combine(how, kind, old, operand, compare):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _atomic(q, R, P, lo, hi, m, where, words):  # type: ignore[no-untyped-def]
+def _atomic(q, R, P, lo, hi, m, where, words):
     """Lane by lane, in their order. C: the operand; PA: the row of the value to compare with.
 
     x: bytes; y: the operation + 16 * the type.
@@ -1343,7 +1341,7 @@ def _atomic(q, R, P, lo, hi, m, where, words):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _matrix(op, q, R, base, where, words):  # type: ignore[no-untyped-def]
+def _matrix(op, q, R, base, where, words):
     """LDSM and STSM of one warp. x: matrices; y: transposed. `where`: of its 32 lanes."""
     old = np.zeros(32, dtype=np.uint32)
     for which in range(q[X]):
@@ -1375,7 +1373,7 @@ def _matrix(op, q, R, base, where, words):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _trace(S, trace, weights, latest, site, warp, warps, mask, where):  # type: ignore[no-untyped-def]
+def _trace(S, trace, weights, latest, site, warp, warps, mask, where):
     """Record one warp access: 32 byte addresses, moved down by whole turns of the banks."""
     base = np.int64(1) << 59
     for lane in range(32):
@@ -1393,9 +1391,9 @@ def _trace(S, trace, weights, latest, site, warp, warps, mask, where):  # type: 
     latest[site * warps + warp] = row
 
 
-# ---- Fragments: the lanes of a warp that run together. ---------------------------------------------
+# ---- Fragments: the lanes of a warp that run together. -----------------------------------------
 @_jit
-def _put(F, w, mask, pc, state, argument):  # type: ignore[no-untyped-def]
+def _put(F, w, mask, pc, state, argument):
     """Make a fragment; it is filed under its lowest lane.
 
     F: pc, mask, state, argument, and in its last part at lane 0 the lanes with a fragment.
@@ -1406,14 +1404,14 @@ def _put(F, w, mask, pc, state, argument):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _take(F, w, lane):  # type: ignore[no-untyped-def]
+def _take(F, w, lane):
     """Remove the fragment filed under a lane."""
     F[2, w, lane] = 0
     F[4, w, 0] &= ~(np.int64(1) << lane)
 
 
 @_jit
-def _reconverge(F, bars, alive, w):  # type: ignore[no-untyped-def]
+def _reconverge(F, bars, alive, w):
     """Let the waiting fragments of warp w go on together whose others have all come."""
     again = True
     while again:
@@ -1451,7 +1449,7 @@ def _reconverge(F, bars, alive, w):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _release(F, alive, W, extra, need, results):  # type: ignore[no-untyped-def]
+def _release(F, alive, W, extra, need, results):
     """Open the barriers at which all have arrived; True if one was."""
     opened = False
     total = 0
@@ -1481,7 +1479,7 @@ def _release(F, alive, W, extra, need, results):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _bits(m, start):  # type: ignore[no-untyped-def]
+def _bits(m, start):
     bits = np.int64(0)
     for lane in range(32):
         bits |= np.int64(m[start + lane] != 0) << lane
@@ -1489,7 +1487,7 @@ def _bits(m, start):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _indirect(op, q, R, base, F, w, mask, pc, length, S):  # type: ignore[no-untyped-def]
+def _indirect(op, q, R, base, F, w, mask, pc, length, S):
     """RET and BRX: each lane goes where its register says."""
     left = mask
     while left:
@@ -1511,9 +1509,7 @@ def _indirect(op, q, R, base, F, w, mask, pc, length, S):  # type: ignore[no-unt
 
 
 @_jit
-def _control(  # type: ignore[no-untyped-def]
-    q, pc, w, lane, m, lo, R, P, F, bars, alive, extra, need, results, length, S
-):
+def _control(q, pc, w, lane, m, lo, R, P, F, bars, alive, extra, need, results, length, S):
     """One control instruction of the fragment filed under `lane` of warp w."""
     op = q[OP]
     base = 32 * w
@@ -1547,7 +1543,7 @@ def _control(  # type: ignore[no-untyped-def]
         _reconverge(F, bars, alive, w)
     elif op == CALL:
         _put(F, w, taken, q[IMM], READY, 0)
-    elif op == RET or op == BRX:
+    elif op in (RET, BRX):
         return _indirect(op, q, R, base, F, w, taken, pc, length, S)
     elif op == BSSY:
         for one in range(32):
@@ -1565,7 +1561,7 @@ def _control(  # type: ignore[no-untyped-def]
     elif op == WARPSYNC:
         _put(F, w, taken, pc, AT_WARPSYNC, np.int64(R[q[A], base + _lowest(taken)]))
         _reconverge(F, bars, alive, w)
-    elif op == BAR or op == BAR_ARV or op == BAR_RED:
+    elif op in (BAR, BAR_ARV, BAR_RED):
         one = base + _lowest(taken)
         which, count = np.int64(R[q[A], one]) & 15, np.int64(R[q[B], one])
         if op == BAR_RED:
@@ -1587,7 +1583,7 @@ def _control(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):  # type: ignore[no-untyped-def]
+def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):
     """Where the whole group goes after a control instruction, if it stays as it is; else -1."""
     op = q[OP]
     if op == BRA and q[PA] == TRUE:
@@ -1609,7 +1605,7 @@ def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):  #
                 if m[base - lo + lane]:
                     bars[q[X], base + lane] = mask
         return pc + 1
-    if op == BSYNC or op == WARPSYNC:
+    if op in (BSYNC, WARPSYNC):
         for index in range(len(group)):
             w, lane = group[index], lanes[index]
             need = np.int64(bars[q[X], 32 * w + lane] if op == BSYNC else R[q[A], 32 * w + lane])
@@ -1629,10 +1625,10 @@ def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):  #
     return -1
 
 
-# ---- The interpreter. ----------------------------------------------------------------------------------
+# ---- The interpreter. --------------------------------------------------------------------------
 @_jit
-def _choose(F, W, S):  # type: ignore[no-untyped-def]
-    """The program counter to run: the least, so that those behind catch up with the others.
+def _choose(F, W, S):
+    """Choose the program counter to run: the least, so that those behind catch up with the others.
 
     Now and then it is another fragment's turn: one that waits in a loop for what the others do
     would starve them.
@@ -1661,8 +1657,8 @@ def _choose(F, W, S):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _plain(program, pc, R, F, lo, hi):  # type: ignore[no-untyped-def]
-    """The commonest instructions without modifiers, for all threads; False for any other.
+def _plain(program, pc, R, F, lo, hi):
+    """Do the commonest instructions without modifiers, for all threads; False for any other.
 
     F is R as floats. Slices of rows cost more than the arithmetic, so there are none here; what is
     written is not read (but for an FFMA's own sum), or else no vector code comes of it.
@@ -1671,7 +1667,7 @@ def _plain(program, pc, R, F, lo, hi):  # type: ignore[no-untyped-def]
         program[pc, OP], program[pc, D], program[pc, A], program[pc, B], program[pc, C],
     )  # fmt: skip
     x = program[pc, X]
-    if d < 0 or d == a or d == b or program[pc, MA] | program[pc, MB] | program[pc, MC]:
+    if d < 0 or d in (a, b) or program[pc, MA] | program[pc, MB] | program[pc, MC]:
         return False
     if program[pc, GUARD] != TRUE:
         return False
@@ -1709,8 +1705,8 @@ def _plain(program, pc, R, F, lo, hi):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-untyped-def]
-    """An instruction with one 32-bit result: computed for all threads, kept for the active."""
+def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):
+    """Do an instruction with one 32-bit result: computed for all threads, kept for the active."""
     d = q[D]
     if d < 0:
         return
@@ -1724,8 +1720,8 @@ def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-u
     # Loops that write what they read do not become vector code.
     apart = full and d != q[A] and d != q[B] and d != q[C]
     out = R[d, lo:hi] if apart else scratch[6, :n]
-    if op == FADD or op == FMUL or op == FFMA or op == FMNMX or op == MUFU or op >= FSET:
-        if op == FSET or op == FSWZADD or op < FSET:
+    if op in (FADD, FMUL, FFMA, FMNMX, MUFU) or op >= FSET:
+        if op in (FSET, FSWZADD) or op < FSET:
             _float(op, q[X], q[Y], a, b, c, chosen, out)
         elif op == HSET2:
             _half(op, q[X], q[Y], a, b, c, chosen, out)
@@ -1743,7 +1739,7 @@ def _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen):  # type: ignore[no-u
 
 
 @_jit
-def _constant(q, R, lo, hi, m, banks, bank_at, S):  # type: ignore[no-untyped-def]
+def _constant(q, R, lo, hi, m, banks, bank_at, S):
     """LDC: from constant bank y + the bank in the offset's high half."""
     width, d = q[X], q[D]
     for t in range(lo, hi):
@@ -1775,9 +1771,7 @@ def _constant(q, R, lo, hi, m, banks, bank_at, S):  # type: ignore[no-untyped-de
 
 
 @_jit
-def _copy(  # type: ignore[no-untyped-def]
-    q, R, P, lo, hi, m, memory, starts, ends, words, arena, scattered, group, S, where
-):
+def _copy(q, R, P, lo, hi, m, memory, starts, ends, words, arena, scattered, group, S, where):
     """LDGSTS: from global to shared memory; `where` becomes the shared offsets.
 
     C, MC, Y, PD: the source's register, uniform register, offset and address form; PA: copy,
@@ -1820,14 +1814,14 @@ def _copy(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def run(  # type: ignore[no-untyped-def]
+def run(
     program, R, P, F, bars, alive, extra, need, results, shared, shared_bytes, arena, arena_bytes,
     local, local_bytes, memory, starts, ends, banks, bank_at, executed, scattered, trace, weights,
     latest, scratch, S,
 ):  # fmt: skip
-    """Run the block until it is DONE, the trace is full (FLUSH), the budget is used (PAUSE), or
-    a FAULT; S says which, and `run` may be called again with the same arguments to go on.
+    """Run the block until it is DONE, the trace is full, the budget is used, or there is a FAULT.
 
+    S[STATUS] says which; after FLUSH and PAUSE `run` may be called again with the same arguments.
     S[BUDGET] counts down executions of instructions by warps; S[THREADS] counts those by threads.
     """
     T = R.shape[1]
@@ -1884,13 +1878,13 @@ def run(  # type: ignore[no-untyped-def]
         whole = running == hi - lo
 
         while True:
-            if whole and pc + 1 < len(program) and S[BUDGET] > 0:
-                if _plain(program, pc, R, Rf, lo, hi):
-                    executed[pc] += n
-                    S[BUDGET] -= n
-                    S[THREADS] += running
-                    pc += 1
-                    continue
+            plain = whole and pc + 1 < len(program) and S[BUDGET] > 0
+            if plain and _plain(program, pc, R, Rf, lo, hi):
+                executed[pc] += n
+                S[BUDGET] -= n
+                S[THREADS] += running
+                pc += 1
+                continue
             q = program[pc]
             op = q[OP]
             site = q[SITE]
@@ -1913,9 +1907,7 @@ def run(  # type: ignore[no-untyped-def]
                 m = guarded
 
             if op <= LAST_CONTROL:
-                there = _together(
-                    q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S
-                )
+                there = _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S)
                 if there >= 0:
                     pc = there
                     if pc < len(program):
@@ -1951,7 +1943,7 @@ def run(  # type: ignore[no-untyped-def]
                         group, S, where,
                     )  # fmt: skip
                 else:
-                    matrix = op == LDSM or op == STSM
+                    matrix = op in (LDSM, STSM)
                     space = SHARED if matrix else q[PB]
                     width = 16 if matrix else q[X]
                     asked = m
@@ -1992,7 +1984,7 @@ def run(  # type: ignore[no-untyped-def]
                                 S, trace, weights, latest, site, group[index], W, mask,
                                 at[start : start + 32],
                             )  # fmt: skip
-                if op == LDSM or op == STSM:
+                if op in (LDSM, STSM):
                     for index in range(n):
                         start = 32 * group[index]
                         if m[start - lo]:
@@ -2027,7 +2019,7 @@ def run(  # type: ignore[no-untyped-def]
             elif op == LDC:
                 if not _constant(q, R, lo, hi, m, banks, bank_at, S):
                     return
-            elif op == BMOV_TO or op == BMOV_FROM:
+            elif op in (BMOV_TO, BMOV_FROM):
                 for t in range(lo, hi):
                     if not m[t - lo]:
                         continue

@@ -1,4 +1,4 @@
-"""Reading operands as nvdisasm prints them: `-R6.reuse`, `c[0x0][R5+0x20]`, `desc[UR6][R2.64+0x10]`.
+"""Reading operands as nvdisasm prints them: `-R6.reuse`, `c[0x0][R5+0x20]`, `[R2.64+0x10]`.
 
 The grammar is small and every form is a frozen object; what fits no form is a DecodeProblem,
 which makes the instruction unknown: it is refused if execution reaches it.
@@ -18,6 +18,7 @@ __all__ = [
     "Operand",
     "Predicate",
     "Register",
+    "Signs",
     "Word",
     "parse",
 ]
@@ -124,7 +125,7 @@ def parse(text: str) -> tuple[Operand, ...]:
         part = part.strip()
         # `[R9][R2.64]`: two addresses; `desc[UR6][R2.64]`: one.
         for each in re.split(r"(?<=\])(?=\[|desc)", part) if part.startswith("[") else [part]:
-            found.append(_operand(each))
+            found.append(_operand(each))  # noqa: PERF401  two loops read better
     return tuple(found)
 
 
@@ -147,9 +148,8 @@ def _operand(text: str) -> Operand:
         return Number(int(text, 16))
     if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
         return Number(float(text))
-    if found := re.fullmatch(r"([-+]?)(\w+)", text):
-        if found[2] in _FLOATS:
-            return Number(-_FLOATS[found[2]] if found[1] == "-" else _FLOATS[found[2]])
+    if (found := re.fullmatch(r"([-+]?)(\w+)", text)) and found[2] in _FLOATS:
+        return Number(-_FLOATS[found[2]] if found[1] == "-" else _FLOATS[found[2]])
     if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\]", body):
         place = _memory(found[2], text)
         if place.uniform or place.wide or place.shift:

@@ -17,7 +17,7 @@ Figures = dict[int, tuple[int | None, int | None]]
 
 
 def by_line(report: CompiledReport, file: str) -> Figures:
-    """Wavefronts and bank conflicts by line number of one file."""
+    """Give wavefronts and bank conflicts by line number of one file."""
     lines = report.lines()
     return {
         line: (wavefronts, conflicts)
@@ -29,7 +29,7 @@ def by_line(report: CompiledReport, file: str) -> Figures:
 
 
 def source_lines(report: CompiledReport, given: Path | None) -> dict[str, list[str]]:
-    """The text of the source files that the report names, where it can be found.
+    """Read the source files that the report names, where they can be found.
 
     Looked for: the file given, if it is the one, and a file of that name beside it. Device code may
     name any file of this machine: none is opened for that.
@@ -81,7 +81,9 @@ def _totals(report: CompiledReport) -> str:
     names = list(figures["all"])
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     rows = "".join(
-        f"<tr><th class='name'>{kind}</th>{''.join(f'<td>{row[name]:,}</td>' for name in names)}</tr>"
+        f"<tr><th class='name'>{kind}</th>"
+        + "".join(f"<td>{row[name]:,}</td>" for name in names)
+        + "</tr>"
         for kind, row in figures.items()
     )
     grid, block = ("x".join(map(str, shape)) for shape in (report.grid, report.block))

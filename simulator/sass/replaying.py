@@ -10,7 +10,7 @@ from layouts.errors import accepted
 from simulator.counting import OptionError, check_rule
 from simulator.sass.disassembly import disassemble
 from simulator.sass.errors import ExecutionError, LaunchError
-from simulator.sass.execution import Dim3, Launch, Progress
+from simulator.sass.execution import Dim3, Launch, Progress, dim3
 from simulator.sass.images import Given, load
 from simulator.sass.lowering import lower
 from simulator.sass.report import CompiledReport, make_report
@@ -45,8 +45,9 @@ def replay_compiled(
     NumPy array (copied) for each pointer, a NumPy scalar for each value. `shared_bytes`: dynamic
     shared memory. `blocks`: "all", or "sample" for corners, edges and one interior block, whose
     counts are extrapolated to the grid where all of them agree; where they do not, the report
-    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch. `rule`: that of
-    `count`. `progress` is called now and then with thread instructions, blocks done, blocks to do.
+    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch.
+    `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
+    blocks done, blocks to do.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -69,11 +70,12 @@ def replay_compiled(
     if blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
+    shape, threads = dim3(grid, "grid"), dim3(block, "block")
     cubin, _ = load(source_or_cubin, arch, kernel)
     chosen = cubin.kernel(kernel)
     lowered = lower(disassemble(cubin.image, chosen.name), chosen)
     launch = Launch(
-        cubin, lowered, grid, block, tuple(args), shared_bytes, max_instructions, rule, progress
+        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
     )
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
@@ -92,7 +94,7 @@ def _sampled(launch: Launch, count: int) -> CompiledReport:
     sample = _sample(launch.grid)
     tallies = launch.run_each(sample)
     total, first = launch.done, tallies[0]
-    notes = []
+    notes: list[str] = []
     if len(sample) == count:
         return make_report(launch, total, 1, count, notes)
     if all(first.agrees(other, launch.sites) for other in tallies[1:]):

@@ -69,9 +69,7 @@ class CompiledReport(KernelReport):
         ]
 
         def total(figure: str, *names: str) -> int:
-            return sum(
-                row[figure] or 0 for row in rows if row["opcode"].split(".")[0] in names
-            )
+            return sum(row[figure] or 0 for row in rows if row["opcode"].split(".")[0] in names)
 
         wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
         conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
@@ -104,9 +102,7 @@ def make_report(
 ) -> CompiledReport:  # fmt: skip
     """Make the report of a tally, each figure `times` as large."""
     lowered = launch.lowered
-    columns: Columns = {
-        name: [] for name in ("address", "opcode", "file", "line", *_FIGURES)
-    }
+    columns: Columns = {name: [] for name in ("address", "opcode", "file", "line", *_FIGURES)}
     sites: list[SiteReport] = []
     notes = list(notes)
     rows: NDArray[np.int64] = launch.sites

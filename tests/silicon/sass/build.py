@@ -69,13 +69,13 @@ for size in ((96, 64, 40), (33, 50, 17), (31, 129, 9)):
              f"i32={m}", f"i32={n}", f"i32={k}"],
         )
     )  # fmt: skip
-for way in ("naive", "padded", "swizzled"):
-    CASES.append(
-        case(
-            f"transpose on {way}", OWN / "transpose.cu", f"transpose_{way}", [4, 4, 1], [32, 8, 1],
-            ["random:f32[128,128]", "zeros:f32[128,128]", "i32=128"],
-        )
-    )  # fmt: skip
+CASES += [
+    case(
+        f"transpose on {way}", OWN / "transpose.cu", f"transpose_{way}", [4, 4, 1], [32, 8, 1],
+        ["random:f32[128,128]", "zeros:f32[128,128]", "i32=128"],
+    )
+    for way in ("naive", "padded", "swizzled")
+]  # fmt: skip
 CASES += [
     case("scan on reduce", OWN / "scan.cu", "reduce", [8, 1, 1], [256, 1, 1],
          ["random:i32[2048]", "zeros:i32[8]"]),

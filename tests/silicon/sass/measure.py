@@ -168,7 +168,7 @@ def read_report(path: Path, out: Path, chosen: list[dict]) -> None:
         for each in (context.range_by_idx(number) for number in range(context.num_ranges()))
         for index in range(each.num_actions())
     ]
-    for case, action in zip(chosen, actions):
+    for case, action in zip(chosen, actions, strict=False):
         available = set(action.metric_names())
         totals = {
             name: action.metric_by_name(name).as_uint64() if name in available else ""
