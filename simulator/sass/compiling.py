@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from functools import lru_cache
@@ -41,10 +42,11 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
         "source": hide_host_code(source), "arch": arch, "name": name, "expression": expression,
     }  # fmt: skip
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "simulator.sass.compiling"],
+        # Started away from here (-P), it finds its modules where this process does.
+        done = subprocess.run(  # noqa: S603  our own module; the source goes through standard input
+            [sys.executable, "-P", "-m", "simulator.sass.compiling"],
             input=json.dumps(request).encode(), capture_output=True, timeout=_SECONDS, check=False,
-            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise CompileError(f"{name}: the compiler did not finish in {_SECONDS:.0f} s") from None
@@ -82,7 +84,6 @@ def _explain(log: str, name: str, source: str) -> str:
 
 def _include_folders() -> list[str]:
     """Where the CUDA headers lie: of the packages, or of a toolkit."""
-    import os
     import shutil
 
     folders: list[Path] = []

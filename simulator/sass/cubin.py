@@ -23,6 +23,7 @@ __all__ = ["Cubin", "Kernel", "Parameter", "Variable", "base_name", "read_cubin"
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
+_UNKNOWN = 0xFFFFFFFF
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
 
 
@@ -211,7 +212,8 @@ def _stacks(sections: dict[str, Any], symbols: list[Any]) -> dict[str, int]:
             if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE) and isinstance(value, bytes):
                 symbol, size = struct.unpack("<II", value)
                 name = symbols[symbol].name
-                stacks[name] = max(stacks.get(name, 0), size)
+                if size != _UNKNOWN:  # recursion: what a launch has by default must do
+                    stacks[name] = max(stacks.get(name, 0), size)
     return stacks
 
 

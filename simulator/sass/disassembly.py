@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -72,8 +73,9 @@ def disassemble(image: bytes, kernel: str) -> tuple[Instruction, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "image.cubin"
         path.write_bytes(image)
-        described = _run(["-json", str(path)])
-        listing = _run(["-c", "-g", str(path)])
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(_run, [*flags, str(path)]) for flags in (("-json",), ("-c", "-g"))]
+            described, listing = (run.result() for run in runs)
     try:
         functions = json.loads(described)[1]
         raw = next(each for each in functions if each["function-name"] == kernel)
@@ -84,8 +86,8 @@ def disassemble(image: bytes, kernel: str) -> tuple[Instruction, ...]:
     instructions = []
     for number, entry in enumerate(code):
         guard, operands = entry.get("predicate", ""), entry.get("operands", "")
-        if guard and not guard.startswith("@"):  # `R2P PR, R0`: its PR is no guard
-            guard, operands = "", f"{operands}"
+        if not guard.startswith("@"):  # in `P2R R0, PR, …` nvdisasm takes PR for a guard
+            guard = ""
         file, line = lines.get(16 * number, ("", 0))
         instructions.append(
             Instruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)

@@ -140,7 +140,7 @@ class Launch:
         static = self.kernel.shared_bytes - self.architecture.reserved
         static = max(static, 0)
         most = self.architecture.shared_bytes
-        if not self.shared_bytes >= 0 or static + self.shared_bytes > most:
+        if self.shared_bytes < 0 or static + self.shared_bytes > most:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
                 f" {self.architecture.name}: 0 to {most - static})"
@@ -199,7 +199,7 @@ class Launch:
         need = base + max((p.offset + p.size for p in self.kernel.parameters), default=0)
         banks = {number: bytearray(data) for number, data in self.kernel.banks.items()}
         first = banks.setdefault(0, bytearray())
-        first.extend(bytes(max(need, 0x218) - len(first)))
+        first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
         geometry = np.array([*self.block, *self.grid], dtype=np.uint32).tobytes()
         first[: len(geometry)] = geometry
         first[0x18:0x20] = (_SHARED_WINDOW << 32).to_bytes(8, "little")
@@ -351,11 +351,7 @@ class _Worker:
                 parts = [value & 0xFFFFFFFF, value >> 32][:words]
             else:
                 at = launch._bank_at[bank] + value
-                if at + 4 * words > launch._bank_at[bank + 1]:
-                    # Refused below if it is read; compilers load what they then do not use.
-                    parts = [0] * words
-                else:
-                    parts = launch._banks[at : at + 4 * words].view(np.uint32).tolist()
+                parts = launch._banks[at : at + 4 * words].view(np.uint32).tolist()
             for word, bits in enumerate(parts):
                 registers[row + word] = bits
         x, y, _ = launch.block

@@ -13,7 +13,10 @@ from simulator.sass.cubin import Cubin, base_name, read_cubin
 from simulator.sass.disassembly import tool
 from simulator.sass.errors import CubinError
 
-__all__ = ["Given", "is_device_code", "load"]
+__all__ = ["SOURCE", "Given", "is_device_code", "load"]
+
+SOURCE = "source.cu"
+"""What CUDA source is called that was given as text."""
 
 Given = str | bytes | Path
 """A Path, or a str naming an existing file; any other str is CUDA source; bytes are a cubin."""
@@ -25,7 +28,7 @@ _SECONDS = 60.0
 
 
 def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
-    """Give the device code and the source's text ("" where there is none).
+    """Give the device code and the name of the source that was compiled ("" where none was).
 
     Raises CubinError, CompileError, ToolError, LaunchError as the case may be.
     """
@@ -39,7 +42,7 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
     else:
         if not re.search(r"[{;\n]", given):
             raise CubinError(f"no file {given!r} (accepted: a file, or CUDA source)")
-        return _compiled(given, arch, "source.cu", kernel), given
+        return _compiled(given, arch, SOURCE, kernel), SOURCE
     try:
         if path.stat().st_size > _LARGEST:
             raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: {_LARGEST})")
@@ -57,7 +60,7 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
         ) from None
     if "\0" in source:
         raise CubinError(f"{path} is neither device code nor CUDA source")
-    return _compiled(source, arch, str(path), kernel), source
+    return _compiled(source, arch, str(path), kernel), str(path)
 
 
 def is_device_code(path: Path) -> bool:

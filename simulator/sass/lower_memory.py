@@ -167,7 +167,7 @@ def _constant(line: Line) -> None:
         raise DecodeProblem(f"address of {line.name}")
     if source.register is None and width >= 4:
         line.set(m.MOV if width == 4 else m.MOV64)
-        line.fields[m.A] = line.lowered.row("bank", source.bank, source.offset, width // 4)
+        line.fields[m.A] = line.lowered.constant(source.bank, source.offset, width // 4)
         return
     indexed = 32 * line.has("IL") + 64 * line.has("S8", "S16")
     line.set(m.LDC, x=width, y=source.bank + indexed, imm=source.offset)

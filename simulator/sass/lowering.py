@@ -112,6 +112,12 @@ class Lowered:
             self.rows += words
         return self.constants[key]
 
+    def constant(self, bank: int, offset: int, words: int) -> int:
+        """Row of a word in a constant bank."""
+        if offset % 4 or offset + 4 * words > len(self.kernel.banks.get(bank, b"")):
+            raise DecodeProblem(f"c[{bank:#x}][{offset:#x}], which is outside of the bank,")
+        return self.row("bank", bank, offset, words)
+
 
 @dataclass
 class Line:
@@ -226,7 +232,7 @@ class Line:
         if isinstance(operand, Constant) and operand.register is None:
             if kind == "half" and operand.signs.half:
                 raise DecodeProblem(f"constant of {self.name}")
-            row = self.lowered.row("bank", operand.bank, operand.offset, words)
+            row = self.lowered.constant(operand.bank, operand.offset, words)
             return row, self.modifier(operand.signs, kind)
         if isinstance(operand, Number):
             if kind == "half":

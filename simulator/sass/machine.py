@@ -1848,7 +1848,8 @@ def run(
                 if alive[w]:
                     for lane in range(32):
                         if F[2, w, lane]:
-                            S[F_PC] = F[0, w, lane]
+                            # Those at a barrier have it behind them.
+                            S[F_PC] = F[0, w, lane] - (F[2, w, lane] == AT_BARRIER)
                             _fault(S, F_DEADLOCK, 32 * w + lane, 0)
             return
         # The group: of every warp the first fragment that stands at pc.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from layouts.errors import accepted
 from simulator.counting import OptionError, check_rule
-from simulator.sass.disassembly import disassemble
+from simulator.sass.disassembly import Instruction, disassemble
 from simulator.sass.errors import ExecutionError, LaunchError
 from simulator.sass.execution import Dim3, Launch, Progress, dim3
 from simulator.sass.images import Given, load
@@ -71,9 +73,10 @@ def replay_compiled(
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
-    cubin, _ = load(source_or_cubin, arch, kernel)
+    cubin, source = load(source_or_cubin, arch, kernel)
     chosen = cubin.kernel(kernel)
-    lowered = lower(disassemble(cubin.image, chosen.name), chosen)
+    instructions = _named(disassemble(cubin.image, chosen.name), source)
+    lowered = lower(instructions, chosen)
     launch = Launch(
         cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
     )
@@ -88,6 +91,15 @@ def replay_compiled(
     except ExecutionError as error:
         error.partial = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         raise
+
+
+def _named(instructions: tuple[Instruction, ...], source: str) -> tuple[Instruction, ...]:
+    """Call the compiled source as it was given; the line table has its full path."""
+    full = str(Path(source).absolute())
+    return tuple(
+        replace(each, file=source) if source and each.file == full else each
+        for each in instructions
+    )
 
 
 def _sampled(launch: Launch, count: int) -> CompiledReport:
