@@ -43,7 +43,7 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
     }  # fmt: skip
     try:
         # Started away from here (-P), it finds its modules where this process does.
-        done = subprocess.run(  # noqa: S603  our own module; the source goes through standard input
+        done = subprocess.run(
             [sys.executable, "-P", "-m", "simulator.sass.compiling"],
             input=json.dumps(request).encode(), capture_output=True, timeout=_SECONDS, check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -29,6 +29,14 @@ def _sources(line: Line, kind: str, *places: int) -> None:
         line.source(place, kind)
 
 
+def _chosen(line: Line, values: dict[str, int]) -> int:
+    """Give the value of the one modifier that names one."""
+    found = [values[each] for each in line.modifiers if each in values]
+    if len(found) != 1:
+        raise DecodeProblem(f"modifiers of {line.name}")
+    return found[0]
+
+
 # ---- Moves. ----------------------------------------------------------------------------------
 @lowers("MOV", "UMOV", says="Copies 32 bits.")
 def _mov(line: Line) -> None:
@@ -132,7 +140,7 @@ def _skip_word(line: Line, *words: str) -> None:
 
 def _byte_part(line: Line) -> int:
     """Take .B1 … off the next register; the number of the byte."""
-    operand = line.operands[line.next]
+    operand = line.operands[line.next] if line.next < len(line.operands) else None
     if isinstance(operand, Register) and operand.signs.half.startswith("B"):
         plain = Register(operand.number, operand.uniform)
         line.operands = (*line.operands[: line.next], plain, *line.operands[line.next + 1 :])
@@ -376,9 +384,7 @@ _FUNCTIONS = {
 @lowers("MUFU", says="Reciprocal, root, exponential, logarithm, sine: correctly rounded here.")
 def _mufu(line: Line) -> None:
     line.only(*_FUNCTIONS, "FTZ")
-    if not line.modifiers:
-        raise DecodeProblem("function of MUFU")
-    line.set(m.MUFU, y=_FUNCTIONS[line.modifiers[0]])
+    line.set(m.MUFU, y=_chosen(line, _FUNCTIONS))
     line.destination()
     line.source(m.A, "float")
 
@@ -549,7 +555,7 @@ _SHUFFLES = {"IDX": 0, "UP": 1, "DOWN": 2, "BFLY": 3}
 @lowers("SHFL", says="Takes a register of another lane.")
 def _shfl(line: Line) -> None:
     line.only(*_SHUFFLES)
-    line.set(m.SHFL, x=_SHUFFLES[line.modifiers[0]])
+    line.set(m.SHFL, x=_chosen(line, _SHUFFLES))
     line.fields[m.PD] = line.predicate_target()
     line.destination()
     _sources(line, "int", m.A, m.B, m.C)

@@ -3,8 +3,7 @@
 Each mnemonic has a function, found by name in OPCODES, that reads the modifiers and operands
 and fills in the fields which `simulator.sass.machine` lists. Operands become rows of the
 register file: constants and immediates are given rows of their own, so that the machine's loops
-see registers only. A mnemonic, modifier or operand that is not known does not stop the decoder,
-for it may never be executed: it becomes an UNKNOWN that is refused when it is reached.
+see registers only. The functions are in `lower_arithmetic`, `lower_control` and `lower_memory`.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ from simulator.sass.operands import (
     Register,
     Signs,
     Word,
-    parse,
 )
 
-__all__ = ["OPCODES", "SPECIAL", "Lowered", "Opcode", "Site", "known_name", "lower", "lowers"]
+__all__ = ["OPCODES", "SPECIAL", "Lowered", "Opcode", "Site", "known_name", "lowers"]
 
 SPECIAL = (
     "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID",
@@ -43,13 +41,6 @@ SPECIAL = (
 """Special registers, in the order of their rows."""
 
 _MOST_CONSTANTS = 4096
-_ENGINES = {
-    "WARPGROUP": "wgmma", "HGMMA": "wgmma", "IGMMA": "wgmma", "QGMMA": "wgmma", "BGMMA": "wgmma",
-    "UTMA": "TMA", "UBLK": "TMA", "SYNCS": "mbarriers", "ACQBULK": "TMA", "ARRIVES": "mbarriers",
-    "UCGABAR": "clusters", "MAPA": "clusters", "CALL.ABS": "system calls", "LEPC": "system calls",
-    "TEX": "textures", "TLD": "textures", "SULD": "surfaces", "SUST": "surfaces",
-}  # fmt: skip
-"""What opcodes that begin so belong to: hardware that is not modelled."""
 
 
 @dataclass(frozen=True)
@@ -351,41 +342,3 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     else:
         full = ".".join([name, *modifiers])
     return full if full in INSTRUCTIONS else None
-
-
-def lower(instructions: tuple[Instruction, ...], kernel: Kernel) -> Lowered:
-    """Lower a kernel's instructions."""
-    # Importing them fills OPCODES; they import this module.
-    from simulator.sass import lower_arithmetic, lower_control, lower_memory  # noqa: F401
-
-    lowered = Lowered(instructions, kernel)
-    program = np.zeros((len(instructions), m.FIELDS), dtype=np.int64)
-    program[:, [m.D, m.PD, m.QD, m.SITE, m.PA]] = -1
-    program[:, [m.A, m.B, m.C]] = m.ZERO
-    program[:, m.GUARD] = m.TRUE
-    lowered.program = program
-    for number, instruction in enumerate(instructions):
-        try:
-            _lower_one(lowered, number, instruction)
-        except DecodeProblem as problem:
-            lowered.problems[number] = str(problem)
-            program[number, m.OP] = m.UNKNOWN
-            program[number, m.SITE] = -1
-    return lowered
-
-
-def _lower_one(lowered: Lowered, number: int, instruction: Instruction) -> None:
-    name, *modifiers = instruction.opcode.split(".")
-    fields = lowered.program[number]
-    if instruction.guard:
-        (guard,) = parse(instruction.guard.removeprefix("@"))
-        if not isinstance(guard, Predicate):
-            raise DecodeProblem(f"guard {instruction.guard}")
-        fields[m.GUARD] = guard.code
-    if name not in OPCODES:
-        engine = next((what for start, what in _ENGINES.items() if name.startswith(start)), "")
-        raise DecodeProblem(f"opcode {name}{f' of {engine}' if engine else ''}")
-    line = Line(lowered, number, instruction, fields, parse(instruction.operands), tuple(modifiers))
-    fields[m.UNI] = line.uniform
-    OPCODES[name].lower(line)
-    line.end()

@@ -10,11 +10,11 @@ from typing import Any
 
 from layouts.errors import accepted
 from simulator.counting import OptionError, check_rule
+from simulator.sass.decoding import lower
 from simulator.sass.disassembly import Instruction, disassemble
 from simulator.sass.errors import ExecutionError, LaunchError
 from simulator.sass.execution import Dim3, Launch, Progress, dim3
 from simulator.sass.images import Given, load
-from simulator.sass.lowering import lower
 from simulator.sass.report import CompiledReport, make_report
 
 __all__ = ["BLOCKS", "replay_compiled"]

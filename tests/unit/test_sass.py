@@ -79,9 +79,7 @@ def test_files_and_bytes_are_told_by_content(tmp_path: Path) -> None:
     image = cubin("transpose")
     path = tmp_path / "anything.txt"
     path.write_bytes(image)
-    totals = [
-        replay_compiled(given, **options).totals() for given in (image, path, str(path))
-    ]
+    totals = [replay_compiled(given, **options).totals() for given in (image, path, str(path))]
     assert totals[0]["load"]["bank_conflicts"] == 15872
     assert totals[0] == totals[1] == totals[2]
 
@@ -173,7 +171,10 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
     assert "^" in str(caught.value)
     with pytest.raises(CompileError, match="source.cu\\(2\\)"):
         replay_compiled(
-            "__global__ void k(int *a) {}\n__device__ int f() { return q; }", grid=1, block=1, args=[]
+            "__global__ void k(int *a) {}\n__device__ int f() { return q; }",
+            grid=1,
+            block=1,
+            args=[],
         )
 
 
