@@ -332,9 +332,7 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     elif name == "ATOMS":
         if "POPC" in modifiers:
             return "ATOMS.POPC.INC.32"
-        if "64" in modifiers or "CAST" in modifiers:
-            return None
-        full = f"ATOMS.{modifiers[0]}" if modifiers else name
+        full = ".".join([name, *modifiers[:1], *(["64"] if "64" in modifiers else [])])
     elif name in ("LDS", "STS"):
         full = ".".join([name, *(each for each in modifiers if each not in ("U", "32", "ZFILL"))])
         if name == "STS":

@@ -1152,7 +1152,7 @@ def _addresses(q, R, lo, hi, m, width, space, memory, starts, ends, S, where, ki
 
 
 @_jit
-def _shared_addresses(q, R, lo, hi, m, width, memory, at):
+def _shared_addresses(q, R, lo, hi, m, full, width, memory, at):
     """Byte offsets of active threads into shared memory; False where one is wrong.
 
     Which one, and how, `_addresses` then says.
@@ -1165,40 +1165,48 @@ def _shared_addresses(q, R, lo, hi, m, width, memory, at):
     most = np.uint32(memory[2] - width)
     low_bits = np.uint32(width - 1)
     wrong = np.uint32(0)
-    for t in range(lo, hi):
-        offset = np.uint32((R[a, t] << shift) + R[b, t] + start)
-        offset = offset if m[t - lo] else np.uint32(0)
-        wrong |= (offset & low_bits) | np.uint32(offset > most)
-        at[t - lo] = np.int32(offset)
+    # Unsigned indices are never taken from the end: without that test the loops become vector code.
+    base, n = np.uint64(lo), np.uint64(hi - lo)
+    if full:
+        for i in range(n):
+            offset = np.uint32((R[a, base + i] << shift) + R[b, base + i] + start)
+            wrong |= (offset & low_bits) | np.uint32(offset > most)
+            at[i] = np.int32(offset)
+    else:
+        for i in range(n):
+            offset = np.uint32((R[a, base + i] << shift) + R[b, base + i] + start)
+            offset = offset if m[i] else np.uint32(0)
+            wrong |= (offset & low_bits) | np.uint32(offset > most)
+            at[i] = np.int32(offset)
     return wrong == 0
 
 
 @_jit
 def _load_shared(q, R, lo, hi, m, full, at, words):
     """Do loads of whole words from shared memory: word by word, thread by thread."""
+    base, n = np.uint64(lo), np.uint64(hi - lo)
     for k in range(q[X] >> 2):
         d = q[D] + k
+        more = np.uint32(k)
         if full:
-            for t in range(lo, hi):
-                R[d, t] = words[(at[t - lo] >> 2) + k]
+            for i in range(n):
+                R[d, base + i] = words[np.uint64((np.uint32(at[i]) >> np.uint32(2)) + more)]
         else:
-            for t in range(lo, hi):
-                if m[t - lo]:
-                    R[d, t] = words[(at[t - lo] >> 2) + k]
+            for i in range(n):
+                if m[i]:
+                    R[d, base + i] = words[np.uint64((np.uint32(at[i]) >> np.uint32(2)) + more)]
 
 
 @_jit
 def _store_shared(q, R, lo, hi, m, full, at, words):
     """Do stores of whole words to shared memory; of threads with one address the last one stays."""
+    base, n = np.uint64(lo), np.uint64(hi - lo)
     for k in range(q[X] >> 2):
         c = q[C] + k
-        if full:
-            for t in range(lo, hi):
-                words[(at[t - lo] >> 2) + k] = R[c, t]
-        else:
-            for t in range(lo, hi):
-                if m[t - lo]:
-                    words[(at[t - lo] >> 2) + k] = R[c, t]
+        more = np.uint32(k)
+        for i in range(n):
+            if full or m[i]:
+                words[np.uint64((np.uint32(at[i]) >> np.uint32(2)) + more)] = R[c, base + i]
 
 
 @_jit
@@ -1208,10 +1216,11 @@ def _repeats(trace, weights, latest, slot, mask, start, at):
     if before < 0 or np.uint32(trace[before, 1]) != np.uint32(mask):
         return False
     if mask == 0xFFFFFFFF:
-        move = at[start] - trace[before, 2]
-        apart = move & 127
-        for lane in range(32):
-            apart |= (at[start + lane] - trace[before, 2 + lane]) ^ move
+        row, base = np.uint64(before), np.uint64(start)
+        move = at[base] - trace[row, 2]
+        apart = move & np.int32(127)
+        for lane in range(np.uint64(32)):
+            apart |= (at[base + lane] - trace[row, lane + np.uint64(2)]) ^ move
     else:
         first = _lowest(mask)
         move = at[start + first] - trace[before, 2 + first]
@@ -1959,7 +1968,7 @@ def run(
                         asked = one_kind
                     fine = True
                     quick = space == SHARED and _shared_addresses(
-                        q, R, lo, hi, asked, width, memory, at
+                        q, R, lo, hi, asked, full and not matrix, width, memory, at
                     )
                     if quick:
                         if matrix or op == ATOM or width < 4:

@@ -19,17 +19,15 @@ from tests.sass_kernels import cubin, needs_tools
 pieces = st.sampled_from(
     ["R0", "R7.reuse", "-R254", "|R3|", "~R9", "RZ", "R300", "R2.H0_H0", "R5.B1", "UR4", "URZ",
      "UR63", "P0", "!P6", "PT", "UP1", "!UPT", "0x10", "-0x1", "0xfffffffff", "1.5", "-INF",
-     "+QNAN",
-     "c[0x0][0x210]", "c[0x0][R2+0x8]", "c[0x1f][0xfffc]", "c[0x40][0x0]", "-c[0x0][0x0]",
+     "+QNAN", "c[0x0][0x210]", "c[0x0][R2+0x8]", "c[0x1f][0xfffc]", "c[0x40][0x0]", "-c[0x0][0x0]",
      "[R2]", "[R2.64+0x10]", "[R254.64]", "desc[UR6][R2.64+-0x4]", "[R2.X4+UR4+0x1]", "[UR5]",
      "[R2.U32+UR4]", "[]", "B0", "B17", "SR_TID.X", "SRZ", "PR", "gsb0", "R4.ROW", "", "c[", "]]"]
 )  # fmt: skip
 modifiers = st.sampled_from(
     ["U32", "S32", "X", "HI", "WIDE", "64", "128", "U8", "E", "AND", "OR", "EX", "GE", "LT", "F32",
-     "F64", "F16", "BF16_V2", "TRUNC", "RM", "SAT", "ALL", "ANY", "BFLY", "IDX", "LUT", "SYNC", "RED",
-     "POPC", "INC", "ADD", "CAS", "CAST", "SPIN", "16", "M88", "MT88", "4", "16816", "1684",
-     "TF32",
-     "S8", "4A", "CLEAR", "32", "REL", "NOINC", "R", "L", "U64", "W", "RCP", "PACK_AB", "NOSUCH"]
+     "F64", "F16", "BF16_V2", "TRUNC", "RM", "SAT", "ALL", "ANY", "BFLY", "IDX", "LUT", "SYNC",
+     "RED", "POPC", "INC", "ADD", "CAS", "CAST", "SPIN", "16", "M88", "MT88", "4", "16816", "1684",
+     "TF32", "S8", "4A", "CLEAR", "32", "REL", "NOINC", "R", "L", "U64", "W", "RCP", "PACK_AB", "NOSUCH"]
 )  # fmt: skip
 
 

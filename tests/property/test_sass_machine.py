@@ -145,7 +145,8 @@ def test_comparisons_of_64_bits(
     b[::2] = d[::2]  # equal high words too
     kind = ".U32" if unsigned else ""
     worker = execute(
-        [f"ISETP.{how}.U32.AND P0, PT, R0, R2, PT", f"ISETP.{how}{kind}.AND.EX P1, P2, R1, R3, PT, P0",
+        [f"ISETP.{how}.U32.AND P0, PT, R0, R2, PT",
+         f"ISETP.{how}{kind}.AND.EX P1, P2, R1, R3, PT, P0",
          f"ISETP.{how}{kind}.AND P3, P4, R0, R2, PT"],
         R0=a, R1=b, R2=c, R3=d,
     )  # fmt: skip
@@ -177,7 +178,8 @@ def same(found: list[int], wanted: Any) -> None:
 @given(floats, floats)
 def test_floats(a: list[float], b: list[float]) -> None:
     worker = execute(
-        ["FADD R10, R0, -R1", "FMUL R11, |R0|, R1", "FMNMX R12, R0, R1, PT", "FMNMX R13, R0, R1, !PT",
+        ["FADD R10, R0, -R1", "FMUL R11, |R0|, R1", "FMNMX R12, R0, R1, PT",
+         "FMNMX R13, R0, R1, !PT",
          "FSETP.GTU.AND P0, PT, R0, R1, PT", "FSETP.LT.AND P1, PT, R0, R1, PT",
          "F2I.TRUNC.NTZ R14, R0", "F2FP.F16.F32.PACK_AB R15, R0, R1", "FADD.RM R16, R0, R1",
          "FADD.RP R17, R0, R1", "FADD.SAT R18, R0, R1", "HADD2.F32 R19, -RZ, R15.H1_H1"],
@@ -200,7 +202,8 @@ def test_floats(a: list[float], b: list[float]) -> None:
         up = np.array(register(worker, 17), dtype=np.uint32).view(np.float32)
         exact = x.astype(np.float64) + y
         fine = np.isfinite(exact)
-        assert (down[fine] <= exact[fine]).all() and (up[fine] >= exact[fine]).all()
+        assert (down[fine] <= exact[fine]).all()
+        assert (up[fine] >= exact[fine]).all()
         same(register(worker, 18), np.where(x + y > 0, np.minimum(x + y, 1), 0))
     assert worker.predicates[0, :LANES].tolist() == (~(x <= y)).astype(int).tolist()
     assert worker.predicates[1, :LANES].tolist() == (x < y).astype(int).tolist()

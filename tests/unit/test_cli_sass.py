@@ -19,7 +19,8 @@ from tests.sass_kernels import HERE, needs_compiler, needs_tools
 pytestmark = needs_tools
 
 TRANSPOSE = [
-    "sass", str(HERE / "cubins" / "transpose.cubin"), "--kernel", "transpose_naive", "--grid", "4x4",
+    "sass", str(HERE / "cubins" / "transpose.cubin"), "--kernel", "transpose_naive",
+    "--grid", "4x4",
     "--block", "32x8", "--arg", "random:f32[128,128]", "--arg", "zeros:f32[128,128]",
     "--arg", "i32=128",
 ]  # fmt: skip

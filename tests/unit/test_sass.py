@@ -111,7 +111,8 @@ def test_a_sample_that_does_not_agree_says_so() -> None:
 def test_the_documented_rule_is_another_count() -> None:
     a = np.ones((128, 128), np.float32)
     options = {
-        "grid": (1, 1), "block": (64, 1), "args": [a, a, a, np.int32(64), np.int32(64), np.int32(64)],
+        "grid": (1, 1), "block": (64, 1),
+        "args": [a, a, a, np.int32(64), np.int32(64), np.int32(64)],
     }  # fmt: skip
     silicon = replay_compiled(cubin("vectorized_64"), **options)
     documented = replay_compiled(cubin("vectorized_64"), rule="documented", **options)
@@ -135,14 +136,16 @@ def test_executions_without_active_lanes_cost_nothing() -> None:
     [
         ("__shared__ int s[32]; s[threadIdx.x + a[0] + 1] = 1; __syncwarp(); a[0] = s[3];",
          MemoryAccessError, ["0x480 out of bounds", "STS", "shared memory", "thread (31, 0, 0)"]),
-        ("a[threadIdx.x + 33] = 1;", MemoryAccessError, ["out of bounds", "STG", "arrays in global"]),
+        ("a[threadIdx.x + 33] = 1;", MemoryAccessError,
+         ["out of bounds", "STG", "arrays in global"]),
         ("*(int *)((char *)a + 2 * threadIdx.x) = 1;", MemoryAccessError, ["misaligned", "STG"]),
         ("__shared__ char s[99]; *(int *)(s + threadIdx.x + a[1]) = 1; a[0] = s[5];",
          MemoryAccessError, ["misaligned", "STS"]),
         ("((int *)8)[0] = 1;", MemoryAccessError, ["0x8 out of bounds"]),
         ("if (threadIdx.x < 7) __syncthreads(); else while (((volatile int *)a)[0] == 0) {}",
          LimitError, ["max_instructions"]),
-        ("while (((volatile int *)a)[threadIdx.x] == 0) {}", LimitError, ["100000 warp instructions"]),
+        ("while (((volatile int *)a)[threadIdx.x] == 0) {}", LimitError,
+         ["100000 warp instructions"]),
         ('asm volatile("bar.sync 1, 96;"); a[0] = 1;', DeadlockError, ["no warp can go on", "BAR"]),
         ("__trap();", ExecutionError, ["trapped"]),
         ('printf("%d", a[0]);', UnsupportedError, ["not modelled", "system calls"]),
@@ -169,7 +172,7 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
         run("a[0] = nothing;")
     assert 'identifier "nothing" is undefined' in str(caught.value)
     assert "^" in str(caught.value)
-    with pytest.raises(CompileError, match="source.cu\\(2\\)"):
+    with pytest.raises(CompileError, match=r"source\.cu\(2\)"):
         replay_compiled(
             "__global__ void k(int *a) {}\n__device__ int f() { return q; }",
             grid=1,
