@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from layouts.errors import accepted
 from simulator.sass.errors import LaunchError
 
-__all__ = ["ARCHITECTURES", "Architecture", "architecture"]
+__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Architecture", "architecture"]
+
+
+SHARED_WINDOW, LOCAL_WINDOW = 0x7E01, 0x7E02
+"""High words of generic addresses of shared and of local memory: made up, as the driver does."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from simulator.counting import count
 from simulator.sass import machine as m
-from simulator.sass.architectures import Architecture
+from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW, Architecture
 from simulator.sass.cubin import Cubin, Kernel
 from simulator.sass.errors import (
     DeadlockError,
@@ -39,7 +39,6 @@ BLOCK_LIMIT = 2**28
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
 
 _DEVICE = 0x7F00_0000_0000
-_SHARED_WINDOW, _LOCAL_WINDOW = 0x7E01, 0x7E02
 _GAP = 512
 _MOST_MEMORY = 2 << 30
 _STACK = 1024  # bytes a thread, which a launch has by default
@@ -202,8 +201,8 @@ class Launch:
         first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
         geometry = np.array([*self.block, *self.grid], dtype=np.uint32).tobytes()
         first[: len(geometry)] = geometry
-        first[0x18:0x20] = (_SHARED_WINDOW << 32).to_bytes(8, "little")
-        first[0x20:0x28] = (_LOCAL_WINDOW << 32).to_bytes(8, "little")
+        first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
+        first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
         first[0x28:0x2C] = self.local_bytes.to_bytes(4, "little")
         for index, parameter in enumerate(self.kernel.parameters):
             data = self._parameter(index, parameter.size)
@@ -327,7 +326,7 @@ class _Worker:
         self.local = np.zeros(launch.local_bytes * size, dtype=np.uint8)
         self.memory = np.array(
             [_DEVICE, launch.architecture.shared_start, kernel_bytes, launch.local_bytes,
-             _SHARED_WINDOW, _LOCAL_WINDOW], dtype=np.int64,
+             SHARED_WINDOW, LOCAL_WINDOW], dtype=np.int64,
         )  # fmt: skip
         sites = max(1, len(lowered.sites))
         self.executed = np.zeros(len(lowered.program), dtype=np.int64)
@@ -363,7 +362,7 @@ class _Worker:
             "SR_TID.X": thread % x, "SR_TID.Y": thread // x % y, "SR_TID.Z": thread // (x * y),
             "SR_LANEID": lane, "SR_EQMASK": one << lane, "SR_LTMASK": below,
             "SR_LEMASK": below | (one << lane), "SR_GTMASK": ~(below | (one << lane)),
-            "SR_GEMASK": ~below, "SR_SWINHI": _SHARED_WINDOW, "SR_LWINHI": _LOCAL_WINDOW,
+            "SR_GEMASK": ~below, "SR_SWINHI": SHARED_WINDOW, "SR_LWINHI": LOCAL_WINDOW,
             "SR_CgaCtaId": 0, "SR_CgaSize": 1, "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
             "SR_TID": thread % x | thread // x % y << 16 | thread // (x * y) << 26,
         }  # fmt: skip

@@ -282,6 +282,14 @@ def _vimnmx3(line: Line) -> None:
     line.fields[m.PA] = line.predicate()
 
 
+@lowers("VABSDIFF", says="|a - b| + c.")
+def _vabsdiff(line: Line) -> None:
+    line.only("U32", "S32")
+    line.set(m.VABSDIFF, x=m.U32 if line.has("U32") else m.S32)
+    line.destination()
+    _sources(line, "int", m.A, m.B, m.C)
+
+
 _ONE_SOURCE = {"IABS": m.IABS, "POPC": m.POPC, "BREV": m.BREV}
 
 
@@ -386,7 +394,11 @@ def _mufu(line: Line) -> None:
     line.only(*_FUNCTIONS, "FTZ")
     line.set(m.MUFU, y=_chosen(line, _FUNCTIONS))
     line.destination()
-    line.source(m.A, "float")
+    if line.has("RCP64H", "RSQ64H") and line.peek(Number):
+        # The immediate is a double, of which the instruction takes the high word.
+        line.fields[m.A] = line.value("double", 2)[0] + 1
+    else:
+        line.source(m.A, "float")
 
 
 @lowers("FSETP", says="Compares floats.")
@@ -481,7 +493,9 @@ def _hset2(line: Line) -> None:
 @lowers("F2FP", says="Two floats into a pair of 16-bit ones.")
 def _f2fp(line: Line) -> None:
     line.only("F16", "BF16", "F32", "PACK_AB", "RELU", "SAT")
-    if not line.has("F32") or not line.has("PACK_AB") or not line.has("F16", "BF16"):
+    # Without types, as for sm_80, they are half from float.
+    typed = line.has("F32") and line.has("F16", "BF16")
+    if not line.has("PACK_AB") or not (typed or not line.has("F32", "F16", "BF16")):
         raise DecodeProblem("types of F2FP")
     line.set(m.F2FP, x=line.has("BF16") + 4 * line.has("RELU"))
     line.destination()
@@ -631,6 +645,19 @@ def _hmma(line: Line) -> None:
     if line.fields[m.D] < 0 or line.fields[[m.MA, m.MB, m.MC]].any():
         raise DecodeProblem("operands of HMMA")
     line.fields[m.PA] = -1
+
+
+@lowers("DMMA", says="8×8×4 tile of a matrix product of doubles.")
+def _dmma(line: Line) -> None:
+    if line.modifiers not in (("884",), ("8x8x4",)):
+        raise DecodeProblem("shape of DMMA")
+    line.set(m.DMMA)
+    line.destination(4)
+    line.source(m.A, words=2)
+    line.source(m.B, words=2)
+    line.source(m.C, words=4)
+    if line.fields[m.D] < 0 or line.fields[[m.MA, m.MB, m.MC]].any():
+        raise DecodeProblem("operands of DMMA")
 
 
 _IMMA = {"16816": 16, "16832": 32}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.sass import machine as m
+from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lowering import Line, Site, known_name, lowers
 from simulator.sass.operands import Constant, DecodeProblem, Memory, Predicate, Register
 
@@ -23,10 +24,13 @@ _SPACES = {
 def _address(line: Line, place: Memory) -> None:
     """Fill in A, B, MA, MB, IMM."""
     register = place.register or Register(-1)
-    line.fields[m.A] = line.register_row(register, 2 if place.wide else 1)
+    # Of some atomics nvdisasm prints [R4] for the pair that .E says it is.
+    pair = line.has("E") and line.fields[m.PB] in (m.GLOBAL, m.GENERIC) and line.name != "LDGSTS"
+    is_wide = place.wide or (pair and not place.uniform_wide and place.shift == 0)
+    line.fields[m.A] = line.register_row(register, 2 if is_wide else 1)
     if place.uniform is not None:
         line.fields[m.B] = line.register_row(place.uniform, 2 if place.uniform_wide else 1)
-    wide = place.wide and not register.is_zero
+    wide = is_wide and not register.is_zero
     line.fields[m.MA] = place.shift
     line.fields[m.MB] = wide + 2 * place.uniform_wide
     line.fields[m.IMM] = place.offset
@@ -116,6 +120,20 @@ def _atomic(line: Line) -> None:
         line.fields[m.C] = line.register_row(_register(line), width // 4)
     if line.name == "ATOMS":
         _site(line, is_store=line.fields[m.D] < 0)
+
+
+@lowers("QSPC", says="Whether a generic address is in shared, or in local memory.")
+def _space(line: Line) -> None:
+    line.only("E", "S", "L")
+    window = LOCAL_WINDOW if line.has("L") else SHARED_WINDOW
+    line.set(m.ISETP, x=m.EQ + 16, pa=m.TRUE, b=line.lowered.row("bits", 0, window))
+    line.fields[m.PD] = line.predicate_target()
+    if line.target() >= 0:
+        raise DecodeProblem("destination of QSPC")
+    place = line.address()
+    if place.register is None or place.register.is_zero or place.uniform or place.offset:
+        raise DecodeProblem("address of QSPC")
+    line.fields[m.A] = line.register_row(place.register, 2) + 1
 
 
 @lowers("LDSM", "STSM", says="Loads and stores of 8×8 matrices.")

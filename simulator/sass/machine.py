@@ -55,15 +55,15 @@ LAST_CONTROL = KILL
 (
     NOP, MOV, IADD3, IMAD, LEA, LEA_HI, LOP3, SHF, PRMT, SEL, IMNMX, IABS, POPC, FLO,
     BREV, BMSK, SGXT, FADD, FMUL, FFMA, FMNMX, MUFU, HADD2, HMUL2, HFMA2, HMNMX2, F2FP, FSET,
-    IDP, VIADDMNMX, FSWZADD, P2R, HSET2, IMNMX3,
-) = range(20, 54)  # fmt: skip
-FIRST_ALU, LAST_ALU = MOV, IMNMX3
+    IDP, VIADDMNMX, FSWZADD, P2R, HSET2, IMNMX3, VABSDIFF,
+) = range(20, 55)  # fmt: skip
+FIRST_ALU, LAST_ALU = MOV, VABSDIFF
 (
     IADD3_CARRY, IMAD_WIDE, IMAD_HI, IMAD_X, LEA_CARRY, LEA_HI_X, CVT, DADD, DMUL, DFMA, ISETP,
     ISETP_EX, FSETP, DSETP, HSETP2, PLOP3, R2P, LOP3_P, FCHK, MOV64,
 ) = range(60, 80)  # fmt: skip
-(SHFL, VOTE, REDUX, MATCH, R2UR, ELECT, HMMA, MOVM, IMMA) = range(81, 90)
-(LOAD, STORE, LDC, ATOM, LDSM, STSM, LDGSTS, BMOV_TO, BMOV_FROM, B2R, CLOCK) = range(90, 101)
+(SHFL, VOTE, REDUX, MATCH, R2UR, ELECT, HMMA, MOVM, IMMA, DMMA) = range(81, 91)
+(LOAD, STORE, LDC, ATOM, LDSM, STSM, LDGSTS, BMOV_TO, BMOV_FROM, B2R, CLOCK) = range(92, 103)
 
 # ---- Types of conversions, comparisons, roundings. ---------------------------------------------
 S8, U8, S16, U16, S32, U32, S64, U64, F16, BF16, F32, F64, TF32 = range(13)
@@ -364,6 +364,13 @@ def _integer(op, x, y, a, b, c, p, out):
     elif op == IABS:
         for i in range(n):
             out[i] = np.uint32(abs(np.int64(np.int32(a[i]))))
+    elif op == VABSDIFF:
+        for i in range(n):
+            if x == S32:
+                apart = np.int64(np.int32(a[i])) - np.int64(np.int32(b[i]))
+            else:
+                apart = np.int64(a[i]) - np.int64(b[i])
+            out[i] = np.uint32((abs(apart) + np.int64(c[i])) & 0xFFFFFFFF)
     elif op == POPC:
         for i in range(n):
             out[i] = np.uint32(_popcount(a[i]))
@@ -996,6 +1003,8 @@ def _warp(op, q, R, P, base, m, scratch):
         _hmma(q, R, base)
     elif op == IMMA:
         _imma(q, R, base)
+    elif op == DMMA:
+        _dmma(q, R, base)
 
 
 @_jit
@@ -1073,6 +1082,30 @@ def _imma(q, R, base):
                 for step in range(k):
                     total += left[g + 8 * below, step] * right[2 * t + high, step]
                 R[q[D] + 2 * below + high, base + lane] = np.uint32(total & 0xFFFFFFFF)
+
+
+@_jit
+def _dmma(q, R, base):
+    """D = A·B + C of doubles, 8×4 by 4×8; a lane has one element of A and B and two of C and D."""
+    result = np.zeros((32, 2), dtype=np.float64)
+    for lane in range(32):
+        row, pair = lane // 4, 2 * (lane % 4)
+        for high in range(2):
+            total = _double_at(R, q[C] + 2 * high if q[C] != ZERO else ZERO, base + lane)
+            for step in range(4):
+                left = _double_at(R, q[A], base + 4 * row + step)
+                total += left * _double_at(R, q[B], base + 4 * (pair + high) + step)
+            result[lane, high] = total
+    for lane in range(32):
+        for high in range(2):
+            bits = _double_bits(result[lane, high])
+            R[q[D] + 2 * high, base + lane] = np.uint32(bits & np.uint64(0xFFFFFFFF))
+            R[q[D] + 2 * high + 1, base + lane] = np.uint32(bits >> np.uint64(32))
+
+
+@_jit
+def _double_at(R, row, t):
+    return _as_double((np.uint64(R[row + 1, t]) << np.uint64(32)) | np.uint64(R[row, t]))
 
 
 # ---- Memory. -----------------------------------------------------------------------------------
@@ -1935,7 +1968,7 @@ def run(
                 _arithmetic(q, R, P, lo, hi, m, full, scratch, chosen)
             elif op == P2R or IADD3_CARRY <= op <= MOV64:
                 _wide(op, q, R, P, lo, hi, m, scratch, flags)
-            elif SHFL <= op <= IMMA:
+            elif SHFL <= op <= DMMA:
                 for index in range(n):
                     start = 32 * group[index]
                     lanes_of = m[start - lo : start - lo + 32]

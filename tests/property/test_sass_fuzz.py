@@ -27,7 +27,8 @@ modifiers = st.sampled_from(
     ["U32", "S32", "X", "HI", "WIDE", "64", "128", "U8", "E", "AND", "OR", "EX", "GE", "LT", "F32",
      "F64", "F16", "BF16_V2", "TRUNC", "RM", "SAT", "ALL", "ANY", "BFLY", "IDX", "LUT", "SYNC",
      "RED", "POPC", "INC", "ADD", "CAS", "CAST", "SPIN", "16", "M88", "MT88", "4", "16816", "1684",
-     "TF32", "S8", "4A", "CLEAR", "32", "REL", "NOINC", "R", "L", "U64", "W", "RCP", "PACK_AB", "NOSUCH"]
+     "TF32", "S8", "4A", "CLEAR", "32", "REL", "NOINC", "R", "L", "U64", "W", "RCP", "PACK_AB",
+     "NOSUCH"]
 )  # fmt: skip
 
 

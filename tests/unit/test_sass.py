@@ -243,7 +243,7 @@ def test_kernels_are_found_by_name_or_the_nearest_are_told() -> None:
 def test_numbers_survive_the_trip_through_every_width() -> None:
     body = """
         int i = threadIdx.x;
-        d[i] = sqrt(d[i]) / (d[i] + 3.0) + sin(d[i]);
+        d[i] = sqrt(d[i]) / (d[i] + 3.0) + sin(d[i]) / 3.7;
         long long y = q[i];
         q[i] = y * y / (y % 7 + 8) - (y >> 3);
         f[i] = expf(f[i]) / (1.0f + f[i] * f[i]) + (float)(i % 5);
@@ -252,7 +252,7 @@ def test_numbers_survive_the_trip_through_every_width() -> None:
     d, f = rng.random(32) * 10, rng.random(32).astype(np.float32)
     q = rng.integers(-(10**12), 10**12, 32)
     found = run(body, d, q, f, parameters="double *d, long long *q, float *f").outputs
-    np.testing.assert_allclose(found[0], np.sqrt(d) / (d + 3) + np.sin(d), rtol=1e-14)
+    np.testing.assert_allclose(found[0], np.sqrt(d) / (d + 3) + np.sin(d) / 3.7, rtol=1e-14)
     wanted = []
     for y in map(int, q):
         square = (y * y + 2**63) % 2**64 - 2**63
@@ -305,3 +305,30 @@ def test_a_loop_of_compare_and_swap_has_no_figures_but_a_note() -> None:
     a = np.arange(32, dtype=np.float32)
     report = replay_compiled(source, grid=1, block=32, args=[a])
     assert report.outputs[0][:4].tolist() == a.reshape(8, 4).sum(axis=0).tolist()
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_the_librarys_sort_and_scan(arch: str) -> None:
+    source = """
+        #include <cub/block/block_radix_sort.cuh>
+        #include <cooperative_groups.h>
+        #include <cooperative_groups/scan.h>
+        extern "C" __global__ void k(const unsigned *a, unsigned *b, int *c) {
+            using Sort = cub::BlockRadixSort<unsigned, 128, 4>;
+            __shared__ typename Sort::TempStorage space;
+            unsigned keys[4];
+            for (int i = 0; i < 4; ++i) keys[i] = a[threadIdx.x * 4 + i];
+            Sort(space).Sort(keys);
+            for (int i = 0; i < 4; ++i) b[threadIdx.x * 4 + i] = keys[i];
+            auto warp = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+            c[threadIdx.x] = cooperative_groups::inclusive_scan(warp, (int)threadIdx.x);
+        }"""
+    keys = np.random.default_rng(5).integers(0, 2**32, 512, dtype=np.uint32)
+    report = replay_compiled(
+        source, grid=1, block=128, args=[keys, np.zeros(512, np.uint32), np.zeros(128, np.int32)],
+        arch=arch,
+    )  # fmt: skip
+    assert (report.outputs[1] == np.sort(keys)).all()
+    wanted = np.arange(128).reshape(4, 32).cumsum(axis=1)
+    assert (report.outputs[2].reshape(4, 32) == wanted).all()
