@@ -15,6 +15,8 @@ then. Here either R(i) = A(B(i)) holds for all i, or LayoutError is raised. As i
 A's last mode counts on past its end, so a tile that does not divide A sticks out of
 it; mask what sticks out.
 
+A layout may be given as text, "(8,4):(4,1)".
+
 Swizzled layouts: only the plain part of A takes part, the swizzle stays outside.
 Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md
 (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/cute/02_layout_algebra.md).
@@ -44,16 +46,17 @@ __all__ = [
     "zipped_divide",
 ]
 
-Tiler: TypeAlias = "Layout | int | tuple[Tiler, ...] | None"
-"""A layout; n for n:1; None to leave a mode alone; or a tuple of these, one for each mode."""
+Tiler: TypeAlias = "Layout | str | int | tuple[Tiler, ...] | None"
+"""A layout, as text too; n for n:1; None to leave a mode alone; or a tuple, one for each mode."""
 
 
-def coalesce(layout: Layout) -> Layout:
+def coalesce(layout: Layout | str) -> Layout:
     """Write the same function of one integer with as few modes as possible.
 
     >>> str(coalesce(Layout((2, (1, 6)), (1, (6, 2)))))
     '12:1'
     """
+    layout = Layout.of(layout)
     modes: list[tuple[int, int]] = []
     for digits, step in layout.digits:
         if digits == 1:
@@ -65,7 +68,7 @@ def coalesce(layout: Layout) -> Layout:
     return layout.around(_from_modes(modes))
 
 
-def composition(a: Layout | Swizzle, b: Tiler) -> Layout:
+def composition(a: Layout | str | Swizzle, b: Tiler) -> Layout:
     """Return R with R(i) = a(b(i)), and b's shape; a tuple b composes mode by mode.
 
     >>> str(composition(Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))))
@@ -78,6 +81,7 @@ def composition(a: Layout | Swizzle, b: Tiler) -> Layout:
     """
     if isinstance(a, Swizzle):
         return _one_tiler(b).swizzled(a)
+    a = Layout.of(a)
     if a.swizzle is not None:
         return a.around(composition(a.plain, b))
     if isinstance(b, tuple):
@@ -140,8 +144,11 @@ def _take(
     return taken
 
 
-def complement(layout: Layout, cotarget: int = 1) -> Layout:
-    """Return the places below `cotarget` that `layout` leaves free, in increasing order.
+def complement(layout: Layout | str, cotarget: int = 1) -> Layout:
+    """Return a layout of places that `layout` leaves free, up to `cotarget`, in order.
+
+    With the layout's own places they make up every place below, as long as each stride is a
+    multiple of the modes below it; else some free places are in neither, as in CuTe.
 
     >>> str(complement(Layout(4, 2), 24))
     '(2,3):(1,8)'
@@ -152,7 +159,7 @@ def complement(layout: Layout, cotarget: int = 1) -> Layout:
     if not is_integer(cotarget) or cotarget < 1:
         raise LayoutError(f"cotarget {cotarget!r} of a complement is not a positive integer")
     free, filled = [], 1
-    for step, digits, _ in _ascending(layout, "complement"):
+    for step, digits, _ in _ascending(Layout.of(layout), "complement"):
         if step:
             free.append((step // filled, filled))
             filled = digits * step
@@ -160,7 +167,7 @@ def complement(layout: Layout, cotarget: int = 1) -> Layout:
     return coalesce(_from_modes(free))
 
 
-def right_inverse(layout: Layout) -> Layout:
+def right_inverse(layout: Layout | str) -> Layout:
     """Return R with layout(R(i)) = i, as long as the strides join up without a gap.
 
     >>> str(right_inverse(Layout((8, 4), (4, 1))))
@@ -171,7 +178,7 @@ def right_inverse(layout: Layout) -> Layout:
     Raises LayoutError for a swizzled layout.
     """
     modes, reached = [], 1
-    for step, digits, place in sorted(_placed(layout, "right inverse")):
+    for step, digits, place in sorted(_placed(Layout.of(layout), "right inverse")):
         if step == reached:
             modes.append((digits, place))
             reached = digits * step
@@ -180,7 +187,7 @@ def right_inverse(layout: Layout) -> Layout:
     return coalesce(_from_modes(modes))
 
 
-def left_inverse(layout: Layout) -> Layout:
+def left_inverse(layout: Layout | str) -> Layout:
     """Return L with L(layout(i)) = i: which coordinate an offset belongs to.
 
     An offset that the layout leaves free gives a number past its size, or another's.
@@ -191,6 +198,7 @@ def left_inverse(layout: Layout) -> Layout:
     Raises LayoutError for a layout whose modes overlap or interleave, for strides of
     which one does not divide the next, and for a swizzled layout.
     """
+    layout = Layout.of(layout)
     modes: list[tuple[int, int]] = []
     filled, before, spare = 1, 0, layout.size
     for step, digits, place in _ascending(layout, "left inverse"):
@@ -212,7 +220,7 @@ def left_inverse(layout: Layout) -> Layout:
     return coalesce(_from_modes(modes))
 
 
-def logical_divide(a: Layout, b: Tiler) -> Layout:
+def logical_divide(a: Layout | str, b: Tiler) -> Layout:
     """Split `a` into (tile, tiles): first b's elements, then where the tiles start.
 
     >>> str(logical_divide(Layout((4, 2, 3), (2, 1, 8)), Layout(4, 2)))
@@ -220,6 +228,7 @@ def logical_divide(a: Layout, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
+    a = Layout.of(a)
     if a.swizzle is not None:
         return a.around(logical_divide(a.plain, b))
     if isinstance(b, tuple):
@@ -230,7 +239,7 @@ def logical_divide(a: Layout, b: Tiler) -> Layout:
     return composition(a, make_layout(tile, complement(tile, a.size)))
 
 
-def logical_product(a: Layout, b: Tiler) -> Layout:
+def logical_product(a: Layout | str, b: Tiler) -> Layout:
     """Repeat `a` as `b` says: (a, copies).
 
     >>> str(logical_product(Layout((2, 2), (4, 1)), 6))
@@ -238,6 +247,7 @@ def logical_product(a: Layout, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
+    a = Layout.of(a)
     if a.swizzle is not None:
         return a.around(logical_product(a.plain, b))
     if isinstance(b, tuple):
@@ -248,12 +258,13 @@ def logical_product(a: Layout, b: Tiler) -> Layout:
     return make_layout(a, composition(complement(a, a.size * copies.cosize), copies))
 
 
-def zipped_divide(a: Layout, b: Tiler) -> Layout:
+def zipped_divide(a: Layout | str, b: Tiler) -> Layout:
     """Divide, then gather: ((tile of each mode), (tiles of each mode)).
 
     >>> str(zipped_divide(Layout.row_major("8x64"), (2, 16)))
     '((2,16),(4,4)):((64,1),(128,16))'
     """
+    a = Layout.of(a)
     if a.swizzle is not None:
         return a.around(zipped_divide(a.plain, b))
     if b is None:
@@ -266,12 +277,13 @@ def zipped_divide(a: Layout, b: Tiler) -> Layout:
     return make_layout(make_layout(*(pair[0] for pair in pairs)), make_layout(*tiles))
 
 
-def tiled_divide(a: Layout, b: Tiler) -> Layout:
+def tiled_divide(a: Layout | str, b: Tiler) -> Layout:
     """Divide, then gather the tile only: ((tile of each mode), tiles, tiles, ...).
 
     >>> str(tiled_divide(Layout.row_major("8x64"), (2, 16)))
     '((2,16),4,4):((64,1),128,16)'
     """
+    a = Layout.of(a)
     if a.swizzle is not None:
         return a.around(tiled_divide(a.plain, b))
     tile, tiles = zipped_divide(a, b).modes
@@ -314,8 +326,8 @@ def _ascending(layout: Layout, what: str) -> list[tuple[int, int, int]]:
 
 
 def _one_tiler(tiler: Tiler) -> Layout:
-    if isinstance(tiler, Layout):
-        return tiler
+    if isinstance(tiler, Layout | str):
+        return Layout.of(tiler)
     if tiler is None or isinstance(tiler, tuple) or not is_integer(tiler):
         raise LayoutError(f"{tiler!r} is neither a layout nor a positive integer")
     return Layout(tiler)
@@ -336,7 +348,7 @@ def _check_rank(a: Layout, tilers: tuple[Tiler, ...]) -> None:
 
 
 def _by_mode(
-    operation: Callable[[Layout, Tiler], Layout], a: Layout, tilers: tuple[Tiler, ...]
+    operation: Callable[[Layout | str, Tiler], Layout], a: Layout, tilers: tuple[Tiler, ...]
 ) -> Layout:
     _check_rank(a, tilers)
     done = [operation(mode, tiler) for mode, tiler in zip(a, tilers, strict=False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from layouts.errors import LayoutError, accepted
 from layouts.layout import Layout
 from layouts.order import check_bijection
+from layouts.shapes import is_integer
 
 __all__ = ["FRAGMENTS", "FragmentKind", "fragment_elements"]
 
@@ -30,6 +31,9 @@ def fragment_elements(
     Raises LayoutError for an unknown kind, for a split of an odd size, and for a
     layout that is not a bijection of (threads, size) onto the edge.
     """
+    for what, number in (("threads", threads), ("elements a thread", size)):
+        if not is_integer(number) or number < 1:
+            raise LayoutError(f"{number!r} {what} (accepted: a positive integer)")
     if isinstance(kind, str) and ":" in kind:
         kind = Layout.parse(kind)
     if isinstance(kind, Layout):

@@ -120,6 +120,18 @@ class Layout:
         return cls(*read_layout(text))
 
     @classmethod
+    def of(cls, layout: Layout | str) -> Layout:
+        """Take a layout as it is, or read its notation.
+
+        Raises LayoutError for anything else.
+        """
+        if isinstance(layout, Layout):
+            return layout
+        if isinstance(layout, str):
+            return cls.parse(layout)
+        raise LayoutError(f"{layout!r} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')")
+
+    @classmethod
     def row_major(cls, shape: Shape, ld: int | None = None) -> Layout:
         """Rows one after another; from row to row `ld` elements (default: no padding).
 
@@ -343,7 +355,7 @@ class Layout:
         return f"Layout({text})"
 
 
-def make_layout(*modes: Layout) -> Layout:
+def make_layout(*modes: Layout | str) -> Layout:
     """Put layouts side by side, each a mode of the result, as CuTe's `make_layout` does.
 
     >>> str(make_layout(Layout(4, 2), Layout((2, 3), (1, 8))))
@@ -351,10 +363,11 @@ def make_layout(*modes: Layout) -> Layout:
 
     Raises LayoutError for none, and for a swizzled one.
     """
-    for mode in modes:
-        if mode.swizzle is not None:
-            raise LayoutError(f"layout {mode} is swizzled and cannot be a mode (accepted: .plain)")
-    return Layout(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    parts = [Layout.of(mode) for mode in modes]
+    for part in parts:
+        if part.swizzle is not None:
+            raise LayoutError(f"layout {part} is swizzled and cannot be a mode (accepted: .plain)")
+    return Layout(tuple(part.shape for part in parts), tuple(part.stride for part in parts))
 
 
 def _span(shape: Nested, stride: Nested) -> int:

@@ -58,7 +58,7 @@ class LinearMap:
         object.__setattr__(self, "columns", tuple(map(int, self.columns)))
 
     @classmethod
-    def of(cls, source: Layout | Swizzle, bits: int | None = None) -> LinearMap:
+    def of(cls, source: Layout | str | Swizzle, bits: int | None = None) -> LinearMap:
         """Take the map of a layout, or of a swizzle on offsets of `bits` bits.
 
         >>> LinearMap.of(Swizzle(2, 0, 3)).columns
@@ -73,7 +73,7 @@ class LinearMap:
             if not is_integer(bits) or not least <= bits <= 63:
                 raise LayoutError(f"{bits!r} bits do not fit {source} (accepted: {least}..63)")
             return cls(tuple(source(1 << bit) for bit in range(bits)))
-        columns = _columns(source)
+        columns = _columns(Layout.of(source))
         if columns is None:
             raise LayoutError(
                 f"layout {source} is not linear over GF(2) (accepted: sizes that are powers of"
@@ -183,13 +183,13 @@ class LinearMap:
         return index
 
 
-def is_linear(layout: Layout) -> bool:
+def is_linear(layout: Layout | str | Swizzle) -> bool:
     """Whether the layout is a linear map over GF(2): L(x ^ y) = L(x) ^ L(y) for all x, y.
 
     >>> is_linear(Layout.row_major("8x64")), is_linear(Layout.row_major("8x64", ld=68))
     (True, False)
     """
-    return _columns(layout) is not None
+    return isinstance(layout, Swizzle) or _columns(Layout.of(layout)) is not None
 
 
 def _columns(layout: Layout) -> tuple[int, ...] | None:

@@ -80,7 +80,7 @@ class _Reader:
             self.advance()
             return -self.integer(what)
         digits = self.sign.removeprefix("_")
-        if not digits.isdecimal():
+        if not (digits.isascii() and digits.isdecimal()):
             self.fail(what)
         if len(digits) > _DIGITS:
             self.fail(f"a number of at most {_DIGITS} digits")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from layouts.errors import LayoutError
 
-__all__ = ["Index", "Shape", "is_integer", "listed", "parse_shape", "shape_text"]
+__all__ = ["Index", "Shape", "is_integer", "listed", "parse_shape", "shape_text", "widened"]
 
 Shape = str | Sequence[int]
 """A shape as text ("4x8") or as positive integers ((4, 8))."""
@@ -28,6 +28,17 @@ def is_integer(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def widened(index: Index) -> Index:
+    """Give an integer as Python's, an array as int64, so that arithmetic cannot wrap around.
+
+    >>> widened(np.int8(100)) * 100
+    10000
+    """
+    if isinstance(index, np.ndarray):
+        return index.astype(np.int64, copy=False)
+    return int(index)
 
 
 def listed(value: Any) -> Any:

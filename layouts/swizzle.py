@@ -1,7 +1,7 @@
 """The XOR swizzle `Sw<B,M,S>` of CuTe.
 
-An offset is read as bits. B bits, S places above the lowest M + B, are XORed
-onto the B bits that start at bit M:
+An offset is read as bits. The B bits that start at bit M + S are XORed onto the B bits
+that start at bit M:
 
     0b ... y y y ... z z z x x x x      B = 3, M = 4
            └─B─┘     └─B─┘ └──M──┘      z becomes z XOR y, S places lie between
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layouts.errors import LayoutError
-from layouts.shapes import Index, is_integer, listed
+from layouts.shapes import Index, is_integer, listed, widened
 
 __all__ = ["Swizzle", "SwizzleLike"]
 
@@ -52,6 +52,8 @@ class Swizzle:
                 f"swizzle {given!r} is not (B, M, S) with integers B >= 0, M >= 0, |S| >= B"
                 " and B + M + |S| <= 30, as in CuTe's Swizzle<B,M,S>"
             )
+        for field in ("bits", "base", "shift"):
+            object.__setattr__(self, field, int(getattr(self, field)))
 
     @classmethod
     def of(cls, swizzle: SwizzleLike) -> Swizzle:
@@ -76,6 +78,7 @@ class Swizzle:
 
     def __call__(self, offset: Index) -> Index:
         """Move an element offset, or an array of them."""
+        offset = widened(offset)
         field = (1 << self.bits) - 1
         if self.shift >= 0:
             return offset ^ (offset >> self.shift & field << self.base)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from layouts.errors import LayoutError
-from layouts.shapes import Index, is_integer
+from layouts.shapes import Index, is_integer, widened
 from layouts.swizzle import Swizzle
 
 __all__ = ["Tile"]
@@ -53,5 +53,5 @@ class Tile:
 
     def offset(self, row: Index, col: Index) -> Index:
         """Element offset of (row, col) from the tile's start; arrays broadcast."""
-        padded = row * self.leading_dimension + col
+        padded = widened(row) * self.leading_dimension + widened(col)
         return self.swizzle(padded) if self.swizzle else padded

@@ -33,6 +33,13 @@ class WarpLayout:
     cols: int
     positions: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        if self.rows * self.cols != LANES or sorted(self.positions) != list(range(LANES)):
+            raise LayoutError(
+                f"{self.rows}x{self.cols} lanes at {self.positions} are not 32 lanes, each in its"
+                " own place (accepted: WarpLayout.of(shape, order))"
+            )
+
     @classmethod
     def of(cls, shape: Shape, order: LaneOrder = "col-major") -> WarpLayout:
         """Lay the lanes out in `order` over a grid of `shape` (32 places).
@@ -60,7 +67,7 @@ class WarpLayout:
 
         Raises LayoutError unless it has two modes and reaches each of 32 lanes once.
         """
-        threads = Layout.parse(layout) if isinstance(layout, str) else layout
+        threads = Layout.of(layout)
         if threads.rank != 2:
             raise LayoutError(f"thread layout {threads} has {threads.rank} modes (accepted: 2)")
         rows, cols = (mode.size for mode in threads.plain)

@@ -1,24 +1,33 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain, replay, kernels
+    from simulator import simulate, count, explain, replay, kernels, sweep
 
 docs/model.md explains the law; README.md starts with examples.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError, LayoutError
 from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
+from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain
 from simulator.fragments import FragmentReport, simulate
 from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
-from simulator.replaying import GemmReport, KernelReport, SiteReport, replay
-from simulator.sites import Cycle, GlobalSite, Kernel, KernelError, Launch, Matrix, SharedSite
+from simulator.replaying import KernelReport, SiteReport, replay
+from simulator.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
+from simulator.streaming import count_stream, totals
+from simulator.tiling import KernelError
 
 if TYPE_CHECKING:
+    from simulator.grids import GridError
     from simulator.sass.replaying import replay_compiled
+    from simulator.saving import MissingPackageError, OutputError
+    from simulator.store import StoreError
+    from simulator.sweeping import ExecutorError, Sweep, sweep
+    from simulator.targets import TargetError
 
 __all__ = [
     "INSTRUCTIONS",
@@ -26,10 +35,11 @@ __all__ = [
     "BankwiseError",
     "Counts",
     "Cycle",
+    "ExecutorError",
     "Explanation",
     "FragmentReport",
-    "GemmReport",
     "GlobalSite",
+    "GridError",
     "Instruction",
     "InstructionError",
     "Kernel",
@@ -39,24 +49,52 @@ __all__ = [
     "LayoutError",
     "MaskError",
     "Matrix",
+    "MissingPackageError",
     "OptionError",
+    "OutputError",
     "SharedSite",
     "SiteReport",
+    "StoreError",
+    "Sweep",
+    "TargetError",
     "WarpAccess",
+    "bit_columns",
     "count",
+    "count_affine",
+    "count_linear",
+    "count_stream",
     "explain",
     "instruction",
     "kernels",
+    "lane_addresses",
     "replay",
     "replay_compiled",
     "simulate",
+    "sweep",
+    "totals",
 ]
+
+# Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
+# of everything else.
+_LATER = {
+    "ExecutorError": "simulator.sweeping",
+    "GridError": "simulator.grids",
+    "MissingPackageError": "simulator.saving",
+    "OutputError": "simulator.saving",
+    "StoreError": "simulator.store",
+    "Sweep": "simulator.sweeping",
+    "TargetError": "simulator.targets",
+    "replay_compiled": "simulator.sass.replaying",
+    "sweep": "simulator.sweeping",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load `replay_compiled` when it is asked for: it brings Numba and the extra `sass`."""
-    if name == "replay_compiled":
-        from simulator.sass.replaying import replay_compiled
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
 
-        return replay_compiled
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,7 @@ A warp access is an instruction, 32 byte addresses (one a lane) and a mask of ac
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 ALL_LANES = 0xFFFFFFFF
+
+_CHUNK = 1 << 14  # accesses checked at a time, so that their scratch arrays stay small
 
 SHARED_BYTES = 227 * 1024
 """Shared memory that a block can address at most: 227 KiB, on sm_90.
@@ -108,13 +110,12 @@ def warp_accesses(
                 f"masks have shape {given.shape} for addresses of shape {array.shape}"
                 f" (accepted: one integer, or shape {array.shape[:-1]})"
             )
-        partial = next((int(bits) for bits in given.flat if bits != ALL_LANES), None)
-        if instruction.is_matrix and partial is not None:
+        if instruction.is_matrix and (partial := given[given != ALL_LANES]).size:
             raise MaskError(
-                f"mask {partial:#010x} leaves lanes of {instruction.name} inactive"
+                f"mask {int(partial[0]):#010x} leaves lanes of {instruction.name} inactive"
                 " (accepted: 0xffffffff; all lanes of a warp take part in a matrix access)"
             )
-        masks = np.broadcast_to(given.astype(np.uint32), array.shape[:-1])
+        masks = np.broadcast_to(given.astype(np.uint32, copy=False), array.shape[:-1])
     if array.dtype == object:
         # Beyond 64 bits: keep what fits; a lane that does not is refused if it is active.
         array = np.where((array >= 0) & (array < SHARED_BYTES), array, -1).astype(np.int64)
@@ -134,23 +135,34 @@ def check(
     addresses: NDArray[Any],
     masks: NDArray[np.uint32] | None,
     given: ArrayLike,
+    first: int = 0,
 ) -> None:
     """Refuse active lanes whose address is misaligned or outside shared memory.
 
-    Shapes are those of `warp_accesses`; `given` is what the caller gave, for the message.
-    Addresses of inactive lanes, and of lanes that the instruction leaves out, mean nothing.
+    Shapes are those of `warp_accesses`; `given` is what the caller gave, for the message; the
+    accesses before `first`, in C order, are known to be good. Addresses of inactive lanes, and
+    of lanes that the instruction leaves out, mean nothing.
     """
-    bad = _invalid(instruction, addresses)
-    if masks is not None:
-        bad &= (masks[..., None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
-    bad[..., instruction.lanes :] = False
-    if not bad.any():
-        return
-    where = tuple(int(index) for index in np.argwhere(bad)[0])
+    flat = addresses.reshape(-1, 32)
+    flat_masks = None if masks is None else masks.reshape(-1)
+    for start in range(first, len(flat), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        bad = _invalid(instruction, flat[part])
+        if flat_masks is not None:
+            bad &= (flat_masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+        bad[:, instruction.lanes :] = False
+        if bad.any():
+            access, lane = (int(index) for index in np.argwhere(bad)[0])
+            where = tuple(map(int, np.unravel_index(start + access, addresses.shape[:-1])))
+            _refuse(instruction, given, where, lane)
+
+
+def _refuse(
+    instruction: Instruction, given: ArrayLike, where: tuple[int, ...], lane: int
+) -> NoReturn:
     values = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
-    value = int(values[where])
-    *access, lane = where
-    place = f"lane {lane}" + (f" of access {', '.join(map(str, access))}" if access else "")
+    value = int(values[(*where, lane)])
+    place = f"lane {lane}" + (f" of access {', '.join(map(str, where))}" if where else "")
     if value < 0 or value + instruction.width > SHARED_BYTES:
         raise AddressError(
             f"address {value} of {place} is outside shared memory (accepted for"

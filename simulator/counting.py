@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, accepted
+from layouts.shapes import is_integer
 from simulator import law
 from simulator.accesses import ALL_LANES, check, warp_accesses
 from simulator.instructions import RULES, Instruction, instruction
 from simulator.tables import Result
 
-__all__ = ["ENGINES", "Counts", "OptionError", "check_rule", "count", "n_way"]
+__all__ = ["ENGINES", "Counts", "OptionError", "check_rule", "check_threads", "count", "n_way"]
 
 ENGINES = ("auto", "python", "numpy", "numba")
 """`auto` chooses by the number of accesses; the other three give the same figures."""
@@ -68,13 +69,15 @@ def count(
     *,
     rule: str = "silicon",
     engine: str = "auto",
+    threads: int | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
     memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
     integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
-    phases, never fused).
+    phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
+    for many accesses.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
@@ -87,23 +90,28 @@ def count(
     check_rule(rule)
     if engine not in ENGINES:
         raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+    check_threads(threads)
     array, masks = warp_accesses(known, addresses, mask)
-    check(known, array, masks, addresses)
     shape = array.shape[:-1]
     flat = array.reshape(-1, 32)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = _engine_for(len(flat))
-    if engine == "python":
-        figures = _count_in_python(known, flat, flat_masks, rule)
-    elif engine == "numpy":
-        from simulator.law_numpy import count_accesses
+    if engine == "numba":
+        from simulator import law_numba
 
-        figures = count_accesses(known, flat, flat_masks, rule)
+        # It reads the addresses once, and checks them on the way.
+        figures, suspect = law_numba.count_accesses(known, flat, flat_masks, rule, threads)
+        if suspect is not None:
+            check(known, array, masks, addresses, suspect)
     else:
-        from simulator.law_numba import count_accesses
+        check(known, array, masks, addresses)
+        if engine == "python":
+            figures = _count_in_python(known, flat, flat_masks, rule)
+        else:
+            from simulator.law_numpy import count_accesses
 
-        figures = count_accesses(known, flat, flat_masks, rule)
+            figures = count_accesses(known, flat, flat_masks, rule)
     figures.flags.writeable = False
     return Counts(*(row.reshape(shape) for row in figures))
 
@@ -112,6 +120,12 @@ def check_rule(rule: str) -> None:
     """Raise OptionError unless `rule` is one of RULES."""
     if rule not in RULES:
         raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise OptionError unless `threads` is None or a positive integer."""
+    if threads is not None and not (is_integer(threads) and threads > 0):
+        raise OptionError(f"threads {threads!r} (accepted: a positive integer, or None for all)")
 
 
 def n_way(wavefronts: int, requests: int) -> float:

@@ -149,6 +149,11 @@ class Explanation(Result):
             },
         }
 
+    def _repr_html_(self) -> str:
+        from simulator.notebook import bank_table, figures_table
+
+        return figures_table(self) + bank_table(self)
+
 
 def explain(
     op: str | Instruction,

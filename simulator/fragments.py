@@ -15,6 +15,7 @@ from typing import Any
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
 from layouts.swizzle import Swizzle, SwizzleLike
+from layouts.tile import Tile
 from layouts.warp import LaneOrder
 from simulator.accesses import WarpAccess
 from simulator.counting import Counts, OptionError, n_way
@@ -78,6 +79,8 @@ class Fragment(_Figures, Result):
     counts: Counts
     """One entry an access."""
     rule: str
+    tile: Tile
+    """Where the operand lies in shared memory, from byte 0 on."""
 
     def _counts(self) -> list[Counts]:
         return [self.counts]
@@ -162,6 +165,17 @@ class FragmentReport(_Figures, Result):
             "totals": {column: getattr(self, column) for column in columns[2:]},
         }
 
+    def _repr_html_(self) -> str:
+        from simulator.notebook import bank_table
+
+        # The most expensive access of each fragment; all of them would bury the notebook.
+        pictures = (
+            f"<p>{fragment.name}: {fragment.reason}</p>"
+            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts))
+            for fragment in self.fragments
+        )
+        return super()._repr_html_() + "".join(pictures)
+
 
 def simulate(
     warp_shape: Shape = "4x8",
@@ -220,6 +234,7 @@ def simulate(
             tuple(WarpAccess(reads.op, tuple(lanes)) for lanes in reads.addresses[step].tolist()),
             each[step],
             rule,
+            reads.tile,
         )
         for name, reads, each in zip("AB", geometry.reads, counts, strict=True)
     )

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sites import KernelError
+from simulator.tiling import KernelError
 
 __all__ = ["LINE", "SECTOR", "Bound", "Linear", "moves", "operation", "suffix", "touched"]
 

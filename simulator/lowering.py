@@ -21,8 +21,8 @@ from simulator.sites import (
     SharedSite,
     Site,
     names_of,
-    require,
 )
+from simulator.tiling import require
 
 __all__ = ["GlobalAccesses", "SharedAccesses", "lower_global", "lower_shared"]
 
@@ -70,9 +70,6 @@ def lower_shared(site: SharedSite, launch: Launch, form: str) -> SharedAccesses:
 
 def _joined(site: SharedSite, launch: Launch, loops: Mapping[str, range], name: str) -> int:
     """How many turns of the loop `name` one access serves: neighbours, aligned, 16 bytes."""
-    require(
-        name in _named(site), f"site {site.source!r} does not depend on {name} and cannot merge it"
-    )
     trips = site.loops[name]
     own = site.element * site.width
     joined = _VECTOR // own
@@ -151,10 +148,26 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
     checks = list(site.bounds)
     if site.guarded:
         checks += [(site.row, matrix.rows), (site.col, matrix.cols)]
-    elif not (site.bounds or site.overruns):
-        for axis, line, size in (("row", row, matrix.rows), ("column", col, matrix.cols)):
-            last = int(np.max(line.constant)) + sum(
-                step * (trips[name] - 1) for name, step in line.steps.items()
+    checked = site.guarded or site.bounds or site.overruns
+    for axis, line, size, wide in (
+        ("row", row, matrix.rows, 1),
+        ("column", col, matrix.cols, site.width),
+    ):
+        within = np.broadcast_to(line.constant, shape)[active]
+        if not within.size:
+            continue
+        # Steps are not negative: the first turn is the lowest, the last the highest.
+        require(
+            int(within.min()) >= 0,
+            f"site {site.source!r} reaches {axis} {within.min()} (accepted: 0 to {size - 1};"
+            " bounds checks are upper ones, so mask such lanes with `where`)",
+        )
+        if not checked:
+            last = (
+                int(within.max())
+                + wide
+                - 1
+                + sum(step * (trips[name] - 1) for name, step in line.steps.items())
             )
             require(
                 last < size,

@@ -52,6 +52,8 @@ class Reads(NamedTuple):
     op: str
     addresses: NDArray[np.int64]
     """Bytes, shape (k steps, loads, 32)."""
+    tile: Tile
+    """Where the operand lies in shared memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +159,8 @@ def lower(
         rule=rule,
         notes=tuple(notes),
         reads=(
-            Reads(_LOADS[a_width], _loads("A", a_offsets, a_width, element, given)),
-            Reads(_LOADS[b_width], _loads("B", b_offsets, b_width, element, given)),
+            Reads(_LOADS[a_width], _loads("A", a_offsets, a_width, element, given), tiles[0]),
+            Reads(_LOADS[b_width], _loads("B", b_offsets, b_width, element, given), tiles[1]),
         ),
     )
 

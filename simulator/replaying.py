@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from operator import mul
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from layouts.errors import accepted
-from layouts.shapes import is_integer
+from layouts.errors import accepted, short
+from layouts.shapes import is_integer, listed
 from simulator.counting import OptionError, check_rule, count
 from simulator.global_memory import LINE, SECTOR, operation, suffix, touched
 from simulator.instructions import instruction
@@ -26,13 +27,13 @@ from simulator.sites import (
     ASSUMED_PRESENT,
     GlobalSite,
     Kernel,
-    KernelError,
     Launch,
     SharedSite,
 )
 from simulator.tables import Result
+from simulator.tiling import KernelError, require
 
-__all__ = ["FORMS", "GemmReport", "KernelReport", "SiteReport", "replay"]
+__all__ = ["FORMS", "KernelReport", "SiteReport", "replay"]
 
 FORMS = ("compiled", "written")
 """`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
@@ -56,11 +57,10 @@ class SiteReport:
     """Copies of the instruction in the unrolled code."""
     requests: int
     """Executions by a warp with at least one active lane."""
-    wavefronts: int | None
-    """None, as the next three: not known. Only compiled code has instructions never measured."""
-    ideal: int | None
-    excessive: int | None
-    bank_conflicts: int | None
+    wavefronts: int
+    ideal: int
+    excessive: int
+    bank_conflicts: int
     sectors: int
     lines: int
     evidence: str
@@ -73,13 +73,35 @@ class SiteReport:
 
 @dataclass(frozen=True, eq=False)
 class KernelReport(Result):
-    """A row for each site of a kernel, and totals for the grid."""
+    """A row for each site of the kernel, and totals for the grid."""
 
     kernel: str
+    m: int | None
+    """Rows of C; None, as n and k, for compiled code, which may be no GEMM."""
+    n: int | None
+    k: int | None
+    form: str
     rule: str
+    parameters: Mapping[str, Any]
+    """Every tile parameter, given or by default; read-only."""
     grid: tuple[int, ...]
     block: tuple[int, ...]
     sites: tuple[SiteReport, ...]
+    instructions: tuple[tuple[str, int, int, int], ...]
+    """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only view can be neither pickled nor deep-copied: its dictionary can.
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return type(self), tuple({**values, "parameters": dict(self.parameters)}.values())
+
+    @property
+    def title(self) -> str:
+        """The kernel, and the size of its matrices where they are known."""
+        return self.kernel if self.m is None else f"{self.kernel}, {self.m}×{self.n}×{self.k}"
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over the shared-memory sites: loads, stores, all of them."""
@@ -103,22 +125,9 @@ class KernelReport(Result):
     def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
         def summed(*kinds: str) -> dict[str, int]:
             chosen = [s for s in self.sites if s.memory == memory and s.kind in kinds]
-            return {name: sum(getattr(site, name) or 0 for site in chosen) for name in figures}
+            return {name: sum(getattr(site, name) for site in chosen) for name in figures}
 
         return {"load": summed("load"), "store": summed("store"), "all": summed("load", "store")}
-
-
-@dataclass(frozen=True, eq=False)
-class GemmReport(KernelReport):
-    """A kernel of the catalogue, or a `Kernel` of yours, for one size of matrices."""
-
-    m: int
-    n: int
-    k: int
-    form: str
-    parameters: Mapping[str, Any]
-    instructions: tuple[tuple[str, int, int, int], ...]
-    """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
 
 
 def replay(
@@ -131,12 +140,13 @@ def replay(
     rule: str = "silicon",
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
-) -> GemmReport:
+) -> KernelReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
     C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
     "written" (the source as it stands), `rule` that of `count`; `parameters` are the kernel's
-    tile sizes, by default the document's. `progress` is told the sites done and their number.
+    tile sizes, by default the document's. `progress` is told, after each site,
+    how many are done and how many there are.
 
     >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
     >>> report.totals()["load"]["bank_conflicts"]
@@ -155,49 +165,63 @@ def replay(
     for name, size in (("m", m), ("n", n), ("k", k)):
         if not is_integer(size) or not 1 <= size <= _LARGEST:
             raise KernelError(f"{name} = {size!r} is no matrix size (accepted: 1 to {_LARGEST})")
-    _check_parameters(kernel, parameters)
-    parameters = {**kernel.parameters, **parameters}
+    parameters = {**kernel.parameters, **_checked(kernel, parameters)}
     launch = kernel.launch(int(m), int(n), int(k), **parameters)
+    require(
+        isinstance(launch, Launch),
+        f"kernel {kernel.name!r} gives {short(launch)} (accepted: a Launch)",
+    )
     of_document = parameters == kernel.parameters
     counted: list[SiteReport] = []
     instructions: list[tuple[str, int, int, int]] = []
     for done, site in enumerate(launch.sites, start=1):
+        if site.only in (None, form) and site.runs:
+            evidence = _evidence(site, form, of_document)
+            if isinstance(site, SharedSite):
+                row, copies = _shared(site, launch, form, rule, evidence)
+                instructions += copies
+            else:
+                row = _global(site, launch, form, evidence)
+            counted.append(row)
         if progress is not None:
             progress(done, len(launch.sites))
-        if site.only not in (None, form) or not site.runs:
-            continue
-        evidence = _evidence(site, form, of_document)
-        if isinstance(site, SharedSite):
-            row, copies = _shared(site, launch, form, rule, evidence)
-            instructions += copies
-        else:
-            row = _global(site, launch, form, evidence)
-        counted.append(row)
-    return GemmReport(
-        kernel.name, rule, launch.grid, launch.block, tuple(counted),
-        int(m), int(n), int(k), form, parameters, tuple(instructions),
+    return KernelReport(
+        kernel.name, int(m), int(n), int(k), form, rule, parameters,
+        launch.grid, launch.block, tuple(counted), tuple(instructions),
     )  # fmt: skip
 
 
-def _check_parameters(kernel: Kernel, given: Mapping[str, Any]) -> None:
+def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the parameters as plain Python values: NumPy's integers would overflow silently.
+
+    Which kind a parameter is, its default says. What is no number names a layout, and the
+    language of layouts has more forms than a default shows: `layouts` judges those itself.
+    """
     known = kernel.parameters
+    plain: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
             raise KernelError(
                 f"{kernel.name} has no parameter {name!r}:"
                 f" {accepted(name, known) if known else 'it has none'}"
             )
-        if not is_integer(known[name]):
-            if type(value) is not type(known[name]):
-                raise KernelError(
-                    f"{name} = {value!r} is not like the default {known[name]!r} of {kernel.name}"
-                )
-            continue
-        least = 0 if name.startswith("pad") else 1
-        if not is_integer(value) or not least <= value <= _LARGEST_TILE:
-            raise KernelError(
-                f"{name} = {value!r} is no size (accepted: {least} to {_LARGEST_TILE})"
+        if isinstance(known[name], bool):
+            require(
+                isinstance(value, bool | np.bool_),
+                f"{name} = {short(value)} is no truth value (accepted: True, False)",
             )
+            plain[name] = bool(value)
+        elif is_integer(known[name]):
+            least = 0 if name.startswith("pad") else 1
+            if not is_integer(value) or not least <= value <= _LARGEST_TILE:
+                raise KernelError(
+                    f"{name} = {short(value)} is no size (accepted: {least} to {_LARGEST_TILE})"
+                )
+            plain[name] = int(value)
+        else:
+            value = listed(value)
+            plain[name] = tuple(value) if isinstance(value, list) else value
+    return plain
 
 
 def _shared(
@@ -265,9 +289,13 @@ def _global(site: GlobalSite, launch: Launch, form: str, evidence: str) -> SiteR
 
 
 def _evidence(site: SharedSite | GlobalSite, form: str, of_document: bool) -> str:
-    merges = isinstance(site, SharedSite) and site.merges is not None
-    if form == "written" or not (merges or site.hoisted or site.only):
-        return AS_WRITTEN
+    changed = bool(site.hoisted) or (isinstance(site, SharedSite) and site.merges is not None)
+    if form == "written" or not (changed or site.only):
+        return site.assumed or AS_WRITTEN
     if of_document and site.evidence != AS_WRITTEN:
-        return site.evidence
-    return ASSUMED if merges or site.hoisted else ASSUMED_PRESENT
+        compiled = site.evidence
+    elif changed:
+        compiled = ASSUMED
+    else:
+        return site.assumed or ASSUMED_PRESENT
+    return f"{site.assumed}; {compiled}" if site.assumed else compiled

@@ -21,18 +21,22 @@ global memory do name them, linearly (`by * 64 + tid // 8`), so a turn only move
 The compiler's part is said next to the source, never instead of it. `merges="i"` names the
 loop along which neighbouring elements become one wide load, `hoisted=("n",)` the loops that a
 load leaves because it does not depend on them, `only="compiled"` an access that the source
-does not have; `evidence` says how that is known.
+does not have; `evidence` says how that is known. `assumed` says what the document leaves open
+about an address, in either form.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
-from layouts.errors import BankwiseError
+from layouts.errors import short
 from simulator.accesses import SHARED_BYTES
+from simulator.instructions import instruction
+from simulator.tiling import block_threads, integer, require
 
 __all__ = [
     "ASSUMED",
@@ -43,16 +47,11 @@ __all__ = [
     "GlobalSite",
     "Int",
     "Kernel",
-    "KernelError",
     "Launch",
     "Matrix",
     "SharedSite",
     "Site",
-    "covering",
-    "divides",
-    "dividing",
     "names_of",
-    "require",
 ]
 
 LANE_NAMES = ("tid", "tx", "ty", "warp", "lane")
@@ -69,16 +68,16 @@ Function = Callable[..., Any]
 """From named integers, or arrays of them, to integers (or truth values, for a predicate)."""
 
 
-class KernelError(BankwiseError):
-    """An unknown kernel, sizes or tiles that it cannot run with, or a site that cannot be."""
-
-
 @dataclass(frozen=True)
 class Cycle:
     """A loop whose index runs through `period` values again and again: a double buffer."""
 
     trips: int
     period: int
+
+    def __post_init__(self) -> None:
+        _set(self, trips=integer(self.trips, "trips of a Cycle", least=0))
+        _set(self, period=integer(self.period, "period of a Cycle"))
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,16 @@ class Matrix:
     ld: int
     """Leading dimension: elements from one row to the next."""
     element: int = 4
+    """Bytes of an element."""
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "cols", "ld", "element"):
+            _set(self, **{name: integer(getattr(self, name), f"{name} of a Matrix")})
+        require(
+            self.ld >= self.cols,
+            f"ld = {self.ld} of a Matrix with {self.cols} columns: its rows would overlap"
+            f" (accepted: {self.cols} or more)",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,22 +122,62 @@ class Site:
     """Loops that the compiled load is moved out of."""
     evidence: str = AS_WRITTEN
     """How the compiled form is known."""
+    assumed: str = ""
+    """What the document leaves open, so that these addresses (in any form) are an assumption."""
 
     def __post_init__(self) -> None:
+        _one_of(self, "kind", ("load", "store"))
+        _one_of(self, "only", (None, "written", "compiled"))
+        _set(self, width=integer(self.width, f"width of site {self.source!r}"))
+        for name in ("loops", "repeats"):
+            turns = getattr(self, name)
+            require(
+                isinstance(turns, Mapping) and all(isinstance(each, str) for each in turns),
+                f"{name} of site {self.source!r} are {short(turns)} (accepted: {{name: trips}})",
+            )
+            checked = {each: self._trips(each, trips, name) for each, trips in turns.items()}
+            _set(self, **{name: MappingProxyType(checked)})
+        taken = [*LANE_NAMES, "bx", "by", *self.loops, *self.repeats]
+        for name in {*self.loops, *self.repeats}:
+            require(
+                taken.count(name) == 1,
+                f"site {self.source!r} has a loop {name}, which also names something else"
+                " (accepted: names of its own in `loops` and `repeats`, none of"
+                f" {', '.join((*LANE_NAMES, 'bx', 'by'))})",
+            )
+        for function in self.functions():
+            require(
+                callable(function),
+                f"site {self.source!r} has {short(function)} where a function of its indices is"
+                " accepted",
+            )
         named = {name for function in self.functions() for name in names_of(function)}
-        wrong = named & set(self.hoisted)
-        if wrong:
-            raise KernelError(
-                f"site {self.source!r} depends on {', '.join(sorted(wrong))} and cannot be hoisted"
-                " out of it"
+        strange = sorted(named - set(taken))
+        require(
+            not strange,
+            f"site {self.source!r} names {', '.join(strange)} (accepted: "
+            f"{', '.join(sorted(taken))})",
+        )
+        _set(self, hoisted=tuple(self.hoisted))
+        for name in self.hoisted:
+            self._check_loop(name, "hoisted")
+            require(
+                name not in named,
+                f"site {self.source!r} depends on {name} and cannot be hoisted out of it"
+                " (accepted: loops that it does not name)",
             )
-        known = {*LANE_NAMES, "bx", "by", *self.loops, *self.repeats}
-        strange = sorted(named - known)
-        if strange:
-            raise KernelError(
-                f"site {self.source!r} names {', '.join(strange)} (accepted: "
-                f"{', '.join(sorted(known))})"
-            )
+
+    def _check_loop(self, name: str, what: str) -> None:
+        require(
+            name in self.loops,
+            f"{what} of site {self.source!r} names {name!r}"
+            f" (accepted: its `loops`: {', '.join(self.loops) or 'it has none'})",
+        )
+
+    def _trips(self, name: str, trips: object, among: str) -> int | Cycle:
+        if isinstance(trips, Cycle) and among == "repeats":
+            return trips
+        return integer(trips, f"trips of loop {name} in site {self.source!r}", least=0)
 
     @property
     def runs(self) -> bool:
@@ -153,6 +202,34 @@ class SharedSite(Site):
     merges: str | None = None
     """The loop along which the compiler joins neighbouring elements, up to 16 bytes."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _set(self, element=integer(self.element, f"element of site {self.source!r}"))
+        if self.merges is not None:
+            self._check_loop(self.merges, "merges")
+            require(
+                any(self.merges in names_of(function) for function in self.functions()),
+                f"site {self.source!r} does not depend on {self.merges} and cannot merge it"
+                " (accepted: a loop that it names)",
+            )
+        if self.op is not None:
+            self._check_op(self.op)
+
+    def _check_op(self, op: str) -> None:
+        known = instruction(op)
+        verb = {"load": "read", "store": "write"}[self.kind]
+        require(
+            known.verb in (verb, "update"),
+            f"site {self.source!r} is a {self.kind}, but {known.name} is none"
+            f" (accepted: instructions that {verb})",
+        )
+        moved = self.width * self.element
+        require(
+            known.is_matrix or (known.width == moved and self.merges is None),
+            f"site {self.source!r} moves {moved} bytes a lane, or merges, but {known.name} moves"
+            f" {known.width} (accepted: an `op` of its width, or none)",
+        )
+
     def functions(self) -> list[Function]:
         """Give the functions whose parameter names say what the site depends on."""
         return [self.index, *super().functions()]
@@ -174,7 +251,13 @@ class GlobalSite(Site):
     """Whether the document's own kernel runs past the matrix here (else that is refused)."""
 
     def __post_init__(self) -> None:
+        require(
+            isinstance(self.matrix, Matrix),
+            f"matrix of site {self.source!r} is {short(self.matrix)} (accepted: a Matrix)",
+        )
         super().__post_init__()
+        for _, limit in self.bounds:
+            integer(limit, f"limit of a bounds check of site {self.source!r}", least=0)
         loose = set() if self.where is None else set(names_of(self.where))
         wrong = sorted(loose & {"bx", "by", *self.repeats})
         require(
@@ -200,14 +283,27 @@ class Launch:
     shared_bytes: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("grid", "block"):
+            shape = getattr(self, name)
+            require(
+                isinstance(shape, Sequence) and len(shape) == 2,
+                f"{name} = {short(shape)} of a Launch (accepted: two integers, along x and y)",
+            )
+            _set(self, **{name: tuple(integer(size, f"a size of the {name}") for size in shape)})
+        block_threads(self.threads)
         # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-        threads = self.block[0] * self.block[1]
-        require(1 <= threads <= 1024, f"the block has {threads} threads (accepted: 1 to 1024)")
         require(
             self.grid[0] < 2**31 and self.grid[1] < 2**16,
             f"the grid is {self.grid[0]}x{self.grid[1]} blocks"
             " (accepted: x below 2^31, y below 65536)",
         )
+        _set(self, sites=tuple(self.sites))
+        for site in self.sites:
+            require(
+                isinstance(site, SharedSite | GlobalSite),
+                f"{short(site)} is no site of a Launch (accepted: SharedSite, GlobalSite)",
+            )
+        _set(self, shared_bytes=integer(self.shared_bytes, "shared_bytes of a Launch", least=0))
         require(
             self.shared_bytes <= SHARED_BYTES,
             f"the tiles take {self.shared_bytes} bytes of shared memory"
@@ -231,9 +327,18 @@ class Kernel:
     """Author, title, address."""
     launch: Callable[..., Launch]
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """The document's tile parameters, where they differ from those of `launch`."""
+    """The document's tile parameters, where they differ from those of `launch`; read-only."""
 
     def __post_init__(self) -> None:
+        _set(self, defaults=MappingProxyType(dict(self.defaults)))
+        given = inspect.signature(self.launch).parameters.values()
+        names = {each.name for each in given if each.kind is each.KEYWORD_ONLY}
+        strange = sorted(set(self.defaults) - names)
+        require(
+            not strange or any(each.kind is each.VAR_KEYWORD for each in given),
+            f"kernel {self.name!r} has a default for {', '.join(strange)}"
+            f" (accepted: keyword parameters of `launch`: {', '.join(sorted(names)) or 'none'})",
+        )
         bare = [name for name, value in self.parameters.items() if value is inspect.Parameter.empty]
         require(
             not bare,
@@ -258,42 +363,15 @@ def names_of(function: Function) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
 
 
-def require(condition: bool, otherwise: str) -> None:
-    """Raise KernelError unless the condition holds."""
-    if not condition:
-        raise KernelError(otherwise)
+def _set(instance: Any, **values: Any) -> None:
+    """Replace a field by its checked value: the classes here are frozen."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
 
-def covering(size: int, tile: int) -> int:
-    """Count the tiles that cover `size`, the last one perhaps in part.
-
-    >>> covering(1000, 64)
-    16
-    """
-    return -(-size // tile)
-
-
-def dividing(size: int, tile: int, what: str, of: str) -> int:
-    """Count the tiles of `size` where no bounds check would catch a part of one.
-
-    >>> dividing(1024, 64, "m", "block_m")
-    16
-
-    Raises KernelError unless the tile divides the size.
-    """
-    whole, rest = divmod(size, tile)
+def _one_of(site: Site, name: str, known: tuple[str | None, ...]) -> None:
+    value = getattr(site, name)
     require(
-        not rest,
-        f"{what} = {size} is not a multiple of {of} = {tile}, and the document's kernel has no"
-        f" bounds check along {what} (accepted: {tile}, {2 * tile}, {3 * tile}, ...)",
+        value in known,
+        f"{name} = {value!r} of site {site.source!r} (accepted: {', '.join(map(repr, known))})",
     )
-    return whole
-
-
-def divides(tile: int, size: int, what: str) -> int:
-    """Give size / tile, or refuse: `what` says what must divide what."""
-    require(
-        tile > 0 and size > 0 and size % tile == 0,
-        f"{what}: {tile} does not divide {size} (accepted: divisors of {size})",
-    )
-    return size // tile

@@ -3,7 +3,7 @@
 Importing a module of commands registers them; what a command needs, it imports when it runs.
 """
 
-from simulator.cli import catalogue, sass
+from simulator.cli import catalogue, reports, sass, sweep
 from simulator.cli.commands import main
 
-__all__ = ["catalogue", "main", "sass"]
+__all__ = ["catalogue", "main", "reports", "sass", "sweep"]

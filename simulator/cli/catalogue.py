@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
-    from simulator.replaying import GemmReport
+    from simulator.replaying import KernelReport
 
 __all__ = ["kernels", "replay"]
 
@@ -51,6 +52,7 @@ def kernels(*, form: str) -> int:
     help="compiled: loads merged as nvcc does; written: the source as it stands.",
 )
 @common
+@html_options
 def replay(
     *,
     rules: Sequence[str],
@@ -72,6 +74,7 @@ def replay(
     sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
     tiles = _tiles(kernel.parameters, parameters)
     reports = {rule: _replay(kernel.name, form=code, rule=rule, **sizes, **tiles) for rule in rules}
+    keep(*reports.values())
     rows = [{**row, "rule": rule} for rule, each in reports.items() for row in each.rows()]
     sums = [
         (f"shared {kind}s" if kind != "all" else "shared", {**figures, "rule": rule})
@@ -98,7 +101,7 @@ def replay(
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
-def _replay(name: str, **options: Any) -> GemmReport:
+def _replay(name: str, **options: Any) -> KernelReport:
     """Replay with a progress bar, where somebody is there to see it."""
     from simulator.replaying import replay as run
 
@@ -115,15 +118,17 @@ def _replay(name: str, **options: Any) -> GemmReport:
 
 def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
-    tiles: dict[str, Any] = {}
-    words = iter(given)
-    for word in words:
-        found = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
-        if not found:
-            raise click.UsageError(f"{word!r} is no option of the kernel (accepted: --NAME VALUE)")
-        name, value = found[1].replace("-", "_"), found[2]
-        if value is None and (value := next(words, None)) is None:
-            raise click.UsageError(f"{word} needs a value")
-        number = re.fullmatch(r"\s*-?\d{1,18}\s*", value)
-        tiles[name] = int(value) if number and not isinstance(known.get(name), str) else value
-    return tiles
+    from simulator.cli.options import named_options
+
+    return {name: _value(value, known.get(name)) for name, value in named_options(given).items()}
+
+
+def _value(text: str, default: object) -> Any:
+    """Read a value of the default's kind; what is none stays text, for `replay` to refuse."""
+    from simulator.cli.options import lane_order
+
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):  # a layout
+        return lane_order(text)
+    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text) else text

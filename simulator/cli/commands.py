@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simulator.cli.html import ARGUMENTS, html_options, keep
 from simulator.cli.output import FORMATS, Table, show
 
 if TYPE_CHECKING:
@@ -64,7 +65,17 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class _Root(click.Group):
+    """Remembers the words of the command, for a report to say what made it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version)
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -131,6 +142,7 @@ def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
+@html_options
 def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
@@ -140,6 +152,7 @@ def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, in
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
     reports = {rule: run(rule=rule, **options) for rule in rules}
+    keep(*reports.values())
     rows, text = [], []
     for rule, report in reports.items():
         rows += [{**row, "rule": rule} for row in report.rows()]
@@ -245,6 +258,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @click.option("--warp", type=click.IntRange(0, 31), help="Warp of an expression.  [default: 0]")
 @click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
 @common
+@html_options
 def explain(
     *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
 ) -> dict[str, int]:
@@ -259,6 +273,7 @@ def explain(
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
     explanations = {rule: run(*chosen, rule=rule) for rule in rules}
+    keep(*explanations.values())
     totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
     if form in ("json", "csv"):
         rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]

@@ -15,7 +15,7 @@ from layouts.warp import LaneOrder
 from simulator.accesses import ALL_LANES
 from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
 
-__all__ = ["lane_order", "one_access", "pad", "read_accesses", "swizzle"]
+__all__ = ["lane_order", "named_options", "one_access", "pad", "read_accesses", "swizzle"]
 
 _FILES = (".csv", ".npy", ".npz")
 
@@ -43,6 +43,25 @@ def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None]
     if len(both) > 2:
         raise click.BadParameter(f"{text!r} has more than two parts", param_hint="--swizzle")
     return (both[0], both[1]) if len(both) == 2 else both[0]
+
+
+def named_options(words: Sequence[str]) -> dict[str, str]:
+    """Read options that no command declares: --block-m 64 or --block-m=64, as block_m.
+
+    >>> named_options(["--block-m", "64", "--lane-order=z-order"])
+    {'block_m': '64', 'lane_order': 'z-order'}
+    """
+    found: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        option = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
+        if not option:
+            raise click.UsageError(f"{word!r} is no option (accepted: --NAME VALUE)")
+        value = option[2]
+        if value is None and (value := next(rest, None)) is None:
+            raise click.UsageError(f"{word} needs a value")
+        found[option[1].replace("-", "_")] = value
+    return found
 
 
 def read_accesses(

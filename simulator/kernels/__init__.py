@@ -15,13 +15,16 @@ from simulator.kernels import (
     illustrated,
     junstar92,
     leimao,
+    leimao_vectors,
 )
-from simulator.sites import Kernel, KernelError
+from simulator.sites import Kernel
+from simulator.tiling import KernelError
 
 __all__ = ["get", "names"]
 
 _DOCUMENTS = (
     leimao,
+    leimao_vectors,
     illustrated,
     junstar92,
     explore_gemms,

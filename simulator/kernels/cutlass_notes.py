@@ -8,31 +8,33 @@ The document draws its layouts in figures; its text fixes this much: 256 threads
 tiles in two buffers, A transposed on its way, four floats of A and of B a thread, fragments of
 two float4 by LDS.128 with lanes in "Z" order, so that each LDS.128 takes two wavefronts. The
 layouts of LDG and STS are assumed here: for A, four rows of one column a thread (four LDG, one
-STS.128), for B four columns 32 apart of one row. A is declared without padding, and then that
-STS.128 takes 32 wavefronts; with `pad_a=4` it takes the 4 that the document counts.
+STS.128), the lanes of a warp down that column, for B four columns 32 apart of one row. The
+tiles are declared without padding, and an STS.128 is counted as four transactions: it takes
+four wavefronts where lanes store next to each other, as with that layout. (Lanes along the
+rows of A would read its sectors better, and without padding store 32-way.)
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from layouts.fragment import fragment_elements
-from layouts.warp import WarpLayout
+from layouts.warp import LaneOrder, WarpLayout
+from simulator.kernels.edges import Fragments, float4_elements, kinds
+from simulator.kernels.matrices import packed
 from simulator.sites import (
     Cycle,
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
-    dividing,
-    require,
 )
+from simulator.tiling import require, whole_tiles
 
 __all__ = ["KERNELS"]
 
 _DOCUMENT = "Bloonow, GEMM矩阵乘法和CUTLASS模板库, https://github.com/Bloonow/MyNotes"
+_IN_A_FIGURE = "assumed: a layout that the document draws in a figure and its text does not say"
 
 
 def _sgemm(
@@ -40,8 +42,8 @@ def _sgemm(
     n: int,
     k: int,
     *,
-    lane_order: str = "z-order",
-    fragment: str = "split",
+    lane_order: LaneOrder = "z-order",
+    fragment: Fragments = "split",
     pad_a: int = 0,
     pad_b: int = 0,
 ) -> Launch:
@@ -49,14 +51,15 @@ def _sgemm(
         pad_a % 4 == pad_b % 4 == 0,
         f"pad_a = {pad_a}, pad_b = {pad_b} would misalign float4 (accepted: multiples of 4)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     a_ld, b_ld = 128 + pad_a, 128 + pad_b
-    count = dividing(k, 8, "k", "K_tile")
+    count = whole_tiles(k, 8, "k", "K_tile")
     tiles, stages = {"tile": count - 1}, {"stage": Cycle(count - 1, 2)}  # the K-Loop's turns
 
     at = np.array(WarpLayout.of("4x8", lane_order).coordinates)
-    a_elements = np.array(fragment_elements(4, 8, fragment))  # rows of a 32×64 warp tile
-    b_elements = np.array(fragment_elements(8, 8, fragment))  # its columns
+    of_a, of_b = kinds(fragment)
+    a_elements = float4_elements(4, 8, of_a, "M_frag")  # rows of a 32×64 warp tile
+    b_elements = float4_elements(8, 8, of_b, "N_frag")  # its columns
 
     def row(warp: Int, lane: Int, e: Int) -> Int:
         return warp // 2 * 32 + a_elements[at[lane, 0], e]
@@ -65,13 +68,16 @@ def _sgemm(
         return warp % 2 * 64 + b_elements[at[lane, 1], e]
 
     def a_row(by: Int, tid: Int, r: Int) -> Int:
-        return by * 128 + tid // 8 * 4 + r
+        return by * 128 + tid % 32 * 4 + r
+
+    def a_col(tid: Int) -> Int:
+        return tid // 32
 
     def b_col(bx: Int, tid: Int, j: Int) -> Int:
         return bx * 128 + tid % 32 + 32 * j
 
     def to_a(buffer: Int, tid: Int) -> Int:
-        return (buffer * 8 + tid % 8) * a_ld + tid // 8 * 4
+        return (buffer * 8 + tid // 32) * a_ld + tid % 32 * 4
 
     def to_b(buffer: Int, tid: Int, j: Int) -> Int:
         return (buffer * 8 + tid // 32) * b_ld + tid % 32 + 32 * j
@@ -87,34 +93,37 @@ def _sgemm(
     b_next = "load_frag(B_tile[smem_ld_idx][(i + 1) % K_tile], ...)"
     halves, inner = {"v": 2}, {"i": 8, "v": 2}
     return Launch(
-        (dividing(n, 128, "n", "the block tile"), dividing(m, 128, "m", "the block tile")),
+        (whole_tiles(n, 128, "n", "the block tile"), whole_tiles(m, 128, "m", "the block tile")),
         (256, 1),
         (
             # The first tile, and the first fragment.
             GlobalSite("load_tile(A_ptr, A_ldg_buffer), first", "load", a,
-                       a_row, lambda tid: tid % 8, loops={"r": 4}),
+                       a_row, a_col, loops={"r": 4}, assumed=_IN_A_FIGURE),
             GlobalSite("load_tile(B_ptr, B_ldg_buffer), first", "load", b,
-                       lambda tid: tid // 32, b_col, loops={"j": 4}),
+                       lambda tid: tid // 32, b_col, loops={"j": 4},
+                       assumed=_IN_A_FIGURE),
             SharedSite("store_tile(A_ldg_buffer, A_tile[0])", "store",
-                       lambda tid: to_a(0, tid), width=4),
+                       lambda tid: to_a(0, tid), width=4, assumed=_IN_A_FIGURE),
             SharedSite("store_tile(B_ldg_buffer, B_tile[0])", "store",
-                       lambda tid, j: to_b(0, tid, j), loops={"j": 4}),
+                       lambda tid, j: to_b(0, tid, j), loops={"j": 4},
+                       assumed=_IN_A_FIGURE),
             SharedSite("load_frag(A_tile[0][0], A_frag[0])", "load",
                        lambda warp, lane, v: from_a(0, 0, warp, lane, v), loops=halves, width=4),
             SharedSite("load_frag(B_tile[0][0], B_frag[0])", "load",
                        lambda warp, lane, v: from_b(0, 0, warp, lane, v), loops=halves, width=4),
             # The K-Loop: the next tile's loads, its stores, the next fragments.
             GlobalSite("load_tile(A_ptr, A_ldg_buffer)", "load", a,
-                       a_row, lambda tile, tid: (tile + 1) * 8 + tid % 8,
-                       loops={"r": 4}, repeats=tiles),
+                       a_row, lambda tile, tid: (tile + 1) * 8 + a_col(tid),
+                       loops={"r": 4}, repeats=tiles, assumed=_IN_A_FIGURE),
             GlobalSite("load_tile(B_ptr, B_ldg_buffer)", "load", b,
                        lambda tile, tid: (tile + 1) * 8 + tid // 32, b_col,
-                       loops={"j": 4}, repeats=tiles),
+                       loops={"j": 4}, repeats=tiles, assumed=_IN_A_FIGURE),
             SharedSite("store_tile(A_ldg_buffer, A_tile[smem_st_idx])", "store",
-                       lambda stage, tid: to_a(1 - stage, tid), repeats=stages, width=4),
+                       lambda stage, tid: to_a(1 - stage, tid), repeats=stages, width=4,
+                       assumed=_IN_A_FIGURE),
             SharedSite("store_tile(B_ldg_buffer, B_tile[smem_st_idx])", "store",
                        lambda stage, tid, j: to_b(1 - stage, tid, j),
-                       loops={"j": 4}, repeats=stages),
+                       loops={"j": 4}, repeats=stages, assumed=_IN_A_FIGURE),
             # Before the last step the buffers change places.
             SharedSite(a_next, "load",
                        lambda stage, i, warp, lane, v: from_a(

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     Function,
     GlobalSite,
@@ -35,11 +36,8 @@ from simulator.sites import (
     Launch,
     Matrix,
     SharedSite,
-    covering,
-    divides,
-    dividing,
-    require,
 )
+from simulator.tiling import block_threads, ceil_div, multiple, require, split, whole_tiles
 
 __all__ = ["CODE", "DOCUMENT", "KERNELS", "read_and_write", "thread_tiles"]
 
@@ -47,13 +45,13 @@ DOCUMENT = 'ks, "Explore GEMMs - optimization journey", https://github.com/gpusg
 CODE = "machine code, nvcc 13.0 for sm_89"
 _COUNTERS = f"the document's profiler; {CODE}"
 _EARLY = f"the compiler's own, the column dot_idx = 0 read ahead: {_COUNTERS}"
-_NO_WRITE = "not in the listing, which stops before it: as in the coalesced kernel"
+_NO_WRITE = "assumed: not in the listing, which stops before it; as in the coalesced kernel"
 
 
 def thread_tiles(block_m: int, block_n: int, thread_m: int, thread_n: int) -> tuple[int, int]:
     """Thread tiles in a row of the block, and threads in the block."""
-    per_row = divides(thread_n, block_n, "thread_n in block_n")
-    return per_row, per_row * divides(thread_m, block_m, "thread_m in block_m")
+    per_row = split(block_n, thread_n, "block_n", "thread_n")
+    return per_row, per_row * split(block_m, thread_m, "block_m", "thread_m")
 
 
 def read_and_write(
@@ -82,7 +80,7 @@ def _one_element(
     m: int, n: int, k: int, size: int, thread_row: Function, thread_col: Function
 ) -> Launch:
     """One thread, one element of C; blockIdx.x counts rows of blocks."""
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int) -> Int:
         return bx * size + thread_row(tid)
@@ -90,18 +88,14 @@ def _one_element(
     def col(by: Int, tid: Int) -> Int:
         return by * size + thread_col(tid)
 
-    inside = ((row, m), (col, n))  # one check, around everything
     return Launch(
-        grid=(covering(m, size), covering(n, size)),
+        grid=(ceil_div(m, size), ceil_div(n, size)),
         block=(size * size, 1),
         sites=(
-            GlobalSite(
-                "matrix_a[output_row * num_cols_a + k_idx]", "load",
-                a, row, lambda k_idx: k_idx, repeats={"k_idx": k}, guarded=True, bounds=inside,
-            ),
-            GlobalSite(
-                "matrix_b[k_idx * num_cols_b + output_col]", "load",
-                b, lambda k_idx: k_idx, col, repeats={"k_idx": k}, guarded=True, bounds=inside,
+            *inner_product(
+                a, b, row, col,
+                ("matrix_a[output_row * num_cols_a + k_idx]",
+                 "matrix_b[k_idx * num_cols_b + output_col]"),
             ),
             *read_and_write("output_matrix[output_idx]", c, row, col, guarded=True),
         ),
@@ -110,8 +104,8 @@ def _one_element(
 
 def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
     size = block_size
-    steps = {"step": covering(k, size)}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    steps = {"step": ceil_div(k, size)}
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int) -> Int:
         return bx * size + tid // size
@@ -120,7 +114,7 @@ def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
         return by * size + tid % size
 
     return Launch(
-        grid=(covering(m, size), covering(n, size)),
+        grid=(ceil_div(m, size), ceil_div(n, size)),
         block=(size * size, 1),
         shared_bytes=2 * size * size * 4,
         sites=(
@@ -157,7 +151,7 @@ def _shared(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
             ),
             *read_and_write(
                 "matrix_c[thread_row * num_cols_b + thread_col]", c, row, col,
-                guarded=True, only="compiled", evidence=_NO_WRITE,
+                guarded=True, only="compiled", assumed=_NO_WRITE,
             ),
         ),
     )  # fmt: skip
@@ -173,15 +167,15 @@ def _tiled_1d(
     block_k: int = 8,
     thread_m: int = 8,
 ) -> Launch:
-    threads = block_n * divides(thread_m, block_m, "thread_m in block_m")
+    threads = block_n * split(block_m, thread_m, "block_m", "thread_m")
     require(
         threads == block_m * block_k == block_k * block_n,
         f"{threads} threads (block_m / thread_m · block_n) load an element of A and of B each, but"
         f" the tiles have {block_m * block_k} and {block_k * block_n} (accepted: block_m = block_n"
         " = thread_m · block_k)",
     )
-    steps = {"step": covering(k, block_k)}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    steps = {"step": ceil_div(k, block_k)}
+    a, b, c = packed(m, n, k)
 
     def row(bx: Int, tid: Int, res: Int) -> Int:
         return bx * block_m + tid // block_n * thread_m + res
@@ -190,7 +184,7 @@ def _tiled_1d(
         return by * block_n + tid % block_n
 
     return Launch(
-        grid=(covering(m, block_m), covering(n, block_n)),
+        grid=(ceil_div(m, block_m), ceil_div(n, block_n)),
         block=(threads, 1),
         shared_bytes=(block_m + block_n) * block_k * 4,
         sites=(
@@ -247,10 +241,11 @@ def _tiled_2d(
     thread_n: int = 8,
 ) -> Launch:
     per_row, threads = thread_tiles(block_m, block_n, thread_m, thread_n)
-    loads_a = {"load": divides(threads, block_m * block_k, "threads in elements of the A tile")}
-    loads_b = {"load": divides(threads, block_k * block_n, "threads in elements of the B tile")}
-    steps = {"step": dividing(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    whole = f"loads by all {block_threads(threads)} threads"
+    loads_a = {"load": multiple(block_m * block_k, threads, "block_m * block_k", whole)}
+    loads_b = {"load": multiple(block_k * block_n, threads, "block_k * block_n", whole)}
+    steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
+    a, b, c = packed(m, n, k)
     early = (
         SharedSite(
             "tile_a[(thread_row * TM + i) * BK]", "load",
@@ -260,7 +255,7 @@ def _tiled_2d(
     )  # fmt: skip
 
     return Launch(
-        grid=(dividing(m, block_m, "m", "block_m"), dividing(n, block_n, "n", "block_n")),
+        grid=(whole_tiles(m, block_m, "m", "block_m"), whole_tiles(n, block_n, "n", "block_n")),
         block=(threads, 1),
         shared_bytes=(block_m + block_n) * block_k * 4,
         sites=(

@@ -12,27 +12,24 @@ are two LDS.64, not one LDS.128.
 
 from __future__ import annotations
 
+from functools import partial
 from math import gcd
 
 from simulator.kernels.explore_gemms import CODE, DOCUMENT, read_and_write, thread_tiles
+from simulator.kernels.matrices import packed
 from simulator.sites import (
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
-    divides,
-    dividing,
-    require,
 )
+from simulator.tiling import multiple, require, split, whole_tiles
 
 __all__ = ["KERNELS"]
 
 _VECTORS = {4: 4, 2: 2}
 """The document's vec_size by bytes of an element: float4, half2 and nv_bfloat162."""
-
-_SIXTEEN_BITS = {"element": 2}
 
 
 def _vectorized(
@@ -47,19 +44,19 @@ def _vectorized(
     thread_n: int = 8,
 ) -> Launch:
     per_row, threads = thread_tiles(block_m, block_n, thread_m, thread_n)
-    vectors_a = divides(4, block_k, "vectors of 4 in block_k")
-    vectors_b = divides(4, block_n, "vectors of 4 in block_n")
+    vectors_a = multiple(block_k, 4, "block_k", "vectors of 4")
+    vectors_b = multiple(block_n, 4, "block_n", "vectors of 4")
     require(
         threads * 4 == block_m * block_k == block_k * block_n,
         f"{threads} threads load 4 elements of A and of B each, but the tiles have"
         f" {block_m * block_k} and {block_k * block_n} (accepted: block_m = block_n ="
         " thread_m · thread_n · block_k / 4)",
     )
-    steps = {"step": dividing(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
+    a, b, c = packed(m, n, k)
 
     return Launch(
-        grid=(dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
+        grid=(whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
         block=(threads, 1),
         shared_bytes=(block_m + block_n) * block_k * 4,
         sites=(
@@ -108,6 +105,7 @@ def _vectorized(
 
 
 def _warp_tiling(
+    element: int,
     m: int,
     n: int,
     k: int,
@@ -121,39 +119,35 @@ def _warp_tiling(
     thread_m: int = 8,
     thread_n: int = 4,
     threads: int = 128,
-    element: int = 4,
 ) -> Launch:
     """Warp tiles in warp_m_iter × warp_n_iter parts; `element` is 4 bytes for float, 2 else."""
-    require(
-        element in _VECTORS,
-        f"element = {element} is not a size in bytes (accepted: 4 for float, 2)",
-    )
     vector = _VECTORS[element]
-    warp_m_iter = divides(
-        32 * thread_m * thread_n * warp_n_iter,
+    warp_m_iter = split(
         warp_m * warp_n,
-        "elements of 32 thread tiles, warp_n_iter times, in those of a warp tile",
+        32 * thread_m * thread_n * warp_n_iter,
+        "warp_m * warp_n",
+        "32 * thread_m * thread_n * warp_n_iter",
     )
-    part_m = divides(warp_m_iter, warp_m, "turns along m in warp_m")
-    part_n = divides(warp_n_iter, warp_n, "warp_n_iter in warp_n")
-    divides(thread_m, part_m, "thread_m in the rows of a part of the warp tile")
-    lanes_n = divides(thread_n, part_n, "thread_n in the columns of a part of the warp tile")
-    warps_m = divides(warp_m, block_m, "warp_m in block_m")
-    warps_n = divides(warp_n, block_n, "warp_n in block_n")
+    part_m = split(warp_m, warp_m_iter, "warp_m", "turns along m")
+    part_n = split(warp_n, warp_n_iter, "warp_n", "warp_n_iter")
+    split(part_m, thread_m, "rows of a part of the warp tile", "thread_m")
+    lanes_n = split(part_n, thread_n, "columns of a part of the warp tile", "thread_n")
+    warps_m = split(block_m, warp_m, "block_m", "warp_m")
+    warps_n = split(block_n, warp_n, "block_n", "warp_n")
     require(
         threads == 32 * warps_m * warps_n,
         f"threads = {threads} for {warps_m}x{warps_n} warp tiles (accepted:"
         f" {32 * warps_m * warps_n})",
     )
-    quads_n = divides(4, thread_n, "vectors of 4 in thread_n")
-    vectors_a = divides(vector, block_k, f"vectors of {vector} in block_k")
-    vectors_b = divides(vector, block_n, f"vectors of {vector} in block_n")
-    row_stride_a = divides(vectors_a, threads, "vectors along block_k in the threads")
-    row_stride_b = divides(vectors_b, threads, "vectors along block_n in the threads")
-    loads_a = {"load": divides(row_stride_a, block_m, "rows loaded at once in block_m")}
-    loads_b = {"load": divides(row_stride_b, block_k, "rows loaded at once in block_k")}
-    steps = {"step": dividing(k, block_k, "k", "block_k")}
-    a, b, c = Matrix(m, k, k, element), Matrix(k, n, n, element), Matrix(m, n, n)
+    quads_n = multiple(thread_n, 4, "thread_n", "vectors of 4")
+    vectors_a = multiple(block_k, vector, "block_k", f"vectors of {vector}")
+    vectors_b = multiple(block_n, vector, "block_n", f"vectors of {vector}")
+    row_stride_a = split(threads, vectors_a, "threads", "vectors along block_k")
+    row_stride_b = split(threads, vectors_b, "threads", "vectors along block_n")
+    loads_a = {"load": split(block_m, row_stride_a, "block_m", "rows loaded at once")}
+    loads_b = {"load": split(block_k, row_stride_b, "block_k", "rows loaded at once")}
+    steps = {"step": whole_tiles(k, block_k, "k", "block_k")}
+    a, b, c = packed(m, n, k, element)
 
     joined_m = gcd(thread_m, 4)  # nvcc joins at most four: i is four * joined_m + i
 
@@ -167,7 +161,7 @@ def _warp_tiling(
 
     update = {"sub_m": warp_m_iter, "sub_n": warp_n_iter, "i": thread_m, "j": quads_n}
     return Launch(
-        grid=(dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
+        grid=(whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
         block=(threads, 1),
         shared_bytes=(block_m + block_n) * block_k * element,
         sites=(
@@ -224,9 +218,11 @@ def _warp_tiling(
     )  # fmt: skip
 
 
+_FLOAT, _SIXTEEN_BITS = partial(_warp_tiling, 4), partial(_warp_tiling, 2)
+
 KERNELS = (
     Kernel("explore-gemm.vectorized", "A transposed, float4 accesses", DOCUMENT, _vectorized),
-    Kernel("explore-gemm.warptiling", "64x64 warp tiles, in four parts", DOCUMENT, _warp_tiling),
-    Kernel("explore-gemm.half", "the same, 16-bit input", DOCUMENT, _warp_tiling, _SIXTEEN_BITS),
-    Kernel("explore-gemm.bfloat16", "the same as half", DOCUMENT, _warp_tiling, _SIXTEEN_BITS),
+    Kernel("explore-gemm.warptiling", "64x64 warp tiles, in four parts", DOCUMENT, _FLOAT),
+    Kernel("explore-gemm.half", "the same, 16-bit input", DOCUMENT, _SIXTEEN_BITS),
+    Kernel("explore-gemm.bfloat16", "the same as half", DOCUMENT, _SIXTEEN_BITS),
 )

@@ -17,7 +17,10 @@ from dataclasses import replace
 import numpy as np
 
 from layouts.fragment import fragment_elements
-from layouts.warp import WarpLayout
+from layouts.shapes import Shape
+from layouts.warp import LaneOrder, WarpLayout
+from simulator.kernels.edges import Fragments, float4_elements, kinds
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     GlobalSite,
     Int,
@@ -25,13 +28,10 @@ from simulator.sites import (
     Launch,
     Matrix,
     SharedSite,
-    covering,
-    divides,
-    dividing,
-    require,
 )
+from simulator.tiling import ceil_div, multiple, require, split, whole_tiles
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "RELOAD"]
 
 _DOCUMENT = "猛猿, 从啥也不会到CUDA GEMM优化, https://zhuanlan.zhihu.com/p/703256080"
 RELOAD = (
@@ -41,7 +41,7 @@ RELOAD = (
 
 
 def _naive(m: int, n: int, k: int, *, block_m: int = 32, block_n: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def row(by: Int, ty: Int) -> Int:
         return by * block_m + ty
@@ -49,17 +49,11 @@ def _naive(m: int, n: int, k: int, *, block_m: int = 32, block_n: int = 32) -> L
     def col(bx: Int, tx: Int) -> Int:
         return bx * block_n + tx
 
-    def step(k: Int) -> Int:
-        return k
-
-    inside = ((row, m), (col, n))  # one check, around everything
-    turns = {"k": k}
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (block_n, block_m),
         (
-            GlobalSite("a[OFFSET(m, k, K)]", "load", a, row, step, repeats=turns, bounds=inside),
-            GlobalSite("b[OFFSET(k, n, N)]", "load", b, step, col, repeats=turns, bounds=inside),
+            *inner_product(a, b, row, col, ("a[OFFSET(m, k, K)]", "b[OFFSET(k, n, N)]")),
             GlobalSite("c[OFFSET(m, n, N)]", "store", c, row, col, guarded=True),
         ),
     )
@@ -70,8 +64,8 @@ def _fill(
 ) -> tuple[SharedSite | GlobalSite, ...]:
     """Fill both tiles with one float4 a thread each, A as it is or transposed."""
     tile_m, tile_n, tile_k = tile
-    k_vectors = divides(4, tile_k, "vectors of 4 in block_k")
-    n_vectors = divides(4, tile_n, "vectors of 4 in block_n")
+    k_vectors = multiple(tile_k, 4, "tile_k", "vectors of 4")
+    n_vectors = multiple(tile_n, 4, "tile_n", "vectors of 4")
     require(
         tile_m == tile_n and tile_m * tile_k == 4 * threads,
         f"{threads} threads with a float4 each for tiles {tile_m}x{tile_k} and {tile_k}x{tile_n}"
@@ -125,13 +119,13 @@ def _v1(
     thread_m: int = 8,
     thread_n: int = 8,
 ) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
-    rows = divides(thread_m, block_m, "thread_m in block_m")
-    cols = divides(thread_n, block_n, "thread_n in block_n")
-    tiles = {"bk": dividing(k, block_k, "k", "block_k")}
+    a, b, c = packed(m, n, k)
+    rows = split(block_m, thread_m, "block_m", "thread_m")
+    cols = split(block_n, thread_n, "block_n", "thread_n")
+    tiles = {"bk": whole_tiles(k, block_k, "k", "block_k")}
     inner = {"k": block_k, "m": thread_m, "n": thread_n}
     return Launch(
-        (dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
+        (whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
         (cols, rows),
         (
             *_fill(a, b, (block_m, block_n, block_k), rows * cols, transposed=False),
@@ -149,7 +143,7 @@ def _v1(
                 "FLOAT4(c[store_c_gmem_addr])", "store", c,
                 lambda by, ty, i: by * block_m + ty * thread_m + i,
                 lambda bx, tx, j: bx * block_n + tx * thread_n + 4 * j,
-                loops={"i": thread_m, "j": divides(4, thread_n, "vectors of 4 in thread_n")},
+                loops={"i": thread_m, "j": multiple(thread_n, 4, "thread_n", "vectors of 4")},
                 width=4,
             ),
         ),
@@ -167,27 +161,28 @@ def _layout(
     block_k: int = 8,
     thread_m: int = 8,
     thread_n: int = 8,
-    warp: str = "2x16",
-    lane_order: str = "row-major",
-    fragment: str = "contiguous",
+    warp: Shape = "2x16",
+    lane_order: LaneOrder = "row-major",
+    fragment: Fragments = "contiguous",
     transposed: bool = True,
 ) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     lanes = WarpLayout.of(warp, lane_order)
     warp_m, warp_n = lanes.rows * thread_m, lanes.cols * thread_n
-    across = divides(warp_n, block_n, "warp tile along n in block_n")
-    warps = divides(warp_m, block_m, "warp tile along m in block_m") * across
+    across = split(block_n, warp_n, "block_n", "the warp tile along n")
+    warps = split(block_m, warp_m, "block_m", "the warp tile along m") * across
     vectors = {
-        "m": divides(4, thread_m, "vectors of 4 in thread_m"),
-        "n": divides(4, thread_n, "vectors of 4 in thread_n"),
+        "m": multiple(thread_m, 4, "thread_m", "vectors of 4"),
+        "n": multiple(thread_n, 4, "thread_n", "vectors of 4"),
     }
-    require(
-        fragment != "split" or thread_m % 8 == thread_n % 8 == 0,
-        f"thread tile {thread_m}x{thread_n} has no halves of float4 (accepted: multiples of 8)",
-    )
     in_warp = np.array(lanes.coordinates)
-    elements_m = np.array(fragment_elements(lanes.rows, thread_m, fragment))
-    elements_n = np.array(fragment_elements(lanes.cols, thread_n, fragment))
+    along_m, along_n = kinds(fragment)
+    elements_m = (
+        float4_elements(lanes.rows, thread_m, along_m, "thread_m")
+        if transposed
+        else np.array(fragment_elements(lanes.rows, thread_m, along_m))
+    )
+    elements_n = float4_elements(lanes.cols, thread_n, along_n, "thread_n")
 
     def row(warp: Int, lane: Int, i: Int) -> Int:
         return warp // across * warp_m + elements_m[in_warp[lane, 0], i]
@@ -195,7 +190,7 @@ def _layout(
     def col(warp: Int, lane: Int, j: Int) -> Int:
         return warp % across * warp_n + elements_n[in_warp[lane, 1], 4 * j]
 
-    tiles = {"bk": dividing(k, block_k, "k", "block_k")}
+    tiles = {"bk": whole_tiles(k, block_k, "k", "block_k")}
     read_a = (
         SharedSite(
             "subA[rowC + 4 * i + ii * BLOCK_M]", "load",
@@ -210,8 +205,8 @@ def _layout(
         )
     )  # fmt: skip
     return Launch(
-        (dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
-        (divides(thread_n, block_n, "thread_n in block_n"), block_m // thread_m),
+        (whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
+        (split(block_n, thread_n, "block_n", "thread_n"), block_m // thread_m),
         (
             *_fill(a, b, (block_m, block_n, block_k), 32 * warps, transposed),
             read_a,

@@ -9,18 +9,15 @@ the digit; every compiled form here is also that of nvcc 13.0 for sm_90 on an H2
 
 from __future__ import annotations
 
+from simulator.kernels.matrices import inner_product, packed
 from simulator.sites import (
     GlobalSite,
     Int,
     Kernel,
     Launch,
-    Matrix,
     SharedSite,
-    covering,
-    divides,
-    dividing,
-    require,
 )
+from simulator.tiling import ceil_div, multiple, require, split, whole_tiles
 
 __all__ = ["KERNELS"]
 
@@ -33,7 +30,7 @@ _BOTH = f"{_H200}; the document's counters on an RTX 3080"
 
 
 def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
 
     def x(bx: Int, tx: Int) -> Int:
         return block_x * bx + tx
@@ -41,17 +38,11 @@ def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> L
     def y(by: Int, ty: Int) -> Int:
         return block_y * by + ty
 
-    def i(i: Int) -> Int:
-        return i
-
-    inside = ((y, m), (x, n))  # one check, around everything
-    turns = {"i": k}
     return Launch(
-        (covering(n, block_x), covering(m, block_y)),
+        (ceil_div(n, block_x), ceil_div(m, block_y)),
         (block_x, block_y),
         (
-            GlobalSite("A[y * k + i]", "load", a, y, i, repeats=turns, bounds=inside),
-            GlobalSite("B[i * n + x]", "load", b, i, x, repeats=turns, bounds=inside),
+            *inner_product(a, b, y, x, ("A[y * k + i]", "B[i * n + x]")),
             GlobalSite("C[y * n + x]", "load", c, y, x, guarded=True),
             GlobalSite("C[y * n + x]", "store", c, y, x, guarded=True),
         ),
@@ -59,9 +50,9 @@ def _naive(m: int, n: int, k: int, *, block_x: int = 32, block_y: int = 32) -> L
 
 
 def _smem(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
+    a, b, c = packed(m, n, k)
     size = block_size
-    tiles = {"block": covering(k, size)}
+    tiles = {"block": ceil_div(k, size)}
     turns = {"i": size}
 
     def row(by: Int, ty: Int) -> Int:
@@ -80,7 +71,7 @@ def _smem(m: int, n: int, k: int, *, block_size: int = 32) -> Launch:
         return ty * size + tx
 
     return Launch(
-        (covering(n, size), covering(m, size)),
+        (ceil_div(n, size), ceil_div(m, size)),
         (size, size),
         (
             GlobalSite("A[a_idx]", "load", a, row, a_col, repeats=tiles, guarded=True),
@@ -112,15 +103,15 @@ def _1d(
     block_k: int = 8,
     thread_m: int = 8,
 ) -> Launch:
-    rows = divides(thread_m, block_m, "thread_m in block_m")
+    rows = split(block_m, thread_m, "block_m", "thread_m")
     require(
         rows == block_k == thread_m and block_m == block_n,
         f"block_m = {block_m}, block_n = {block_n}, block_k = {block_k}, thread_m = {thread_m}:"
         " each thread stores one element of either tile, and the rows of a thread are thread_m"
         " apart (accepted: block_m = block_n = thread_m * thread_m, block_k = thread_m)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
-    tiles = {"block": covering(k, block_k)}
+    a, b, c = packed(m, n, k)
+    tiles = {"block": ceil_div(k, block_k)}
     inner = {"i": block_k, "t": thread_m}
 
     def c_row(by: Int, ty: Int, t: Int) -> Int:
@@ -132,7 +123,7 @@ def _1d(
     source = "C[c_row * n + c_col]"
     out = {"t": thread_m}
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (block_n, rows),
         (
             GlobalSite(
@@ -180,15 +171,16 @@ def _2d(
     thread_m: int = 8,
     thread_n: int = 8,
 ) -> Launch:
-    rows = divides(thread_m, block_m, "thread_m in block_m")
-    cols = divides(thread_n, block_n, "thread_n in block_n")
+    rows = split(block_m, thread_m, "block_m", "thread_m")
+    cols = split(block_n, thread_n, "block_n", "thread_n")
     require(
         rows == cols == block_k,
         f"{rows}x{cols} threads fill tiles of block_k = {block_k}: the kernel's store loops need"
-        " block_m / thread_m = block_n / thread_n = block_k",
+        " as many rows and columns (accepted: block_m = thread_m * block_k, block_n = thread_n *"
+        " block_k)",
     )
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
-    tiles = {"block": covering(k, block_k)}
+    a, b, c = packed(m, n, k)
+    tiles = {"block": ceil_div(k, block_k)}
     a_loops, b_loops = {"o": thread_m}, {"o": thread_n}  # o: turns of the loop, not its index
 
     def row(by: Int, ty: Int, tm: Int) -> Int:
@@ -199,7 +191,7 @@ def _2d(
 
     out = {"tm": thread_m, "tn": thread_n}
     return Launch(
-        (covering(n, block_n), covering(m, block_m)),
+        (ceil_div(n, block_n), ceil_div(m, block_m)),
         (cols, rows),
         (
             GlobalSite(
@@ -252,17 +244,17 @@ def _vectorized(
     thread_m: int = 8,
     thread_n: int = 8,
 ) -> Launch:
-    cols = divides(thread_n, block_n, "thread_n in block_n")
-    threads = divides(thread_m, block_m, "thread_m in block_m") * cols
-    a_cols = divides(4, block_k, "vectors of 4 in block_k")
-    b_cols = divides(4, block_n, "vectors of 4 in block_n")
-    out_cols = divides(4, thread_n, "vectors of 4 in thread_n")
-    a_stride = divides(a_cols, threads, "vectors along block_k in the threads")
-    b_stride = divides(b_cols, threads, "vectors along block_n in the threads")
-    a_loops = {"offset": divides(a_stride, block_m, "rows loaded at once in block_m")}
-    b_loops = {"offset": divides(b_stride, block_k, "rows loaded at once in block_k")}
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
-    tiles = {"bk": dividing(k, block_k, "k", "block_k")}
+    cols = split(block_n, thread_n, "block_n", "thread_n")
+    threads = split(block_m, thread_m, "block_m", "thread_m") * cols
+    a_cols = multiple(block_k, 4, "block_k", "vectors of 4")
+    b_cols = multiple(block_n, 4, "block_n", "vectors of 4")
+    out_cols = multiple(thread_n, 4, "thread_n", "vectors of 4")
+    a_stride = split(threads, a_cols, "threads", "vectors along block_k")
+    b_stride = split(threads, b_cols, "threads", "vectors along block_n")
+    a_loops = {"offset": split(block_m, a_stride, "block_m", "rows loaded at once")}
+    b_loops = {"offset": split(block_k, b_stride, "block_k", "rows loaded at once")}
+    a, b, c = packed(m, n, k)
+    tiles = {"bk": whole_tiles(k, block_k, "k", "block_k")}
 
     def row(by: Int, tid: Int, tm: Int) -> Int:
         return block_m * by + tid // cols * thread_m + tm
@@ -273,7 +265,7 @@ def _vectorized(
     out = {"tm": thread_m, "tn": out_cols}
     source = "C[(thread_row * THREAD_M + tm) * n + thread_col * THREAD_N + tn]"
     return Launch(
-        (dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
+        (whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
         (threads, 1),
         (
             GlobalSite(
@@ -330,8 +322,8 @@ def _warptiling(
     warp_n: int = 32,
     padding: int = 4,
 ) -> Launch:
-    warp_rows = divides(warp_m, block_m, "warp_m in block_m")
-    warp_cols = divides(warp_n, block_n, "warp_n in block_n")
+    warp_rows = split(block_m, warp_m, "block_m", "warp_m")
+    warp_cols = split(block_n, warp_n, "block_n", "warp_n")
     require(
         threads == 32 * warp_rows * warp_cols,
         f"threads = {threads} for {warp_rows}x{warp_cols} warp tiles"
@@ -341,15 +333,15 @@ def _warptiling(
         (warp_m, warp_n) == (64, 32),
         f"warp tile {warp_m}x{warp_n}: the kernel's lanes cover 64x32 (accepted: 64, 32)",
     )
-    divides(4, block_m + padding, "vectors of 4 in block_m + padding")
-    divides(4, block_n, "vectors of 4 in block_n")
-    a_rows = divides(block_k, threads, "block_k in threads")
-    a_loops = {"i": divides(a_rows, block_m, "rows loaded at once in block_m")}
-    b_rows = divides(block_n, threads, "block_n in threads")
-    b_loops = {"i": divides(b_rows, block_k, "rows loaded at once in block_k")}
+    multiple(block_m + padding, 4, "block_m + padding", "vectors of 4")
+    multiple(block_n, 4, "block_n", "vectors of 4")
+    a_rows = split(threads, block_k, "threads", "block_k")
+    a_loops = {"i": split(block_m, a_rows, "block_m", "rows loaded at once")}
+    b_rows = split(threads, block_n, "threads", "block_n")
+    b_loops = {"i": split(block_k, b_rows, "block_k", "rows loaded at once")}
     a_ld = block_m + padding
-    a, b, c = Matrix(m, k, k), Matrix(k, n, n), Matrix(m, n, n)
-    tiles = {"step": dividing(k, block_k, "k", "block_k")}
+    a, b, c = packed(m, n, k)
+    tiles = {"step": whole_tiles(k, block_k, "k", "block_k")}
     fragment = {"warp_k": block_k, "h": 2}  # LANE_LAYOUT: two halves, 8×4 and 4×4 lanes apart
 
     def lane_m(lane: Int) -> Int:
@@ -365,7 +357,7 @@ def _warptiling(
         return bx * block_n + warp // warp_rows * warp_n + (lane_n(lane) + w * 4) * 4
 
     return Launch(
-        (dividing(n, block_n, "n", "block_n"), dividing(m, block_m, "m", "block_m")),
+        (whole_tiles(n, block_n, "n", "block_n"), whole_tiles(m, block_m, "m", "block_m")),
         (threads, 1),
         (
             GlobalSite(

@@ -10,7 +10,8 @@ __all__: list[str] = []
 
 
 @lowers(
-    "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT",
+    "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
+    "CCTLT",
     "NANOSLEEP", "ARRIVES", "PMTRIG", "FENCE", "ACQBULK", "USETMAXREG", "PREEXIT",
     "ENDCOLLECTIVE",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",

@@ -20,12 +20,15 @@ _FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
 
 @dataclass(frozen=True, eq=False)
 class CompiledReport(KernelReport):
-    """A compiled kernel, replayed. The sites are its shared-memory instructions, in order."""
+    """A compiled kernel, replayed.
 
-    arch: str
-    instructions: Columns
+    The sites are its shared-memory instructions, in order, but for those of unknown cost.
+    """
+
+    instructions: Columns  # type: ignore[assignment]  # columns, where the catalogue has tuples
     """Columns: address, opcode, file, line, executed (by warps, also where no lane's predicate was
     true), wavefronts, ideal, excessive, bank_conflicts. None: not known (`notes` says why)."""
+    arch: str
     outputs: list[Any]
     """One entry an argument: arrays as the kernel left them, scalars unchanged."""
     blocks: int
@@ -131,6 +134,8 @@ def make_report(
         place = [instruction.address, instruction.opcode, instruction.file, instruction.line]
         for name, value in zip(columns, [*place, *figures], strict=True):
             columns[name].append(value)
+        if not known:
+            continue  # a site's figures are numbers
         sites.append(
             SiteReport(
                 source=f"{instruction.file}:{instruction.line}" if instruction.line else at,
@@ -139,13 +144,13 @@ def make_report(
                 op=instruction.opcode,
                 instructions=1,
                 requests=requests,
-                wavefronts=figures[1],
-                ideal=figures[2],
-                excessive=figures[3],
-                bank_conflicts=figures[4],
+                wavefronts=wavefronts,
+                ideal=ideal,
+                excessive=wavefronts - ideal,
+                bank_conflicts=conflicts,
                 sectors=0,
                 lines=0,
-                evidence="executed" if known else "executed, cost not measured",
+                evidence="executed",
             )
         )
     if tally.generic:
@@ -155,6 +160,11 @@ def make_report(
         )
     return CompiledReport(
         kernel=lowered.kernel.name,
+        m=None,
+        n=None,
+        k=None,
+        form="compiled",
+        parameters={},
         rule=launch.rule,
         grid=launch.grid,
         block=launch.block,

@@ -54,6 +54,27 @@ def test_sizes_forms_rules_and_tile_parameters(capsys: pytest.CaptureFixture[str
     assert shown["totals"] == report.totals()
 
 
+@pytest.mark.parametrize(
+    ("kernel", "option", "parameter"),
+    [
+        ("illustrated.layout_4x8", ("--transposed", "False"), {"transposed": False}),
+        ("illustrated.layout_2x16", ("--transposed=true",), {"transposed": True}),
+        ("illustrated.layout_4x8", ("--warp", "8x4"), {"warp": "8x4"}),
+        ("illustrated.layout_4x8", ("--lane-order", "3,4,0,1,2"), {"lane_order": (3, 4, 0, 1, 2)}),
+        ("illustrated.layout_4x8", ("--lane-order=(4,8):(8,1)",), {"lane_order": "(4,8):(8,1)"}),
+    ],
+)
+def test_parameters_that_are_no_numbers(
+    capsys: pytest.CaptureFixture[str],
+    kernel: str,
+    option: tuple[str, ...],
+    parameter: dict[str, Any],
+) -> None:
+    report = replay(kernel, m=256, n=256, k=256, **parameter)
+    shown = read(capsys, "replay", kernel, "--m", "256", *option)
+    assert shown["rows"] == [{**row, "rule": "silicon"} for row in report.rows()]
+
+
 def test_compare_has_totals_of_both_rules(capsys: pytest.CaptureFixture[str]) -> None:
     shown = read(capsys, "replay", "junstar92.2d", "--m", "64", "--compare")
     # A's loads fuse, but then two rows of it collide: as many wavefronts, more conflicts.
@@ -75,7 +96,11 @@ def test_fail_on_conflict(capsys: pytest.CaptureFixture[str]) -> None:
         (["junstar92.2d", "--m", "64", "--tile", "3"], "junstar92.2d has no parameter 'tile'"),
         (["junstar92.2d", "--block-m"], "--block-m needs a value"),
         (["junstar92.2d", "--block-m", "x"], "block_m = 'x' is no size (accepted: 1 to 65536)"),
-        (["junstar92.2d", "64"], "'64' is no option of the kernel (accepted: --NAME VALUE)"),
+        (
+            ["illustrated.layout_4x8", "--transposed", "maybe"],
+            "transposed = 'maybe' is no truth value (accepted: True, False)",
+        ),
+        (["junstar92.2d", "64"], "'64' is no option (accepted: --NAME VALUE)"),
         (["leimao.v02", "--form", "ptx"], "unknown form 'ptx': accepted: compiled, written"),
     ],
 )

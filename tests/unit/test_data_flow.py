@@ -125,3 +125,47 @@ def test_threads_read_what_their_elements_of_c_need(name: str) -> None:
     block_m, block_n = m // launch.grid[1], n // launch.grid[0]
     assert set().union(*rows) == set(range(block_m, 2 * block_m))
     assert set().union(*cols) == set(range(block_n, 2 * block_n))
+
+
+@pytest.mark.parametrize("name", ["leimao.v07", "leimao.v07_unskewed"])
+def test_matrix_loads_point_at_what_the_warps_elements_of_c_need(name: str) -> None:
+    m, n, k = 256, 384, 16
+    kernel = kernels.get(name)
+    launch = kernel.launch(m, n, k, **kernel.parameters)
+    a_load, a_store, b_load, b_store, from_a, from_b, _, c = launch.sites
+    assert isinstance(c, GlobalSite)
+    for axis, load, store, matrices in ((0, a_load, a_store, from_a), (1, b_load, b_store, from_b)):
+        assert isinstance(load, GlobalSite)
+        assert isinstance(store, SharedSite)
+        assert isinstance(matrices, SharedSite)
+        tile = filled(load, store, launch)
+        seen: list[set[tuple[int, int]]] = [set() for _ in range(launch.threads // 32)]
+        for _, known in turns(matrices, launch):
+            for thread, offset in enumerate(values(matrices.index, known, launch)):
+                seen[thread // 32] |= {tile[offset + step] for step in range(8)}  # 16 bytes a lane
+        lines: list[set[int]] = [set() for _ in seen]
+        for _, known in turns(c, launch):
+            for thread, line in enumerate(values((c.row, c.col)[axis], known, launch)):
+                lines[thread // 32] |= set(range(line, line + (c.width if axis else 1)))
+        for warp, own in enumerate(lines):
+            pairs = itertools.product(own, range(k))
+            assert seen[warp] == {pair[:: 1 - 2 * axis] for pair in pairs}
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_every_element_of_c_is_written_once(name: str) -> None:
+    kernel = kernels.get(name)
+    launch = kernel.launch(256, 256, 32, **kernel.parameters)
+    (c,) = [s for s in launch.sites if isinstance(s, GlobalSite) and s.kind == "store"]
+    written: list[tuple[int, int]] = []
+    for _, known in turns(c, launch):
+        rows, cols = values(c.row, known, launch), values(c.col, known, launch)
+        for row, col in zip(rows, cols, strict=True):
+            written += [(row, col + element) for element in range(c.width)]
+    # Of the block (1, 1): which axis of the grid is which, the rows and columns show.
+    assert len(set(written)) == len(written) == 256 * 256 // (launch.grid[0] * launch.grid[1])
+    across, down = ({place[axis] for place in written} for axis in (1, 0))
+    for lines in (across, down):
+        assert lines == set(range(len(lines), 2 * len(lines)))
+        assert 256 % len(lines) == 0
+    assert len(across) * len(down) == len(written)

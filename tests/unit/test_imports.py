@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "cupy", "plotly", "pandas", "lark", "click")
+HEAVY = ("numba", "cupy", "plotly", "pandas", "lark", "click", "tqdm", "pyarrow")
 
 SMALL = """
 from simulator import count, explain, simulate

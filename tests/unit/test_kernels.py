@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from simulator import count, kernels, replay
+from layouts import Layout
+from simulator import BankwiseError, count, kernels, replay
 from simulator.kernels import illustrated
 
 SIZE = {"m": 4096, "n": 4096, "k": 4096}
@@ -15,7 +19,7 @@ def conflicts(name: str) -> tuple[int, int]:
     return totals["load"]["bank_conflicts"], totals["store"]["bank_conflicts"]
 
 
-# junstar92, How to Optimize a CUDA Matmul Kernel (Korean), kernel 5: profiler counters on an
+# junstar92, Optimizing a Matmul Kernel (in Korean), kernel 5: profiler counters on an
 # RTX 3080, M = N = K = 4096. https://github.com/junstar92/nvidia-libraries-study
 
 
@@ -189,14 +193,16 @@ def test_cutlass_notes_fragment_loads_take_two_wavefronts() -> None:
     assert rows["wavefronts"] == 3 * loads["requests"]  # B's fragments no longer fuse
 
 
-@pytest.mark.parametrize(("pad", "wavefronts"), [(0, 32), (4, 4)])
-def test_cutlass_notes_stores(pad: int, wavefronts: int) -> None:
-    report = replay("cutlass-notes.sgemm_128x128", pad_a=pad, **SIZE)
-    for site in report.sites:
-        if site.op == "STS.128":
-            assert site.wavefronts == wavefronts * site.requests
-        if site.op == "STS":
-            assert site.wavefronts == site.requests
+def test_cutlass_notes_stores_take_four_wavefronts_without_padding() -> None:
+    # Its tiles are declared A_tile[2][K_tile][128]; it counts an STS.128 as 4 STS of 32 bits.
+    report = replay("cutlass-notes.sgemm_128x128", **SIZE)
+    assert report.parameters["pad_a"] == report.parameters["pad_b"] == 0
+    stores = [site for site in report.sites if site.memory == "shared" and site.kind == "store"]
+    assert {(site.op, site.wavefronts / site.requests) for site in stores} == {
+        ("STS.128", 4),
+        ("STS", 1),
+    }
+    assert report.totals()["store"]["bank_conflicts"] == 0
 
 
 def test_cutlass_notes_memory_instructions_of_a_tile() -> None:
@@ -218,3 +224,91 @@ def test_sites_are_accesses_that_count_takes() -> None:
     ]
     addresses = [4 * site.index(tid=tid, i=0) for tid in range(32)]
     assert int(count("STS", addresses).wavefronts) == 1
+
+
+# What a description assumes, it says: in the compiled form and in the written one.
+
+
+@pytest.mark.parametrize("form", ["compiled", "written"])
+@pytest.mark.parametrize(
+    ("name", "sources", "why"),
+    [
+        ("cutlass-notes.sgemm_128x128", ("load_tile", "store_tile"), "draws in a figure"),
+        ("leimao.v07", ("load_matrix_sync(a", "load_matrix_sync(b"), "points LDSM at"),
+        ("leimao.v07", ("load_matrix_sync(c", "store_matrix_sync(&C"), "by pairs of fp16"),
+    ],
+)
+def test_assumed_addresses_are_not_as_written(
+    name: str, sources: tuple[str, ...], why: str, form: str
+) -> None:
+    for site in replay(name, form=form, **SIZE).sites:
+        expected = site.source.startswith(sources)
+        assert (why in site.evidence) == expected, site.source
+        assert site.evidence.startswith("assumed: ") or not expected
+
+
+@pytest.mark.parametrize("size", [32, 16])
+def test_the_write_that_the_listing_stops_before_is_assumed_with_any_tile(size: int) -> None:
+    # ks, "Explore GEMMs - optimization journey", https://github.com/gpusgobrr/explore-gemm
+    sites = replay("explore-gemm.shared", block_size=size, **SIZE).sites
+    of_c = [site.evidence for site in sites if site.source.startswith("matrix_c")]
+    assert len(of_c) == 2
+    for evidence in of_c:
+        assert evidence.startswith("assumed: not in the listing, which stops before it")
+        assert "the compiler's" not in evidence
+
+
+# A kernel's layout may be said in any way that the language of layouts has.
+
+CONTIGUOUS = (Layout((4, 8), (8, 1)), "(8,8):(8,1)")
+SPLIT = ("(4,(4,2)):(4,(1,16))", Layout.parse("(8,(4,2)):(4,(1,32))"))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"warp": (4, 8)},
+        {"warp": np.array([4, 8])},
+        {"lane_order": (3, 4, 0, 1, 2)},
+        {"lane_order": [lane % 4 * 8 + lane // 4 for lane in range(32)]},
+        {"lane_order": np.arange(32) % 4 * 8 + np.arange(32) // 4},
+        {"lane_order": Layout((4, 8), (8, 1))},
+        {"lane_order": "(4,8):(8,1)"},
+        {"fragment": ("contiguous", "contiguous")},
+        {"fragment": CONTIGUOUS},
+    ],
+)
+def test_layouts_in_every_form(how: dict[str, Any]) -> None:
+    expected = replay("illustrated.layout_4x8", **SIZE)
+    assert replay("illustrated.layout_4x8", **how, **SIZE).totals() == expected.totals()
+
+
+def test_layouts_in_other_forms_are_other_layouts() -> None:
+    rows = replay("illustrated.layout_4x8", lane_order=(0, 1, 2, 3, 4), **SIZE)
+    named = replay("illustrated.layout_4x8", lane_order="row-major", **SIZE)
+    assert rows.totals() == named.totals() != replay("illustrated.layout_4x8", **SIZE).totals()
+    split = replay("cutlass-notes.sgemm_128x128", fragment=SPLIT, **SIZE)
+    assert split.totals() == replay("cutlass-notes.sgemm_128x128", **SIZE).totals()
+    whole = replay("cutlass-notes.sgemm_128x128", fragment=CONTIGUOUS, **SIZE)
+    assert whole.totals() != split.totals()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"lane_order": (3, 4, 0, 1, 1)}, "is not a permutation of 0..31"),
+        ({"lane_order": "zorder"}, "unknown lane order 'zorder': did you mean z-order"),
+        ({"lane_order": 8}, "lane order 8 is not a permutation"),
+        ({"warp": (4, 9)}, "has 36 lanes, a warp has 32"),
+        ({"fragment": "halves"}, "unknown fragment 'halves'"),
+        ({"fragment": ("split",) * 3}, r"accepted: one kind, or a pair: along m, along n"),
+        ({"fragment": "(4,8):(8,1)"}, "is not .* for 8 threads of 8 elements"),
+        ({"fragment": ("contiguous", "(8,8):(1,8)")}, "takes a thread's float4 apart"),
+        ({"fragment": "split", "thread_n": 4, "block_n": 64}, "of thread_n = 4 takes a thread's"),
+        ({"transposed": "yes"}, r"transposed = 'yes' is no truth value \(accepted: True, False\)"),
+        ({"transposed": 1}, "transposed = 1 is no truth value"),
+    ],
+)
+def test_layouts_that_cannot_be(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(BankwiseError, match=message):
+        replay("illustrated.layout_4x8", **how, **SIZE)

@@ -21,12 +21,12 @@ from simulator.sites import (
     AS_WRITTEN,
     ASSUMED,
     GlobalSite,
-    KernelError,
     Launch,
     SharedSite,
     Site,
     names_of,
 )
+from simulator.tiling import KernelError
 
 SIZE = 4096  # M = N = K of everything that the document measures
 
@@ -347,17 +347,25 @@ def test_kernels_with_bounds_checks_take_any_size(
 @pytest.mark.parametrize(
     ("kernel", "parameters", "message"),
     [
-        ("1d", {"thread_m": 7}, "7 does not divide 64"),
+        ("1d", {"thread_m": 7}, "thread_m = 7 does not divide block_m = 64"),
         ("1d", {"block_n": 128}, "1024 threads .* the tiles have 512 and 1024"),
-        ("2d", {"thread_n": 5}, "5 does not divide 64"),
-        ("2d", {"block_k": 3, "thread_m": 4}, "128 does not divide 192"),
-        ("vectorized", {"block_k": 6}, "4 does not divide 6"),
+        ("2d", {"thread_n": 5}, "thread_n = 5 does not divide block_n = 64"),
+        (
+            "2d",
+            {"block_k": 3, "thread_m": 4},
+            "192 does not hold whole loads by all 128",
+        ),
+        ("vectorized", {"block_k": 6}, r"block_k = 6 does not hold .*accepted: multiples of 4\)"),
         ("vectorized", {"block_m": 64}, "128 threads load 4 elements"),
         ("warptiling", {"threads": 256}, r"threads = 256 for 2x2 warp tiles \(accepted: 128\)"),
-        ("warptiling", {"warp_m": 48}, "does not divide 3072"),
-        ("warptiling", {"thread_n": 2, "thread_m": 16}, "4 does not divide 2"),
-        ("half", {"element": 8}, r"element = 8 .*accepted: 4 for float, 2"),
-        ("half", {"block_k": 1}, "2 does not divide 1"),
+        ("warptiling", {"warp_m": 48}, r"does not divide warp_m \* warp_n = 3072"),
+        (
+            "warptiling",
+            {"thread_n": 2, "thread_m": 16},
+            "thread_n = 2 does not hold",
+        ),
+        ("half", {"element": 4}, "explore-gemm.half has no parameter 'element'"),
+        ("half", {"block_k": 1}, "block_k = 1 does not hold whole vectors of 2"),
     ],
 )
 def test_tiles_that_the_kernel_cannot_have_are_refused(

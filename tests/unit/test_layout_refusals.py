@@ -12,10 +12,13 @@ from layouts import (
     LayoutError,
     LinearMap,
     Swizzle,
+    Tile,
     WarpLayout,
+    coalesce,
     complement,
     composition,
     fragment_elements,
+    is_linear,
     left_inverse,
     logical_divide,
     make_layout,
@@ -176,7 +179,7 @@ def test_algebra():
         logical_divide(Layout((4, 2)), (2, 2, 2))
     with pytest.raises(LayoutError, match="cotarget 0"):
         complement(Layout(4), 0)
-    with pytest.raises(LayoutError, match="'4' is neither a layout nor a positive integer"):
+    with pytest.raises(LayoutError, match="malformed layout: expected ':' at column 2"):
         logical_divide(Layout(8), "4")
     with pytest.raises(LayoutError, match="shape -4"):
         logical_divide(Layout(8), -4)
@@ -267,3 +270,42 @@ def test_importing_layouts_loads_nothing_heavy():
         "sys.exit(', '.join(heavy) or 0)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: coalesce(7), "7 is no layout"),
+        (lambda: composition(None, 4), "None is no layout"),
+        (lambda: composition("4:1", 1.5), "1.5 is neither a layout nor a positive integer"),
+        (lambda: make_layout(Layout(4), 3), "3 is no layout"),
+        (lambda: LinearMap.of(3.0), "3.0 is no layout"),
+        (lambda: logical_divide("(8,4:1", 4), "malformed layout"),
+        (lambda: fragment_elements(4, -4), "-4 elements a thread (accepted: a positive integer)"),
+        (lambda: fragment_elements(4, 4.0), "4.0 elements a thread"),
+        (lambda: fragment_elements(True, 4), "True threads"),
+        (lambda: WarpLayout(4, 8, (0,)), "are not 32 lanes, each in its own place"),
+        (lambda: Layout.parse("٣:1"), "malformed layout"),
+    ],
+)
+def test_what_is_no_layout_is_refused(call, message):
+    with pytest.raises(LayoutError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_text_is_a_layout_everywhere():
+    assert coalesce("(2,(1,6)):(1,(6,2))") == Layout(12, 1)
+    assert composition("(6,2):(8,2)", "(4,3):(3,1)") == composition(
+        Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))
+    )
+    assert is_linear(Swizzle(3, 4, 3))
+    assert LinearMap.of("(8,4):(4,1)") == LinearMap.of(Layout((8, 4), (4, 1)))
+
+
+def test_narrow_numpy_integers_do_not_wrap_around():
+    tile = Tile(8, 64, swizzle=Swizzle(3, 3, 3))
+    assert tile.offset(np.int8(7), np.int8(5)) == tile.offset(7, 5) == 509
+    assert Swizzle(3, 4, -3)(np.array([16], np.int8)).tolist() == [Swizzle(3, 4, -3)(16)]
+    swizzle = Swizzle(np.int64(3), 4, 3)
+    assert repr(Layout((8, 64), (64, 1), swizzle=swizzle)).count("np.") == 0

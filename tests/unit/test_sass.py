@@ -305,6 +305,12 @@ def test_a_loop_of_compare_and_swap_has_no_figures_but_a_note() -> None:
     a = np.arange(32, dtype=np.float32)
     report = replay_compiled(source, grid=1, block=32, args=[a])
     assert report.outputs[0][:4].tolist() == a.reshape(8, 4).sum(axis=0).tolist()
+    spins = [i for i, op in enumerate(report.instructions["opcode"]) if "CAST" in op]
+    assert spins
+    assert all(report.instructions["wavefronts"][i] is None for i in spins)
+    assert all(report.instructions["executed"][i] == 8 for i in spins)
+    assert not any("CAST" in site.op for site in report.sites)
+    assert "never measured" in " ".join(report.notes)
 
 
 @needs_compiler
@@ -321,8 +327,9 @@ def test_the_librarys_sort_and_scan(arch: str) -> None:
             for (int i = 0; i < 4; ++i) keys[i] = a[threadIdx.x * 4 + i];
             Sort(space).Sort(keys);
             for (int i = 0; i < 4; ++i) b[threadIdx.x * 4 + i] = keys[i];
-            auto warp = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
-            c[threadIdx.x] = cooperative_groups::inclusive_scan(warp, (int)threadIdx.x);
+            namespace cg = cooperative_groups;
+            auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+            c[threadIdx.x] = cg::inclusive_scan(warp, (int)threadIdx.x);
         }"""
     keys = np.random.default_rng(5).integers(0, 2**32, 512, dtype=np.uint32)
     report = replay_compiled(

@@ -1,0 +1,164 @@
+"""The figures of docs/gallery.md, and the command that makes its pictures.
+
+    python examples/gallery.py [FOLDER]
+
+draws every figure to a PNG in docs/gallery (or FOLDER), with the machine's Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from layouts import Swizzle, Tile
+from simulator import count, explain, replay, simulate
+from viz import (
+    bank_heatmap,
+    compare,
+    kernel_bars,
+    parity,
+    sweep_heatmap,
+    timeline,
+    warp_map,
+    word_map,
+)
+
+ROOT = Path(__file__).parent.parent
+RECORDED = ROOT / "tests" / "silicon" / "data"
+
+
+def words(*numbers: int) -> go.Figure:
+    """An LDS in which lane l reads word `numbers[l]`, in the layers that it touches."""
+    return word_map(explain("LDS", [4 * word for word in numbers]))
+
+
+def pairs(*numbers: int) -> go.Figure:
+    """An LDS.64 in which lane l reads words 2 `numbers[l]` and the next, by wavefront."""
+    return bank_heatmap(explain("LDS.64", [8 * pair for pair in numbers]))
+
+
+def ldmatrix(swizzle: Swizzle | None) -> tuple[Any, Tile]:
+    """A warp's ldmatrix.x4 from rows of 64 halves: lane l names row l % 16, half l // 16."""
+    tile = Tile(16, 64, swizzle=swizzle)
+    rows = [int(tile.offset(lane % 16, 8 * (lane // 16))) * 2 for lane in range(32)]
+    return explain("ldmatrix.x4", rows), tile
+
+
+def swizzled(swizzle: Swizzle | None) -> go.Figure:
+    access, tile = ldmatrix(swizzle)
+    return word_map(access, tile=tile, element=2)
+
+
+def sweep() -> go.Figure:
+    shapes = ("1x32", "2x16", "4x8", "8x4", "16x2", "32x1")
+    columns: dict[str, list[Any]] = {name: [] for name in ("lane_order", "warp_shape", "fragment")}
+    columns["wavefronts"] = []
+    for shape in shapes:
+        for order in ("row-major", "col-major", "z-order"):
+            for fragment in ("contiguous", "split"):
+                report = simulate(shape, lane_order=order, fragment=fragment)
+                row = (order, shape, fragment, report.wavefronts)
+                for name, value in zip(columns, row, strict=True):
+                    columns[name].append(value)
+    return sweep_heatmap(columns, x="warp_shape", y="lane_order")
+
+
+def recorded(file: str, quantity: str, column: str) -> go.Figure:
+    """The model against the recorded H200; instructions of one kind are one colour."""
+    with np.load(RECORDED / f"{file}.npz", allow_pickle=False) as arrays:
+        data = dict(arrays)
+    rows: dict[str, list[Any]] = {"op": [], quantity: [], f"measured_{quantity}": []}
+    for op in dict.fromkeys(data["op"].tolist()):
+        mine = data["op"] == op
+        counts = count(op, data["address"][mine], data["mask"][mine])
+        rows["op"] += [op.partition(".")[0]] * int(mine.sum())
+        rows[quantity] += getattr(counts, quantity).tolist()
+        rows[f"measured_{quantity}"] += data[column][mine].tolist()
+    return parity(rows)
+
+
+def kernels() -> go.Figure:
+    names = ("junstar92.2d", "junstar92.vectorized")
+    return kernel_bars([replay(name, m=4096, n=4096, k=4096) for name in names])
+
+
+def column(pitch: int) -> Any:
+    """A warp reads a column of a float tile whose rows are `pitch` floats apart."""
+    return explain("LDS", [4 * pitch * lane for lane in range(32)])
+
+
+WARP = {"lane_order": "row-major"}
+
+FIGURES: Mapping[str, Callable[[], go.Figure]] = {
+    "example-1": lambda: words(*range(32)),
+    "example-2": lambda: words(*(5 * lane % 32 for lane in range(32))),
+    "example-3": lambda: words(*(lane + 32 * (lane % 3) for lane in range(32))),
+    "example-4": lambda: words(*(max(0, lane - 2) for lane in range(32))),
+    "example-5": lambda: words(*(2 * lane for lane in range(32))),
+    "example-6": lambda: words(0, 32, *range(2, 32)),
+    "example-7": lambda: words(0, 32, 64, *range(3, 32)),
+    "lds64-case-1": lambda: pairs(*range(32)),
+    "lds64-case-2": lambda: pairs(0, 16, *range(2, 32)),
+    "warp-2x16": lambda: warp_map(simulate("2x16", **WARP)),
+    "2x16-b": lambda: bank_heatmap(simulate("2x16", **WARP), fragment="B"),
+    "2x16-b-words": lambda: word_map(simulate("2x16", **WARP), fragment="B"),
+    "2x16-a": lambda: word_map(simulate("2x16", a_layout="row-major", **WARP), fragment="A"),
+    "2x16-a-transposed": lambda: bank_heatmap(simulate("2x16", **WARP), fragment="A"),
+    "warp-4x8": lambda: warp_map(simulate("4x8")),
+    "4x8-b": lambda: bank_heatmap(simulate("4x8"), fragment="B"),
+    "warp-split": lambda: warp_map(simulate("2x16", fragment="split", **WARP)),
+    "split-b": lambda: bank_heatmap(simulate("2x16", fragment="split", **WARP), fragment="B"),
+    "warp-z-order": lambda: warp_map(simulate("4x8", lane_order="z-order", fragment="split")),
+    "z-order": lambda: bank_heatmap(simulate("4x8", lane_order="z-order", fragment="split")),
+    "padding": lambda: compare(column(32), column(33)),
+    "padding-tile": lambda: word_map(simulate("4x8", pad=4), fragment="B"),
+    "swizzle-without": lambda: swizzled(None),
+    "swizzle": lambda: swizzled(Swizzle(3, 3, 3)),
+    "timeline": lambda: timeline(simulate("2x16", **WARP), fragment="B"),
+    "sweep": sweep,
+    "kernels": kernels,
+    "parity": lambda: recorded("h200_accesses", "wavefronts", "wavefronts"),
+    "parity-cycles": lambda: recorded("h200_timing", "cycles", "cycles_32_warps"),
+    "dark": lambda: bank_heatmap(simulate("2x16", **WARP), fragment="B", theme="dark"),
+}
+
+WIDEST = 1200  # pixels, for figures without a width of their own
+
+
+def draw(folder: Path) -> None:
+    """Draw all figures to PNG files, in a browser without a network."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        raise SystemExit("The gallery needs a browser (Debian: apt-get install chromium).")
+    folder.mkdir(parents=True, exist_ok=True)
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=flags)
+        page = browser.new_context(
+            offline=True, viewport={"width": WIDEST, "height": 900}
+        ).new_page()
+        page.set_content(go.Figure().to_html())
+        for name, figure in FIGURES.items():
+            given = figure().to_json()
+            page.evaluate(
+                """async (given) => {
+                  document.body.innerHTML = "<div id='figure'></div>";
+                  document.body.style.margin = 0;
+                  await Plotly.newPlot("figure", JSON.parse(given));
+                }""",
+                given,
+            )
+            page.locator("#figure .svg-container").screenshot(path=folder / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "gallery")

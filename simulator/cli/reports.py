@@ -1,0 +1,97 @@
+"""The command `report`: several results in one page."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simulator.cli.commands import cli
+from simulator.cli.html import command_line, keep, kept, page_options
+
+__all__ = ["report"]
+
+
+@cli.command()
+@click.argument("file")
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--title", help="Headline of the page.")
+@page_options
+def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, force: bool) -> int:
+    """Write one page of figures, FILE, on several results.
+
+    Each of INPUTS is a command in quotes, such as 'simulate --warp-shape 2x16' (without
+    "bankwise"), or a NAME.csv: the columns of a sweep, or of a comparison with a GPU. Two
+    results of one kind are also drawn next to each other.
+    """
+    from viz import report as write
+    from viz.writing import check_target
+
+    check_target(file, force=force)
+    codes = [_run(given) for given in inputs]
+    write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
+    click.echo(f"Wrote {file}", err=True)
+    return max(codes)
+
+
+def _run(given: str) -> int:
+    """Run one input for its results; what it would print is not wanted here."""
+    if given.lower().endswith(".csv"):
+        keep(_columns(given))
+        return 0
+    context = click.get_current_context()
+    try:
+        name, *words = shlex.split(given) or [""]
+    except ValueError as error:  # a quotation that does not end
+        raise click.UsageError(f"input {given!r} is no command: {error}") from None
+    known = {
+        name: command
+        for name, command in cli.commands.items()
+        if any(option.name == "html" for option in command.params)
+    }
+    if name not in known:
+        raise click.UsageError(
+            f"input {given!r} is no command with a report (accepted: {', '.join(sorted(known))},"
+            " each with its options in one pair of quotes, or a .csv file)"
+        )
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        known[name].make_context(name, words, parent=context) as inner,
+    ):
+        if inner.params["html"] is not None:
+            raise click.UsageError(f"input {given!r}: --html is not for an input of report")
+        return int(known[name].invoke(inner) or 0)
+
+
+def _columns(path: str) -> dict[str, list[Any]]:
+    from simulator.inputs import InputError
+
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise InputError(f"{path} cannot be read: {reason}") from error
+    head, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    uneven = next((number for number, row in enumerate(rows, 2) if len(row) != len(head)), None)
+    if not head or len(set(head)) != len(head) or uneven:
+        where = f"line {uneven}" if uneven else "line 1"
+        raise InputError(
+            f"{path}, {where}: not a table (accepted: a line of different names, then lines with"
+            " a value for each)"
+        )
+    return {name: [_value(row[place]) for row in rows] for place, name in enumerate(head)}
+
+
+def _value(text: str) -> Any:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,255 @@
+"""The command `sweep`: every combination of some parameters' values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulator.cli.commands import cli, format_option
+from simulator.cli.html import html_options, keep
+from simulator.cli.output import Table, show
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from simulator.sweeping import Sweep
+
+__all__ = ["sweep"]
+
+_REASONS = 5  # of those that combinations were skipped for, in text
+
+
+_EXAMPLES = """\b
+Examples:
+  bankwise sweep simulate --warp-shape all --lane-order all --pad 0..16
+  bankwise sweep junstar92.warptiling --padding 0..8:4 --threads 128,256
+"""
+
+
+@cli.command(context_settings={"ignore_unknown_options": True}, epilog=_EXAMPLES)
+@click.argument("name")
+@click.argument("grid", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Rows to print, the best first.",
+)
+@click.option("--by", help="The figure they are best by.  [default: cycles, or wavefronts]")
+@click.option("--limit", type=int, help="The first so many combinations only.")
+@click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a processor]")
+@click.option("--processes", is_flag=True, help="Workers are processes, not threads.")
+@click.option("--store", help="File to keep what is done in: the same command continues from it.")
+@click.option("--csv", help="File for all rows.")
+@click.option("--parquet", help="File for all rows.")
+@click.option("--plot", help="HTML file for a heatmap.")
+@format_option
+@html_options
+def sweep(
+    *,
+    name: str,
+    grid: Sequence[str],
+    top: int,
+    by: str | None,
+    limit: int | None,
+    jobs: int | None,
+    processes: bool,
+    store: str | None,
+    csv: str | None,
+    parquet: str | None,
+    plot: str | None,
+    form: str,
+) -> int:
+    """Count every combination of parameters, and print the best.
+
+    NAME is simulate, or a kernel of `bankwise kernels`; its parameters are options, and so is
+    --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
+    and, for those of simulate that are names or widths, all. A kernel's --m is 4096
+    unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
+    counted.
+    """
+    from layouts.errors import accepted
+    from simulator.counting import OptionError
+    from simulator.fragments import simulate
+    from simulator.kernels import get
+    from simulator.sweeping import sweep as run
+    from simulator.targets import target_of
+
+    target = simulate if name == "simulate" else get(name)
+    figures = target_of(target).figures
+    if by is not None and by not in figures:  # said before the work, not after it
+        raise OptionError(f"unknown figure {by!r}: {accepted(by, figures)}")
+    axes = _simulate_axes(grid) if target is simulate else _kernel_axes(name, grid)
+    draw = _drawing() if plot else None
+    with ExitStack() as stack:
+        executor = _executor(jobs, processes=processes)
+        stack.callback(executor.shutdown, cancel_futures=True)
+        try:
+            found = run(target, axes, executor=executor, store=store, limit=limit)
+        except KeyboardInterrupt:
+            if store:
+                click.echo(f"{store} keeps what is done: the same command continues.", err=True)
+            raise
+    keep(found)
+    if csv:
+        found.to_csv(csv)
+    if parquet:
+        found.to_parquet(parquet)
+    best = found.best(top, by=by)
+    if plot and draw:
+        _plot(draw, found, plot)
+    _show(found, best, form)
+    return 0
+
+
+def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
+    columns = found.columns()
+    constant = [
+        name for name in found.parameters if all(v == columns[name][0] for v in columns[name])
+    ]
+    totals = found.to_dict()["totals"]
+    fixed = ", ".join(f"{name} {columns[name][0]}" for name in constant if columns[name])
+    reasons = [f"{many:,} skipped: {reason}" for reason, many in found.skipped.items()]
+    if len(reasons) > _REASONS:
+        more = sum([*found.skipped.values()][_REASONS:])
+        reasons[_REASONS:] = [f"{more:,} skipped for {len(reasons) - _REASONS} other reasons."]
+    show(
+        Table(
+            best,
+            {**totals, "reasons": dict(found.skipped)},
+            sums=[],
+            title=f"{found.target}{f', {fixed}' if fixed else ''}\n{totals['combinations']:,}"
+            f" combinations, {totals['counted']:,} counted; the best {len(best)}",
+            text=reasons,
+            hidden=constant,
+        ),
+        form,
+    )
+
+
+def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
+    from layouts.fragment import FRAGMENTS
+    from layouts.warp import LANE_ORDERS
+    from simulator.cli.options import named_options
+    from simulator.instructions import RULES
+    from simulator.reads import A_LAYOUTS, ELEMENTS, LDS_WIDTHS
+
+    known = {
+        "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
+        "lane_order": LANE_ORDERS,
+        "lds": LDS_WIDTHS,
+        "fragment": FRAGMENTS,
+        "a_layout": A_LAYOUTS,
+        "element": ELEMENTS,
+        "rule": RULES,
+    }
+    given = named_options(words)
+    return {key: _values(key, text, known.get(key)) for key, text in given.items()}
+
+
+def _kernel_axes(name: str, words: Sequence[str]) -> dict[str, Any]:
+    from simulator.cli.options import named_options
+    from simulator.instructions import RULES
+    from simulator.kernels import get
+    from simulator.replaying import FORMS
+
+    known = {"form": FORMS, "rule": RULES}
+    texts = {key for key, value in get(name).parameters.items() if isinstance(value, str)}
+    axes = {
+        key: _values(key, text, known.get(key), as_text=key in texts)
+        for key, text in {"m": "4096", **named_options(words)}.items()
+    }
+    for key in ("n", "k"):
+        if key not in axes and (not isinstance(axes["m"], list) or len(axes["m"]) > 1):
+            raise click.UsageError(f"--{key} is needed where --m has several values")
+        axes.setdefault(key, axes["m"])
+    return axes
+
+
+def _values(
+    key: str, text: str, known: Sequence[Any] | None, *, as_text: bool = False
+) -> Iterable[Any]:
+    """Read the values of one parameter.
+
+    >>> list(_values("pad", "0..16:8,(0,4),1", None))
+    [0, 8, 16, (0, 4), 1]
+    >>> _values("swizzle", "none,Sw<3,3,3>", None)
+    [None, 'Sw<3,3,3>']
+    """
+    flag = f"--{key.replace('_', '-')}"
+    if text.strip() == "all":
+        if known is None:
+            raise click.BadParameter("'all' needs a list to be all of", param_hint=flag)
+        return known
+    # Commas within parentheses or angle brackets belong to a value.
+    parts = re.findall(r"(?:\([^()]*\)|<[^<>]*>|[^,(<])+", text)
+    if not parts or ",".join(parts) != text:
+        raise click.BadParameter(f"{text!r} is no list of values", param_hint=flag)
+    values = [_value(flag, part.strip(), as_text=as_text) for part in parts]
+    if len(values) == 1 and isinstance(values[0], range):
+        return values[0]
+    if any(isinstance(value, range) for value in values):
+        each = (value if isinstance(value, range) else (value,) for value in values)
+        return chain.from_iterable(each)
+    return values
+
+
+def _value(flag: str, text: str, *, as_text: bool) -> Any:
+    from simulator.cli.options import swizzle
+
+    whole = re.fullmatch(r"-?\d{1,18}", text)
+    if as_text:
+        return text
+    if whole:
+        return int(text)
+    if text == "none":
+        return None
+    span = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})(?::([1-9]\d{0,17}))?", text)
+    if span:
+        return range(int(span[1]), int(span[2]) + 1, int(span[3] or 1))
+    if re.fullmatch(r"\(\s*-?\d{1,18}\s*(,\s*-?\d{1,18}\s*)*\)", text):
+        return tuple(int(number) for number in text[1:-1].split(","))
+    return swizzle(text) if flag == "--swizzle" and ";" in text else text
+
+
+def _executor(jobs: int | None, *, processes: bool) -> Executor:
+    import os
+    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+    from multiprocessing import get_context
+
+    workers = jobs or os.cpu_count() or 1
+    if processes:  # started afresh: forking a process with threads is no longer safe
+        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    return ThreadPoolExecutor(workers)
+
+
+def _drawing() -> Any:
+    """Import what --plot needs, before anything is counted."""
+    from importlib import import_module
+
+    from simulator.saving import MissingPackageError
+
+    try:
+        return import_module("viz").sweep_heatmap
+    except ImportError as error:
+        raise MissingPackageError(
+            "--plot needs plotly, which is not installed (accepted: pip install 'bankwise[viz]')"
+        ) from error
+
+
+def _plot(draw: Any, found: Sweep, path: str) -> None:
+    from simulator.saving import save
+
+    figure = draw(found)
+
+    def write(file: Path) -> None:
+        figure.write_html(file, div_id="sweep")  # not a random one: same sweep, same bytes
+
+    save(path, write)

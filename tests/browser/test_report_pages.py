@@ -1,0 +1,273 @@
+"""Reports as people see them: opened from disk in a real browser, without a network."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import explain, replay, simulate
+from viz import report
+
+KINDS = (
+    "explain",
+    "empty",
+    "simulate",
+    "kernel",
+    "kernels",
+    "sweep",
+    "large",
+    "comparison",
+    "compare",
+)
+
+
+def sweep() -> dict[str, list[Any]]:
+    """A small sweep: 24 configurations."""
+    columns: dict[str, list[Any]] = {
+        "warp_shape": [],
+        "pad": [],
+        "lane_order": [],
+        "wavefronts": [],
+    }
+    for shape in ("1x32", "2x16", "4x8", "8x4"):
+        for pad in (0, 4, 8):
+            for order in ("row-major", "z-order"):
+                cost = simulate(shape, pad=pad, lane_order=order).wavefronts
+                for name, value in zip(columns, (shape, pad, order, cost), strict=True):
+                    columns[name].append(value)
+    return columns
+
+
+def comparison() -> dict[str, list[Any]]:
+    """Counters that agree and clocks that nearly do, as `viz.parity` takes them."""
+    noise = random.Random(1)  # noqa: S311 (no secret)
+    wavefronts = [noise.choice([1, 2, 3, 4, 8, 16, 32]) for _ in range(500)]
+    ops = ["LDS", "LDS.64", "LDS.128", "STS", "STS.128", "ATOMS.ADD", "LDSM.16.M88.4"]
+    return {
+        "op": [noise.choice(ops) for _ in wavefronts],
+        "wavefronts": wavefronts,
+        "measured_wavefronts": wavefronts,
+        "cycles": wavefronts,
+        "measured_cycles": [cycles + noise.gauss(0, 0.05) for cycles in wavefronts],
+        "spread": [0.04] * len(wavefronts),
+    }
+
+
+def results(kind: str) -> list[Any]:
+    pairs = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
+    sizes = {"m": 4096, "n": 4096, "k": 4096}
+    return {
+        "explain": lambda: [explain("LDS.64", pairs)],
+        "empty": lambda: [explain("LDS", [0] * 32, 0)],
+        "simulate": lambda: [simulate("2x16", lane_order="row-major", pad=4)],
+        "kernel": lambda: [replay("junstar92.2d", **sizes)],
+        "kernels": lambda: [replay(f"junstar92.{name}", **sizes) for name in ("2d", "vectorized")],
+        "sweep": lambda: [sweep()],
+        "large": lambda: [
+            {
+                "padding of the tile": [pad for pad in range(256) for _ in range(100)],
+                "lds": [f"width {width}" for _ in range(256) for width in range(100)],
+                "wavefronts": [(7 * row) % 1000 for row in range(25600)],
+            }
+        ],
+        "comparison": lambda: [comparison()],
+        "compare": lambda: [
+            simulate("2x16", lane_order="row-major"),
+            simulate("2x16", lane_order="row-major", fragment="split"),
+        ],
+    }[kind]()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    for kind in KINDS:
+        report(*results(kind), file=folder / f"{kind}.html")
+    return {kind: folder / f"{kind}.html" for kind in KINDS}
+
+
+# Every visible piece of text with its box; those of SVG are as large as their line is high, so
+# two pixels above and below belong to no letter.
+TEXTS = """() => {
+  const boxes = [];
+  const add = (node, text, box, size, part) => {
+    if (box.width && box.height) boxes.push({ text, size, part,
+      x0: box.left, x1: box.right, y0: box.top + 2, y1: box.bottom - 2 });
+  };
+  const shown = { opacityProperty: true, visibilityProperty: true };
+  const visible = (node) => node.checkVisibility(shown);
+  const plots = [...document.querySelectorAll(".js-plotly-plot")];
+  plots.forEach((plot) => plot.querySelectorAll("svg text").forEach((node) => {
+    if (!node.textContent.trim() || !visible(node)) return;
+    add(node, node.textContent, node.getBoundingClientRect(),
+        parseFloat(getComputedStyle(node).fontSize), plot.id);
+  }));
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const parent = node.parentElement;
+    if (!node.textContent.trim() || parent.closest(".js-plotly-plot, script") || !visible(parent))
+      continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    add(node, node.textContent, range.getBoundingClientRect(),
+        parseFloat(getComputedStyle(parent).fontSize), "page");
+  }
+  return boxes;
+}"""
+
+
+def overlaps(boxes: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Pairs of texts that lie on each other by more than a pixel."""
+    boxes = sorted(boxes, key=lambda box: box["y0"])
+    found = []
+    for place, one in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            if other["y0"] >= one["y1"] - 1:
+                break
+            if min(one["x1"], other["x1"]) - max(one["x0"], other["x0"]) > 1:
+                found.append((one["text"], other["text"]))
+    return found
+
+
+# One step from each to the next, so that each is one drawing.
+LOOKS = [("light", 400), ("light", 800), ("light", 1600), ("dark", 1600), ("dark", 400)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages[kind], 400)
+    for drawn, (scheme, width) in enumerate(LOOKS, 1):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_selector(f"html[data-drawn='{drawn}'][data-theme='{scheme}']")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = page.evaluate(TEXTS)
+        assert len(boxes) > 20 or kind == "empty"
+        assert [box for box in boxes if box["size"] < 10] == []
+        assert [box for box in boxes if box["x0"] < -1 or box["x1"] > width + 1] == []
+        assert overlaps(boxes) == []
+
+
+def test_overlapping_text_would_be_found(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["explain"])
+    page.add_style_tag(content="li { height: 10px; }")
+    assert overlaps(page.evaluate(TEXTS))
+
+
+def cell(page: Any, plot: str, x: float, y: float) -> tuple[float, float]:
+    """The pixel at the middle of a cell."""
+    box = page.evaluate(
+        """([plot, x, y]) => {
+          const gd = document.getElementById(plot);
+          gd.scrollIntoView({ block: "center" });
+          const area = gd.querySelector(".nsewdrag").getBoundingClientRect();
+          const { xaxis, yaxis } = gd._fullLayout;
+          return [area.left + xaxis.d2p(x), area.top + yaxis.d2p(y)];
+        }""",
+        [plot, x, y],
+    )
+    return box[0], box[1]
+
+
+def hovered(page: Any, plot: str, x: float, y: float) -> str:
+    page.mouse.move(1, 1)
+    page.mouse.move(*cell(page, plot, x, y), steps=3)
+    label = page.locator(f"#{plot} .hovertext")
+    label.wait_for()
+    return " ".join(label.all_text_contents())  # the lines of a label follow without a space
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_pointing_at_a_cell_tells_lane_and_address(
+    width: int, pages: dict[str, Path], opened: Any
+) -> None:
+    page = opened(pages["explain"], width)
+    # Lane 1 reads bytes 128 to 135: words 32 and 33, in the second wavefront of phase 0.
+    said = hovered(page, "bank_heatmap-0", 1, 1)
+    assert re.search(r"lane 1address 128 \(bytes 128-135\)bank 1, word 33 ", said, re.S)
+    assert "phase 0, wavefront 1" in said
+    # Lane 30 reads bytes 120 to 127: words 30 and 31, in layer 0.
+    said = hovered(page, "word_map-1", 31, 0)
+    assert re.search(r"lane 30address 120.*word 31.*phase 1, wavefront 0", said, re.S)
+
+
+def wait_for_lane(page: Any, lane: str) -> list[str]:
+    """Wait until the first cell of the present wavefront names `lane`; give all the names.
+
+    It asks again and again, as the page's policy forbids what would do so inside the page.
+    """
+    for _ in range(100):
+        names: list[str] = page.evaluate(
+            "() => [...document.getElementById('timeline-2')._fullData[1].text]"
+        )
+        if names[0] == lane:
+            return names
+        page.wait_for_timeout(50)
+    raise AssertionError(f"still at {names}")
+
+
+def test_the_slider_moves_and_plays(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["explain"])
+    assert wait_for_lane(page, "0")[:3] == ["0", "0", "2"]
+    rail = page.locator("#timeline-2 .slider-rail-touch-rect")
+    rail.scroll_into_view_if_needed()
+    box = rail.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2)
+    assert wait_for_lane(page, "17")[:3] == ["17", "17", "19"]
+    page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
+    wait_for_lane(page, "0")
+    page.locator("#timeline-2 .updatemenu-button").first.click()
+    wait_for_lane(page, "17")
+
+
+def test_the_theme_follows_the_reader_and_the_button(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["explain"], scheme="dark")
+    paper = "() => document.getElementById('bank_heatmap-0')._fullLayout.paper_bgcolor"
+    assert page.evaluate(paper) == "#14171c"
+    page.locator("#theme").click()
+    page.wait_for_selector("html[data-drawn='2'][data-theme='light']")
+    assert page.evaluate(paper) == "#ffffff"
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_figures_follow_the_window(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["compare"])
+    page.set_viewport_size({"width": 500, "height": 900})
+    page.wait_for_selector("html[data-drawn='2']")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 500
+    assert overlaps(page.evaluate(TEXTS)) == []
+
+
+def test_without_plotly_the_page_still_says_everything_in_words(
+    tmp_path: Path, chromium: Any
+) -> None:
+    report(*results("explain"), file=tmp_path / "cdn.html", cdn=True)
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "cdn.html").as_uri())
+    assert page.locator(".missing").is_visible()
+    assert "lanes 0 and 1 read different words" in page.locator("main").inner_text()
+    context.close()
+
+
+EVIL = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1></pre>]]>&lt;b&gt;"
+
+
+def test_nothing_that_a_user_types_is_run(tmp_path: Path, opened: Any) -> None:
+    table = {f"pad{EVIL}": [f"0{EVIL}", "1"], f"lds{EVIL}": [EVIL, "2"], "wavefronts": [1, 2]}
+    checked = {"op": [EVIL, "LDS"], "wavefronts": [1, 2], "measured_wavefronts": [1, 3]}
+    path = tmp_path / "evil.html"
+    report(*results("explain"), table, checked, file=path, title=EVIL, command=EVIL)
+    page = opened(path)
+    assert page.title() == EVIL
+    assert page.locator("h1").inner_text() == EVIL
+    assert page.locator("pre").inner_text() == EVIL
+    assert "onerror" in hovered(page, "sweep_heatmap-3", 0, 0)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0

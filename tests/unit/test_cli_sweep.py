@@ -1,0 +1,202 @@
+"""`bankwise sweep`: its grid of options, what it prints and writes, how it is interrupted."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import simulate, sweep
+from simulator.cli import main
+from tests.unit.test_sweep import ORDERS, SHAPES
+
+LONG = ("sweep", "simulate", "--warp-shape", "all", "--lane-order", "all", "--pad", "0..400")
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
+    assert main(["sweep", *args]) == code
+    printed = capsys.readouterr()
+    return printed.err if code == 2 else printed.out
+
+
+def read(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    return json.loads(run(capsys, *args, "--format", "json"))
+
+
+def test_simulate_is_swept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    shown = read(
+        capsys, "simulate", "--warp-shape", "all", "--lane-order", "all", "--pad", "0..16",
+        "--lds", "all", "--top", "7", "--csv", str(file),
+    )  # fmt: skip
+    found = sweep(
+        simulate,
+        {"warp_shape": SHAPES, "lane_order": ORDERS, "pad": range(17), "lds": [32, 64, 128]},
+    )
+    assert shown["rows"] == found.best(7)
+    assert shown["totals"] == {**found.to_dict()["totals"], "reasons": found.skipped}
+    with file.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert [int(row["cycles"]) for row in rows] == found.columns()["cycles"]
+
+
+def test_values_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(
+        capsys, "simulate", "--pad", "0..8:4,(0,4)", "--swizzle", "none,Sw<2,2,3>,(1,2,3)",
+        "--lane-order", "z-order,(4,8):(8,1)", "--lds=64,128", "--rule", "all", "--by",
+        "wavefronts", "--top", "999", "--limit", "90",
+    )  # fmt: skip
+    found = sweep(
+        simulate,
+        {
+            "pad": [0, 4, 8, (0, 4)],
+            "swizzle": [None, "Sw<2,2,3>", (1, 2, 3)],
+            "lane_order": ["z-order", "(4,8):(8,1)"],
+            "lds": [64, 128],
+            "rule": ["silicon", "documented"],
+        },
+        limit=90,
+    )
+    assert shown["rows"] == found.best(999, by="wavefronts")
+
+
+def test_a_kernel_is_swept(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(capsys, "junstar92.warptiling", "--padding", "0,4", "--m", "1024", "--processes")
+    found = sweep("junstar92.warptiling", {"padding": [0, 4], "m": 1024, "n": 1024, "k": 1024})
+    figures = [{name: row[name] for name in found.figures} for row in shown["rows"]]
+    assert figures == [{name: row[name] for name in found.figures} for row in found.best(10)]
+    table = run(capsys, "junstar92.warptiling", "--padding", "0,4", "--m", "1024", "--jobs", "1")
+    assert (
+        "junstar92.warptiling, m 1024, n 1024, k 1024\n2 combinations, 2 counted; the best 2\n"
+        in table
+    )
+    assert "  padding" in table  # what varies is a column
+
+
+def test_reasons_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = run(capsys, "simulate", "--pad", "0..3")
+    assert "3 skipped: LDS.128 of A would be misaligned: byte 516" in printed
+    # Reasons that differ in more than their numbers are reasons of their own; five are printed.
+    printed = run(capsys, "simulate", "--lane-order", "a,b,c,d,e,f,g,g,z-order")
+    assert printed.startswith("simulate, lane_order z-order\n")
+    assert "2 skipped: unknown lane order 'g'" in printed
+    assert printed.count("unknown lane order") == 5
+    assert printed.endswith("2 skipped for 2 other reasons.\n")
+
+
+def test_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "rows.parquet"
+    run(capsys, "simulate", "--pad", "0,4", "--parquet", str(file))
+    assert file.read_bytes()[:4] == b"PAR1"
+
+
+def test_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("viz")
+    file = tmp_path / "plot.html"
+    run(capsys, "simulate", "--pad", "0,4", "--lane-order", "all", "--plot", str(file))
+    assert "plotly" in file.read_text()
+
+
+def test_plot_without_plotly_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "viz", None)
+    store = tmp_path / "store"
+    printed = run(
+        capsys, "simulate", "--pad", "0", "--plot", "x.html", "--store", str(store), code=2
+    )
+    assert "--plot needs plotly, which is not installed" in printed
+    assert "bankwise[viz]" in printed
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["simulate"], "grid {} is empty (accepted: at least one parameter with its values)"),
+        (["simulat", "--pad", "0"], "unknown kernel 'simulat'"),
+        (["simulate", "--pad"], "--pad needs a value"),
+        (["simulate", "4x8"], "'4x8' is no option (accepted: --NAME VALUE)"),
+        (["simulate", "--pad", "1,,2"], "'1,,2' is no list of values"),
+        (["simulate", "--pad", "5..1"], "'pad' has no values: range(5, 2)"),
+        (["simulate", "--pad", "all"], "'all' needs a list to be all of"),
+        (["simulate", "--padd", "1"], "simulate has no parameter 'padd': did you mean pad?"),
+        (["simulate", "--pad", "0..9999999999"], "10,000,000,000 combinations"),
+        (["simulate", "--pad", "0", "--by", "cost"], "unknown figure 'cost'"),
+        (["simulate", "--pad", "0", "--store", "missing/store"], "cannot be written"),
+        (["simulate", "--pad", "0", "--csv", "missing/rows"], "missing/rows cannot be written"),
+        (["leimao.v02", "--m", "64,128"], "--n is needed where --m has several values"),
+    ],
+)
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    printed = run(capsys, *args, code=2)
+    assert printed.startswith("bankwise: ")
+    assert message in printed
+    assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_sweep_continues(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, how: signal.Signals
+) -> None:
+    store, rows = tmp_path / "store", tmp_path / "rows.csv"
+    command = [*LONG, "--jobs", "1", "--store", str(store), "--csv", str(rows)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "simulator", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not (store.exists() and store.read_bytes().count(b"\n") > 9):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    if how is signal.SIGINT:
+        assert process.returncode == 130
+        assert said.strip() == f"{store} keeps what is done: the same command continues."
+    assert not rows.exists()
+    done = store.read_bytes()
+    assert 9 < done.count(b"\n") < 7000 // 64
+    assert main(command) == 0
+    assert store.read_bytes().startswith(done[: done.rindex(b"\n") + 1])  # and went on from there
+    capsys.readouterr()
+    assert main([*LONG, "--csv", str(tmp_path / "whole.csv")]) == 0
+    assert rows.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_the_bar_is_for_terminals() -> None:
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    command = [sys.executable, "-m", "simulator", *LONG]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # Linux says so when the other end is closed
+            pass
+        os.close(ours)
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    bar = shown.decode()
+    assert "simulate: 100%" in bar
+    assert "<00:" in bar  # time left
+    assert " combinations/s]" in bar  # rate
+    assert b"combinations/s" not in printed
+    assert b"counted; the best 10" in printed
+    assert subprocess.run(command, capture_output=True, check=True).stderr == b""

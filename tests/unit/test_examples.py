@@ -1,0 +1,83 @@
+"""The scripts of examples/ run; the gallery shows what they draw."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SCRIPTS = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
+
+
+def load_gallery() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gallery", ROOT / "examples" / "gallery.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+gallery = load_gallery()
+PICTURES = {
+    name: title
+    for title, name in re.findall(
+        r"!\[([^\]]*)\]\(gallery/([\w-]+)\.png\)",
+        (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"),
+    )
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_writes_what_it_says(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / f"{name}.py", tmp_path],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    written = re.findall(r"\S+\.html", done.stdout)
+    assert sorted(written) == sorted(map(str, tmp_path.iterdir()))
+    assert written
+    assert done.stderr == ""
+
+
+def test_the_gallery_shows_every_figure_and_no_other() -> None:
+    assert set(PICTURES) == set(gallery.FIGURES)
+    files = {path.stem for path in (ROOT / "docs" / "gallery").iterdir()}
+    assert files == set(gallery.FIGURES)
+
+
+@pytest.mark.parametrize("name", gallery.FIGURES)
+def test_a_picture_of_the_gallery_says_what_is_found(name: str) -> None:
+    figure = gallery.FIGURES[name]()
+    assert figure.layout.meta["bankwise"]["title"] == PICTURES[name]
+
+
+# 猛猿, 从啥也不会到CUDA GEMM优化, https://zhuanlan.zhihu.com/p/703256080, chapter 5.1: what the
+# captions of examples 1 to 7 and of the two LDS.64 cases say.
+@pytest.mark.parametrize(
+    ("name", "wavefronts"),
+    [
+        ("example-1", 1),
+        ("example-2", 1),
+        ("example-3", 1),
+        ("example-4", 1),
+        ("example-5", 2),
+        ("example-6", 2),
+        ("example-7", 3),
+        ("lds64-case-1", 2),
+        ("lds64-case-2", 3),
+    ],
+)
+def test_the_documents_examples_cost_what_it_says(name: str, wavefronts: int) -> None:
+    title = gallery.FIGURES[name]().layout.meta["bankwise"]["title"]
+    assert re.search(rf": {wavefronts} wavefronts?, ", title)
