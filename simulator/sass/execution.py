@@ -35,7 +35,7 @@ __all__ = ["BLOCK_LIMIT", "Dim3", "Launch", "Progress", "Tally", "dim3"]
 
 Dim3 = tuple[int, int, int]
 
-BLOCK_LIMIT = 2**28
+BLOCK_LIMIT = 2**26
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
 
 _DEVICE = 0x7F00_0000_0000

@@ -23,7 +23,6 @@ pytestmark = needs_tools
 
 CASES = {case["name"]: case for case in json.loads((HERE / "cases.json").read_text())}
 GEMMS = [name for name, case in CASES.items() if len(case["args"]) == 6]
-RECORDED = DATA / "h200_sass_instructions.csv"
 
 
 def replayed(case: dict[str, Any]) -> tuple[list[Any], Any]:
@@ -166,7 +165,7 @@ def test_instructions_cost_what_the_profiler_saw_of_the_authors_kernels(name: st
     """
     kernel, tile = SAME_CODE[name]
     with (DATA / "h200_instructions.csv").open(newline="") as file:
-        recorded = Counter(
+        authors = Counter(
             (row["opcode"], int(row["executed"]), int(row["wavefronts"]), int(row["ideal"]))
             for row in csv.DictReader(file)
             if row["kernel"] == kernel
@@ -182,32 +181,70 @@ def test_instructions_cost_what_the_profiler_saw_of_the_authors_kernels(name: st
     assert report.extrapolated
     columns = (rows[each] for each in ("opcode", "executed", "wavefronts", "ideal"))
     found = Counter(row for row in zip(*columns, strict=True) if row[2])
-    assert recorded
-    assert found == recorded
+    assert authors
+    assert found == authors
 
 
-# Where the profiler's source view differs from the law, the hardware counter decides; each such
-# instruction is listed here: (case, address) and why.
-VIEW_DIFFERS: dict[tuple[str, int], str] = {}
+def recorded(table: str, name: str) -> list[dict[str, str]]:
+    with (DATA / f"{table}.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["case"] == name]
 
 
-@pytest.mark.skipif(not RECORDED.is_file(), reason=f"{RECORDED.name} is not recorded yet")
+# Where the profiler's source view differs from the law, the hardware counter decides. These are
+# all: copies past the cache (cp.async.cg), to which the view gives the wavefronts of a store. The
+# chip's own counter of the pipe (next test) holds none for them.
+VIEW_DIFFERS = {
+    ("tensor_gemm", address)
+    for address in (0xA40, 0xA70, 0xA90, 0xAA0, 0x1720, 0x1750, 0x19A0, 0x19E0)
+}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
-    with RECORDED.open(newline="") as file:
-        recorded = {int(row["address"]): row for row in csv.DictReader(file) if row["case"] == name}
-    assert recorded
+    """An H200, Nsight Compute's per-instruction figures of these very cubins and launches."""
     rows = replayed(CASES[name])[1].instructions
-    figures = zip(
-        *(rows[each] for each in ("address", "opcode", "executed", "wavefronts", "ideal")),
-        strict=True,
-    )
-    for address, opcode, executed, wavefronts, ideal in figures:
-        if executed == 0 and address not in recorded:
-            continue
-        row = recorded[address]
+    seen = {int(row["address"]): row for row in recorded("h200_sass_instructions", name)}
+    assert sorted(seen) == rows["address"]
+    differ = set()
+    columns = (rows[each] for each in ("address", "opcode", "executed", "wavefronts", "ideal"))
+    for address, opcode, executed, wavefronts, ideal in zip(*columns, strict=True):
+        row = seen[address]
+        assert opcode in row["sass"].split()
         assert int(row["inst_executed"]) == executed, (address, opcode)
-        if wavefronts is None or opcode.startswith("LDGSTS") or (name, address) in VIEW_DIFFERS:
+        view = (
+            int(row["memory_l1_wavefronts_shared"]),
+            int(row["memory_l1_wavefronts_shared_ideal"]),
+        )
+        if view != (wavefronts, ideal):
+            assert opcode == "LDGSTS.E.BYPASS.128"
+            differ.add((name, address))
+    assert differ == {place for place in VIEW_DIFFERS if place[0] == name}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_totals_are_the_profilers(name: str) -> None:
+    (row,) = recorded("h200_sass_kernels", name)
+    report = replayed(CASES[name])[1]
+    for metric, figure in report.metrics().items():
+        if metric.startswith("smsp__sass"):
+            assert int(row[metric]) == figure, metric
+    # The hardware's counters; other traffic of the SM adds a little to conflicts.
+    for kind, total in report.totals().items():
+        suffix = {"load": "ld", "store": "st"}.get(kind)
+        if suffix is None or "ATOMS" in " ".join(report.instructions["opcode"]):
             continue
-        assert int(row["memory_l1_wavefronts_shared"]) == wavefronts, (address, opcode)
-        assert int(row["memory_l1_wavefronts_shared_ideal"]) == ideal, (address, opcode)
+        pipe = f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{suffix}.sum"
+        over = int(row[pipe]) - total["wavefronts"]
+        assert 0 <= over <= max(8, total["wavefronts"] // 500), pipe
+        conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{suffix}.sum"
+        assert 0 <= int(row[conflicts]) - total["bank_conflicts"] <= 8, conflicts
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_threads_execute_as_many_instructions_as_on_the_chip(name: str) -> None:
+    """Every one, but for the divergent kernel: there 172 of 335,791 are missing, unexplained."""
+    (row,) = recorded("h200_sass_kernels", name)
+    missing = (
+        int(row["smsp__thread_inst_executed.sum"]) - replayed(CASES[name])[1].thread_instructions
+    )
+    assert missing == (172 if name == "divergent" else 0)
