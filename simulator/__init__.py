@@ -23,6 +23,7 @@ from simulator.tiling import KernelError
 
 if TYPE_CHECKING:
     from simulator.grids import GridError
+    from simulator.sass.replaying import replay_compiled
     from simulator.saving import MissingPackageError, OutputError
     from simulator.search import Access, Optimum, SearchError, optimize
     from simulator.store import StoreError
@@ -72,6 +73,7 @@ __all__ = [
     "lane_addresses",
     "optimize",
     "replay",
+    "replay_compiled",
     "simulate",
     "sweep",
     "totals",
@@ -91,6 +93,7 @@ _LATER = {
     "Sweep": "simulator.sweeping",
     "TargetError": "simulator.targets",
     "optimize": "simulator.search",
+    "replay_compiled": "simulator.sass.replaying",
     "sweep": "simulator.sweeping",
 }
 

@@ -76,15 +76,16 @@ class KernelReport(Result):
     """A row for each site of the kernel, and totals for the grid."""
 
     kernel: str
-    m: int
-    n: int
-    k: int
+    m: int | None
+    """Rows of C; None, as n and k, for compiled code, which may be no GEMM."""
+    n: int | None
+    k: int | None
     form: str
     rule: str
     parameters: Mapping[str, Any]
     """Every tile parameter, given or by default; read-only."""
-    grid: tuple[int, int]
-    block: tuple[int, int]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
     sites: tuple[SiteReport, ...]
     instructions: tuple[tuple[str, int, int, int], ...]
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
@@ -96,6 +97,11 @@ class KernelReport(Result):
         # A read-only view can be neither pickled nor deep-copied: its dictionary can.
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return type(self), tuple({**values, "parameters": dict(self.parameters)}.values())
+
+    @property
+    def title(self) -> str:
+        """The kernel, and the size of its matrices where they are known."""
+        return self.kernel if self.m is None else f"{self.kernel}, {self.m}×{self.n}×{self.k}"
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over the shared-memory sites: loads, stores, all of them."""

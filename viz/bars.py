@@ -196,4 +196,4 @@ def _finding(report: KernelReport) -> str:
         f"{short(total['ideal'])} ideal",
         f"{short(conflicts)} bank conflicts" if conflicts else "no bank conflict",
     ]
-    return f"{report.kernel}, {report.m}×{report.n}×{report.k}: {', '.join(said)}"
+    return f"{report.title}: {', '.join(said)}"

@@ -157,7 +157,7 @@ def _of_kernel(result: KernelReport) -> Section:
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
     sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
     return Section(
-        f"{result.kernel}, {result.m}×{result.n}×{result.k}, {form}, {result.rule} rule",
+        f"{result.title}, {form}, {result.rule} rule",
         [_named(row) for row in rows],
         sentences,
         [kernel_bars(result)],

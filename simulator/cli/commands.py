@@ -25,6 +25,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
     from layouts.errors import BankwiseError
     from simulator.expression import ExpressionError
+    from simulator.sass.errors import CompileError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -36,6 +37,10 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail(error.format_message())
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
+        return 2
+    except CompileError as error:  # a compiler's lines and carets
+        for line in f"bankwise: {error}".splitlines():
+            click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
     except BankwiseError as error:
         return _fail(str(error))

@@ -1,0 +1,240 @@
+"""The command `sass`: compiled kernels, replayed."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simulator.cli.commands import by_rule, cli, common
+from simulator.cli.output import Table, show
+
+if TYPE_CHECKING:
+    from simulator.sass.report import CompiledReport
+
+__all__ = ["sass"]
+
+_FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
+
+
+@cli.command()
+@click.argument("file", required=False)
+@click.option("--kernel", help='Symbol or C++ name; for a template "name<64, 64>".')
+@click.option("--grid", default="1", show_default=True, help="Blocks: 8, 8x8 or 8x8x8.")
+@click.option("--block", default="32", show_default=True, help="Threads: 256, 16x16, …")
+@click.option(
+    "--arg", "arguments", multiple=True, metavar="ARG",
+    help="A kernel parameter, in order: random:f32[1024,1024], zeros:f32[1024,1024], FILE.npy, or a"
+    " scalar such as i32=1024.",
+)  # fmt: skip
+@click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
+@click.option("--blocks", default="sample", show_default=True, help="sample or all.")
+@click.option("--arch", default="sm_90", show_default=True, help="sm_80, sm_86, sm_89 or sm_90.")
+@click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
+@click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
+              show_default=True, help="What a row is.")  # fmt: skip
+@click.option("--max-instructions", type=click.IntRange(1), help="Of warps, in the launch.")
+@click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
+@click.option("--html", type=click.Path(dir_okay=False, writable=True), help="Write a page.")
+@click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
+@click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
+@click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
+@common
+def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> dict[str, int]:
+    """Execute a compiled kernel on the CPU and count its shared-memory instructions.
+
+    FILE is CUDA source, a cubin, a fatbinary or an object.
+    """
+    given, kernel = _given(options)
+    if listing:
+        return _list(given, options["arch"], kernel, form, rules)
+    import numpy as np
+
+    from simulator.sass.arguments import argument
+
+    arguments = [argument(text, place) for place, text in enumerate(options["arguments"])]
+    launch = {
+        "kernel": kernel, "grid": _shape(options["grid"], "--grid"),
+        "block": _shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
+        "blocks": options["blocks"], "arch": options["arch"],
+        "max_instructions": options["max_instructions"],
+    }  # fmt: skip
+    if options["triton"]:
+        launch["block"] = (32 * options["warps"],)
+        launch["shared_bytes"] = given.shared_bytes
+        arguments += [np.uint64(0)] * given.hidden
+        given = given.cubin
+    reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
+    _print(reports, form, options["by"], _sources(given, options["file"], reports))
+    if options["html"]:
+        from simulator.sass.page import write_page
+
+        first = next(iter(reports.values()))
+        write_page(Path(options["html"]), first, _sources(given, options["file"], reports))
+    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+
+
+def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
+    """Give what to replay, and the kernel's name."""
+    if options["triton"]:
+        if options["file"]:
+            raise click.UsageError("FILE and --triton: give one")
+        from simulator.sass.triton import compile_kernel
+
+        compiled = compile_kernel(
+            options["triton"], options["signature"] or "", options["arch"], options["warps"]
+        )
+        return compiled, compiled.kernel
+    if not options["file"]:
+        raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
+    path = Path(options["file"])
+    if options["cubin"]:
+        from simulator.sass.images import is_device_code
+
+        if not is_device_code(path):
+            raise click.UsageError(f"{path} is no device code, as --cubin says it is")
+    return path, options["kernel"]
+
+
+def _list(
+    given: Any, arch: str, kernel: str | None, form: str, rules: Sequence[str]
+) -> dict[str, int]:
+    from simulator.sass.cubin import base_name
+    from simulator.sass.images import load
+
+    cubin, _ = load(getattr(given, "cubin", given), arch, kernel)
+    rows = [
+        {
+            "kernel": base_name(each.name),
+            "symbol": each.name,
+            "parameters": len(each.parameters),
+            "instructions": each.code_bytes // 16,
+            "shared_bytes": max(each.shared_bytes - cubin.architecture.reserved, 0),
+            "arch": cubin.architecture.name,
+        }
+        for each in cubin.kernels.values()
+    ]
+    show(Table(rows, {"kernels": len(rows)}, sums=[]), form)
+    return dict.fromkeys(rules, 0)
+
+
+def _shape(text: str, flag: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
+        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
+    return tuple(int(part) for part in text.strip().split("x"))
+
+
+def _replay(given: Any, **launch: Any) -> CompiledReport:
+    """Replay, with instructions a second where somebody is there to see them."""
+    from simulator.sass.replaying import replay_compiled
+
+    progress = _show_progress() if sys.stderr.isatty() else None
+    try:
+        return replay_compiled(given, progress=progress, **launch)
+    finally:
+        if progress:
+            click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+
+
+def _show_progress() -> Callable[[int, int, int], None]:
+    start = last = time.monotonic()
+
+    def progress(threads: int, done: int, of: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > 0.2:
+            last = now
+            speed = threads / (now - start) / 1e6
+            text = f"\rblock {done} of {of}, {speed:,.0f} million thread instructions/s"
+            click.echo(text.ljust(60), nl=False, err=True)
+
+    return progress
+
+
+def _print(
+    reports: dict[str, CompiledReport], form: str, by: str, sources: dict[str, list[str]]
+) -> None:
+    rows, totals, sums = [], {}, []
+    first = next(iter(reports.values()))
+    for rule, report in reports.items():
+        columns = report.instructions if by == "instruction" else report.lines()
+        found = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+        for row in found:
+            row["rule"] = rule
+            if form in ("table", "md"):
+                if by == "instruction":
+                    row["address"] = f"{row['address']:#06x}"
+                row["file"] = Path(row["file"]).name
+        rows += found
+        totals[rule] = {
+            **{name: sum(row[name] or 0 for row in found) for name in _FIGURES},
+            "requests": report.totals()["all"]["requests"],
+            "blocks": report.blocks,
+            "extrapolated": report.extrapolated,
+        }
+        sums.append(("total", {**totals[rule], "rule": rule}))
+    notes = list(first.notes)
+    grid, block = ("x".join(map(str, shape)) for shape in (first.grid, first.block))
+    if form not in ("table", "md"):
+        for note in notes:
+            click.echo(f"bankwise: {note}", err=True)
+    text = notes + (_annotated(first, sources) if form == "table" else [])
+    names = ["address", "opcode"] if by == "instruction" else []
+    show(
+        Table(
+            rows,
+            by_rule(totals),
+            sums=sums,
+            title=f"{first.kernel} ({first.arch}), grid {grid}, block {block}",
+            text=text or (["No instruction touches shared memory."] if not rows else []),
+            hidden=() if len(reports) > 1 else ("rule",),
+            columns=[*names, "file", "line", *_FIGURES, "rule"],
+        ),
+        form,
+    )
+
+
+def _sources(
+    given: Any, name: str | None, reports: dict[str, CompiledReport]
+) -> dict[str, list[str]]:
+    from simulator.sass.page import source_lines
+
+    first = next(iter(reports.values()))
+    return source_lines(first, Path(name) if name else None)
+
+
+def _annotated(report: CompiledReport, sources: dict[str, list[str]]) -> list[str]:
+    """Show the source around the lines that touch shared memory, with their figures beside."""
+    from simulator.sass.page import by_line
+
+    said = []
+    for file, lines in sources.items():
+        figures = by_line(report, file)
+        near = sorted({n for at in figures for n in range(at - 1, at + 2) if 1 <= n <= len(lines)})
+        shown = [f"{Path(file).name}", f"{'wavefronts':>12}{'conflicts':>12}"]
+        before = 0
+        for number in near:
+            if before and number > before + 1:
+                shown.append(f"{'...':>27}")
+            before = number
+            cells = " " * 24
+            if number in figures:
+                wavefronts, conflicts = figures[number]
+                cells = (
+                    f"{_number(wavefronts):>12}"
+                    + click.style(f"{_number(conflicts):>12}", fg="red" if conflicts else "green")
+                )  # fmt: skip
+            shown.append(f"{cells} {number:>5}  {lines[number - 1]}".rstrip())
+        said.append("\n".join(shown))
+    return said
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"

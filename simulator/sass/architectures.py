@@ -1,0 +1,56 @@
+"""What differs between the architectures that compiled code is replayed for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layouts.errors import accepted
+from simulator.sass.errors import LaunchError
+
+__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Architecture", "architecture"]
+
+
+SHARED_WINDOW, LOCAL_WINDOW = 0x7E01, 0x7E02
+"""High words of generic addresses of shared and of local memory: made up, as the driver does."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One compute capability.
+
+    Sources: shared memory a block can have, CUDA C++ Programming Guide, "Technical
+    Specifications per Compute Capability"; the rest as nvcc 13 compiles and cuobjdump shows.
+    """
+
+    name: str
+    shared_bytes: int
+    """Shared memory that a block can have at most."""
+    shared_start: int
+    """First shared address that a kernel may use; what lies below is the system's."""
+    reserved: int
+    """Bytes of `.nv.shared.<kernel>` that belong to the system."""
+    instruction_bytes: int = 16
+
+
+ARCHITECTURES = {
+    80: Architecture("sm_80", 163 * 1024, 0, 0),
+    86: Architecture("sm_86", 99 * 1024, 0, 0),
+    89: Architecture("sm_89", 99 * 1024, 0, 0),
+    90: Architecture("sm_90", 227 * 1024, 1024, 1024),
+}
+"""By compute capability."""
+
+
+def architecture(name: str) -> Architecture:
+    """Look an architecture up by name.
+
+    >>> architecture("sm_90").shared_bytes
+    232448
+
+    Raises LaunchError for one that is not known here.
+    """
+    for known in ARCHITECTURES.values():
+        if name in (known.name, f"{known.name}a"):
+            return known
+    names = [each.name for each in ARCHITECTURES.values()]
+    raise LaunchError(f"unknown architecture {name!r}: {accepted(name, names)}")

@@ -1,0 +1,45 @@
+"""Small CUDA kernels, compiled once a run, and whether compiling is possible here."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from simulator.sass.disassembly import Instruction, tool
+from simulator.sass.errors import ToolError
+
+HERE = Path(__file__).parent / "silicon" / "sass"
+
+
+def has_tools() -> bool:
+    try:
+        tool("nvdisasm")
+    except ToolError:
+        return False
+    return find_spec("elftools") is not None
+
+
+def has_compiler() -> bool:
+    return has_tools() and find_spec("cuda") is not None and find_spec("cuda.bindings") is not None
+
+
+needs_tools = pytest.mark.skipif(not has_tools(), reason="bankwise[sass] is not installed")
+needs_compiler = pytest.mark.skipif(not has_compiler(), reason="bankwise[sass] is not installed")
+
+
+@lru_cache
+def cubin(name: str) -> bytes:
+    return (HERE / "cubins" / f"{name}.cubin").read_bytes()
+
+
+def program(*lines: str) -> tuple[Instruction, ...]:
+    """Instructions as nvdisasm prints them, at addresses from 0; EXIT is added."""
+    found = []
+    for number, text in enumerate([*lines, "EXIT"]):
+        guard, text = text.split(" ", 1) if text.startswith("@") else ("", text)
+        opcode, _, operands = text.partition(" ")
+        found.append(Instruction(16 * number, guard, opcode, operands.replace(" ", "")))
+    return tuple(found)

@@ -1,0 +1,126 @@
+"""`bankwise sass`: tables, lines, JSON, pages, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from simulator.cli import main
+from simulator.cli.commands import cli
+from tests.sass_kernels import HERE, needs_compiler, needs_tools
+
+pytestmark = needs_tools
+
+TRANSPOSE = [
+    "sass", str(HERE / "cubins" / "transpose.cubin"), "--kernel", "transpose_naive",
+    "--grid", "4x4",
+    "--block", "32x8", "--arg", "random:f32[128,128]", "--arg", "zeros:f32[128,128]",
+    "--arg", "i32=128",
+]  # fmt: skip
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert result.exception is None, result.exception
+    return result.stdout
+
+
+def test_a_row_an_instruction_or_a_line() -> None:
+    table = run(*TRANSPOSE)
+    assert "transpose_naive (sm_90), grid 4x4x1, block 32x8x1" in table
+    assert re.search(r"0x0270 +LDS +transpose\.cu +16 +128 +4,096 +128", table)
+    assert "agreed: their figures stand for the grid" in table
+    rows = json.loads(run(*TRANSPOSE, "--by", "line", "--format", "json"))["rows"]
+    assert [(row["line"], row["wavefronts"]) for row in rows] == [(10, 512), (16, 16384)]
+    assert all("opcode" not in row for row in rows)
+
+
+def test_json_and_csv_hold_the_same_rows() -> None:
+    found = json.loads(run(*TRANSPOSE, "--format", "json"))
+    assert set(found) == {"rows", "totals"}
+    assert found["totals"]["bank_conflicts"] == 15872
+    assert found["rows"][0]["opcode"] == "STS"
+    rows = list(csv.DictReader(io.StringIO(run(*TRANSPOSE, "--format", "csv"))))
+    assert [int(row["address"]) for row in rows] == [row["address"] for row in found["rows"]]
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(TRANSPOSE) == 0
+    assert main([*TRANSPOSE, "--fail-on-conflict"]) == 1
+    padded = ["transpose_padded" if word == "transpose_naive" else word for word in TRANSPOSE]
+    assert main([*padded, "--fail-on-conflict"]) == 0
+    assert main([*TRANSPOSE, "--arch", "sm_1"]) == 2
+    assert main(["sass", "nowhere.cu"]) == 2
+    assert "nowhere.cu cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--grid", "4*4"], "accepted: 8, 8x8 or 8x8x8"),
+        (["--arg", "nonsense"], "argument 'nonsense' (accepted: random:f32"),
+        (["--arg", "i32=3000000000"], "out of range"),
+        (["--arg", "i33=3"], "type 'i33'"),
+        (["--arg", "zeros:f32[100000,100000]"], "takes 40000000000 bytes"),
+        (["--arg", "zeros:f32[0]"], "positive integers"),
+        (["--arg", "nowhere.npy"], "nowhere.npy cannot be read"),
+        (["--kernel", "transpose"], "no kernel 'transpose'"),
+        (["--shared-bytes", "9999999"], "shared_bytes = 9999999"),
+    ],
+)
+def test_what_is_mistyped_is_said(
+    option: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TRANSPOSE, *option]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_list_shows_the_kernels() -> None:
+    rows = json.loads(run("sass", TRANSPOSE[1], "--list", "--format", "json"))["rows"]
+    names = [row["kernel"] for row in rows]
+    assert sorted(names) == ["transpose_naive", "transpose_padded", "transpose_swizzled"]
+    assert {row["shared_bytes"] for row in rows} == {4096, 4224}
+
+
+def test_arrays_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((128, 128), np.float32))
+    words = [str(path) if word.startswith("random") else word for word in TRANSPOSE]
+    assert json.loads(run(*words, "--format", "json"))["totals"]["bank_conflicts"] == 15872
+
+
+@needs_compiler
+def test_source_is_shown_with_its_figures(tmp_path: Path) -> None:
+    source = (HERE / "cuda" / "transpose.cu").read_text()
+    path, page = tmp_path / "turn & turn.cu", tmp_path / "page.html"
+    path.write_text(source + "// <script>alert(1)</script>\nint main() { undefined(1); }\n")
+    words = [str(path) if word == TRANSPOSE[1] else word for word in TRANSPOSE]
+    shown = run(*words, "--html", str(page))
+    assert re.search(r"16,384 +15,872 +\d+ +out\[\(to_y", shown)
+    text = page.read_text()
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    assert "turn &amp; turn.cu" in text
+
+
+@needs_compiler
+def test_compile_errors_keep_their_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.cu"
+    path.write_text("__global__ void k(int *a) {\n  a[0] = nothing;\n}\n")
+    assert main(["sass", str(path), "--arg", "zeros:i32[1]"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert any("broken.cu(2): error" in line for line in said)
+    assert any(line.strip() == "^" for line in said)
+    assert main(["sass", str(path), "--cubin"]) == 2
+    assert "no device code" in capsys.readouterr().err
