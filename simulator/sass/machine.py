@@ -1575,6 +1575,15 @@ def _control(q, pc, w, lane, m, lo, R, P, F, bars, alive, extra, need, results, 
         goes = taken != 0 and (mask == meant) == (q[Y] != 0)  # y: where all are together
         _put(F, w, mask, q[IMM] if goes else pc + 1, READY, 0)
         return True
+    if op in (BSSY, BREAK):  # under a guard too, the lanes stay together
+        for one in range(32):
+            if op == BREAK:
+                bars[q[X], base + one] &= np.uint32(~taken & 0xFFFFFFFF)
+            elif (taken >> one) & 1:
+                bars[q[X], base + one] = np.uint32(taken)
+        _put(F, w, mask, pc + 1, READY, 0)
+        _reconverge(F, bars, alive, w)
+        return True
     rest = mask & ~taken
     if rest:
         _put(F, w, rest, pc + 1, READY, 0)
@@ -1587,16 +1596,6 @@ def _control(q, pc, w, lane, m, lo, R, P, F, bars, alive, extra, need, results, 
         _put(F, w, taken, q[IMM], READY, 0)
     elif op in (RET, BRX):
         return _indirect(op, q, R, base, F, w, taken, pc, length, S)
-    elif op == BSSY:
-        for one in range(32):
-            if (taken >> one) & 1:
-                bars[q[X], base + one] = np.uint32(taken)
-        _put(F, w, taken, pc + 1, READY, 0)
-    elif op == BREAK:
-        for one in range(32):
-            bars[q[X], base + one] &= np.uint32(~taken & 0xFFFFFFFF)
-        _put(F, w, taken, pc + 1, READY, 0)
-        _reconverge(F, bars, alive, w)
     elif op == BSYNC:
         _put(F, w, taken, pc, AT_BSYNC, q[X])
         _reconverge(F, bars, alive, w)

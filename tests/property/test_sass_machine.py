@@ -253,3 +253,12 @@ def test_guards_votes_and_reductions(a: list[int], chosen: list[bool]) -> None:
             1 << other for other in range(LANES) if values[other] == values[lane]
         )
     assert register(worker, 13) == [int(x) for x in chosen]
+
+
+def test_a_guarded_break_parts_no_lanes() -> None:
+    """An H200 counts what follows once a warp (tests/silicon, the divergent kernel)."""
+    worker = execute(
+        ["BSSY B0, 0x40", "@P0 BREAK B0", "NOP", "BSYNC B0", "NOP"],
+        P0=[lane % 2 for lane in range(LANES)],
+    )  # fmt: skip
+    assert worker.executed.tolist() == [1, 1, 1, 1, 1, 1]
