@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,8 @@ def test_an_interrupted_sweep_continues(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell that starts the tests in the background may have told them to ignore SIGINT.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
     )
     end = time.monotonic() + 60
     while not (store.exists() and store.read_bytes().count(b"\n") > 9):
