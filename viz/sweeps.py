@@ -193,7 +193,7 @@ def _axis(name: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _shortened(text: str) -> str:
-    """What does not fit beside one cell is still told when pointing at it."""
+    """Cut what does not fit beside one cell; pointing at a cell still tells it whole."""
     return plain(text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…")
 
 
