@@ -23,12 +23,22 @@ class MissingPackageError(BankwiseError, ImportError):
 def save(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
     """Have `write` make a file beside `path`, then put it in its place.
 
-    Raises OutputError for whatever the operating system refuses: a full disk, a missing folder.
+    Raises OutputError for whatever the operating system refuses: a full disk, a missing folder,
+    links that lead in a circle.
     """
     target = Path(path)
     if not target.name or target.is_dir():
         raise OutputError(f"{os.fspath(path)!r} is no file to write (accepted: a file's path)")
-    target = target.resolve()  # a link stays, and what it points to is replaced
+    try:
+        target = target.resolve()  # a link stays, and what it points to is replaced
+    except (OSError, RuntimeError):  # a circle is the latter before Python 3.13
+        circle = True
+    else:
+        circle = target.is_symlink()  # from 3.13 on, a circle is what it resolves to
+    if circle:
+        raise OutputError(
+            f"{os.fspath(path)!r} is a link that leads nowhere (accepted: a file's path)"
+        )
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         write(temporary)

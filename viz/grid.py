@@ -97,7 +97,8 @@ def assemble(
     below = axis + control_pixels + _LEGEND * legend + _BAR * bar
     height = round(rows * cell + top + above + below)
     figure = go.Figure(frames=list(frames))
-    inner = len(panels) * (left + wide) - left
+    # Wider than few cells are, so that the scale and the legend have room.
+    inner = width - left - _RIGHT
     settings: dict[str, Any] = {}
     annotations, shapes = [], []
     named: set[str] = set()
@@ -147,7 +148,7 @@ def assemble(
         height=height,
         margin={
             "l": left,
-            "r": width - left - inner,
+            "r": _RIGHT,
             "t": top + above,
             "b": below,
             "autoexpand": False,
@@ -174,6 +175,7 @@ def assemble(
                 "columns": columns,
                 "rows": rows,
                 "cell": cell,
+                "narrowest": _NARROWEST,
                 "above": above,
                 "under": below - axis,
                 "legend": _BAR * bar if legend else None,

@@ -9,6 +9,7 @@
   const RIGHT = 12;
   const TOP = 32; // Plotly's button, which must cover no cell
   const LINE = 19; // of a legend
+  const TICK = 100; // of a colour scale, whose first tick also holds the unit
   let chosen = null;
 
   const theme = () => chosen ?? (dark.matches ? "dark" : "light");
@@ -51,26 +52,34 @@
     const gap = beside ? 0 : margin.b - m.under + m.above;
     const down = beside ? 1 : m.panels;
     const inner = { w: across * panelWidth + (across - 1) * margin.l, h: down * panelHeight + (down - 1) * gap };
-    layout.width = inner.w + margin.l + margin.r;
+    // Cells take the left of what the scale and the legend need.
+    const whole = Math.max(inner.w, Math.min(width, m.narrowest) - margin.l - margin.r);
+    layout.width = whole + margin.l + margin.r;
     layout.height = inner.h + margin.t + margin.b;
     for (let k = 0; k < m.panels; k++) {
       const x = layout["xaxis" + (k ? k + 1 : "")];
       const y = layout["yaxis" + (k ? k + 1 : "")];
       const left = beside ? k * (panelWidth + margin.l) : 0;
       const above = beside ? 0 : k * (panelHeight + gap);
-      x.domain = [left / inner.w, Math.min(1, (left + panelWidth) / inner.w)];
+      x.domain = [left / whole, Math.min(1, (left + panelWidth) / whole)];
       y.domain = [Math.max(0, 1 - (above + panelHeight) / inner.h), 1 - above / inner.h];
       delete y.scaleanchor;
       delete y.constrain;
       delete x.constrain;
     }
     if (m.legend != null) layout.legend.y = m.legend / layout.height;
-    return { layout, cell };
+    return { layout, cell, ticks: Math.max(2, Math.floor(whole / TICK)) };
   }
 
   // Text in cells that hold it; in smaller ones a number alone; in still smaller ones none.
-  function labelled(data, m, cell) {
-    return data.map((trace) => {
+  // A scale that chooses its own ticks has as many as it has room for.
+  function labelled(data, m, cell, ticks) {
+    return data.map((given) => {
+      const bar = given.colorbar;
+      const trace =
+        bar?.nticks && !bar.tickvals
+          ? { ...given, colorbar: { ...bar, nticks: Math.min(bar.nticks, ticks) } }
+          : given;
       if (trace.mode === "text") return { ...trace, visible: cell >= m.least };
       if (trace.mode === "markers" && cell < m.short) {
         return { ...trace, marker: { ...trace.marker, size: 4 } };
@@ -86,8 +95,8 @@
     return Promise.all(
       figures.map(({ id, figure }) => {
         const div = document.getElementById(id);
-        const { layout, cell } = laidOut(figure.data, figure.layout, div.clientWidth);
-        const data = labelled(figure.data, figure.layout.meta.bankwise, cell);
+        const { layout, cell, ticks } = laidOut(figure.data, figure.layout, div.clientWidth);
+        const data = labelled(figure.data, figure.layout.meta.bankwise, cell, ticks);
         const config = { displaylogo: false, modeBarButtons: [["toImage"]] };
         return window.Plotly.newPlot(div, { data, layout, config, frames: figure.frames });
       })

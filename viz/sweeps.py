@@ -18,6 +18,7 @@ __all__ = ["FIGURES", "MOST", "columns_of", "sweep_heatmap"]
 MOST = 64
 """Values along an axis; beyond, neighbours share a cell, which shows the best of them."""
 
+_LETTERS = 18  # of a label, and of an axis' name: as long as one cell with its margins is
 _LABELS = 20  # along an axis, so that they have room on a telephone, too
 
 FIGURES = (
@@ -101,8 +102,8 @@ def sweep_heatmap(
                 x={**_axis(x, x_labels), "autotickangles": [0, 90]},
                 y=_axis(y, y_labels),
                 annotations=[] if best else [{**message("No configuration."), "x": 0}],
-                left=44 + 7 * min(18, max(map(len, y_labels), default=0)),
-                below=44 + 7 * min(18, max(map(len, x_labels), default=0)),
+                left=44 + 7 * min(_LETTERS, max(map(len, y_labels), default=0)),
+                below=44 + 7 * min(_LETTERS, max(map(len, x_labels), default=0)),
             )
         ],
         _finding(table, x, y, value, best, numbers, least) if title is None else title,
@@ -185,12 +186,15 @@ def _places(column: Sequence[Any]) -> _Places:
 def _axis(name: str, labels: Sequence[str]) -> dict[str, Any]:
     every = -(-len(labels) // _LABELS) or 1
     return {
-        "title": {"text": plain(name.replace("_", " "))},
+        "title": {"text": _shortened(name.replace("_", " "))},
         "tickvals": list(range(0, len(labels), every)),
-        "ticktext": [
-            plain(label if len(label) <= 18 else f"{label[:17]}…") for label in labels[::every]
-        ],
+        "ticktext": [_shortened(label) for label in labels[::every]],
     }
+
+
+def _shortened(text: str) -> str:
+    """Cut what does not fit beside one cell; pointing at a cell still tells it whole."""
+    return plain(text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…")
 
 
 def _told(

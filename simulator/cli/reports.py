@@ -60,13 +60,16 @@ def _run(given: str) -> int:
             f"input {given!r} is no command with a report (accepted: {', '.join(sorted(known))},"
             " each with its options in one pair of quotes, or a .csv file)"
         )
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        known[name].make_context(name, words, parent=context) as inner,
-    ):
-        if inner.params["html"] is not None:
-            raise click.UsageError(f"input {given!r}: --html is not for an input of report")
-        return int(known[name].invoke(inner) or 0)
+    try:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            known[name].make_context(name, words, parent=context) as inner,
+        ):
+            if inner.params["html"] is not None:
+                raise click.UsageError(f"input {given!r}: --html is not for an input of report")
+            return int(known[name].invoke(inner) or 0)
+    except click.exceptions.Exit:  # it ended without a result, which only --help makes it do
+        raise click.UsageError(f"input {given!r}: --help is not for an input of report") from None
 
 
 def _columns(path: str) -> dict[str, list[Any]]:

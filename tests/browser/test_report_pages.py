@@ -153,6 +153,52 @@ def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: 
         assert overlaps(boxes) == []
 
 
+SMALL = {
+    "1x1": {"pad": [0], "lds": [64], "wavefronts": [32]},
+    "1xn": {"pad": [0] * 3, "lds": [32, 64, 128], "wavefronts": [32, 16, 8]},
+    "2x2": {"pad": [0, 0, 4, 4], "lds": [64, 128] * 2, "wavefronts": [32, 16, 4, 4]},
+    "nx1": {"pad": [0, 1, 2], "wavefronts": [64, 48, 96]},
+    "words": {
+        "the order of the lanes in a warp": ["row-major, from the left", "z-order"],
+        "op": ["LDS", "LDS"],
+        "bank_conflicts": [1000, 12_000],
+    },
+}
+
+# Pixels of a figure's texts outside of the figure, which would not be shown.
+CUT = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap((plot) => {
+  const frame = plot.querySelector("svg.main-svg").getBoundingClientRect();
+  return [...plot.querySelectorAll("svg text")].flatMap((node) => {
+    const box = node.getBoundingClientRect();
+    const out = Math.max(frame.left - box.left, box.right - frame.right,
+                         frame.top - box.top, box.bottom - frame.bottom);
+    return box.width && out > 2 ? [[node.textContent, out]] : [];
+  });
+})"""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_sweep_of_few_cells_has_room_for_its_scale_and_legend(
+    name: str, tmp_path: Path, opened: Any
+) -> None:
+    report(SMALL[name], file=tmp_path / "small.html")
+    for width in (400, 1600):
+        page = opened(tmp_path / "small.html", width)
+        assert overlaps(page.evaluate(TEXTS)) == []
+        assert page.evaluate(CUT) == []
+        ticks = [
+            tick.get_attribute("transform") for tick in page.locator("g[class*=cb] text").all()
+        ]
+        assert ticks
+        assert not [turn for turn in ticks if re.search(r"rotate\((?!0\b)", turn or "")]
+        legend = page.evaluate(
+            """() => { const box = document.querySelector(".legend .bg").getBoundingClientRect();
+              const text = document.querySelector(".legendtext").getBoundingClientRect();
+              return [box.left, text.left, text.right, box.right]; }"""
+        )
+        assert legend == sorted(legend)
+
+
 def test_overlapping_text_would_be_found(pages: dict[str, Path], opened: Any) -> None:
     page = opened(pages["explain"])
     page.add_style_tag(content="li { height: 10px; }")

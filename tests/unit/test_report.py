@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from simulator import explain, kernels, replay, simulate
 from simulator.cli import main
 from simulator.cli.commands import cli
-from simulator.saving import OutputError
+from simulator.saving import OutputError, save
 from viz import DrawError, ReportError, report
 
 PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
@@ -202,6 +202,21 @@ def test_a_place_that_cannot_be_written_is_refused(place: str, said: str, tmp_pa
     assert files(tmp_path) == []
 
 
+def test_links_in_a_circle_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, other = tmp_path / "page.html", tmp_path / "other.html"
+    place.symlink_to(other)
+    other.symlink_to(place)
+    with pytest.raises(OutputError, match=r"page.html' is a link that leads nowhere"):
+        save(place, lambda file: file.write_text("never"))
+    with pytest.raises(OutputError, match=r"page.html' is a link that leads nowhere"):
+        report(explain("LDS", PAIRS), file=place, cdn=True, force=True)
+    assert main(["simulate", "--html", str(place)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert files(tmp_path) == ["other.html", "page.html"]
+
+
 def test_a_disk_that_is_full_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,6 +298,8 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
         (["report", "{}/a.html", "count --op LDS lane"], "no command with a report"),
         (["report", "{}/a.html", "explain 'lane"], "No closing quotation"),
         (["report", "{}/a.html", "simulate --lds 77"], "lds 77 is not a load width"),
+        (["report", "{}/a.html", "simulate --help"], "'simulate --help': --help is not for"),
+        (["report", "{}/a.html", "explain --op LDS lane --help"], "--help is not for an input"),
         (["report", "{}/a.html", "simulate --html {}/b.html"], "--html is not for an input"),
         (["report", "{}/a.html", "{}/none.csv"], "none.csv cannot be read"),
         (["report", "{}/a.html", "{}/uneven.csv"], "uneven.csv, line 3: not a table"),
