@@ -14,7 +14,7 @@ from layouts.errors import accepted
 from viz.errors import DrawError
 from viz.grid import titled
 from viz.strips import plural
-from viz.sweeps import columns_of
+from viz.sweeps import columns_of, outcomes
 from viz.theme import KINDS, SMALL, plain, template
 
 __all__ = ["parity", "quantities"]
@@ -44,7 +44,8 @@ def parity(
     `columns`) gives them. For the `quantity`, such as "wavefronts" or "cycles" (None: the first
     there is), they are `quantity` and `measured_quantity`; for cycles perhaps `spread`, of the
     measured value; and perhaps `by`, which tells kinds of rows apart. Rows with the same pair of
-    figures are one point, the larger the more they are.
+    figures are one point, the larger the more they are. A row without either figure (None, NaN or
+    "") stays out.
 
     >>> rows = {"op": ["LDS", "STS"], "wavefronts": [1, 32], "measured_wavefronts": [1, 32]}
     >>> parity(rows).layout.title.text
@@ -60,11 +61,13 @@ def parity(
             f"no quantity {quantity!r} in columns {', '.join(table)}"
             f" ({accepted(quantity, found) if found else 'accepted: NAME and measured_NAME'})"
         )
-    simulated, measured = table[quantity], table[f"measured_{quantity}"]
-    for number in (*simulated, *measured):
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise DrawError(f"column {quantity!r} or its measured one holds {number!r}, no number")
-    spread = table.get("spread", []) if quantity == "cycles" else []
+    pairs = [outcomes(table, name) for name in (quantity, f"measured_{quantity}")]
+    kept = [row for row, pair in enumerate(zip(*pairs, strict=True)) if None not in pair]
+    table = {name: [column[row] for row in kept] for name, column in table.items()}
+    simulated, measured = ([column[row] for row in kept] for column in pairs)
+    spread = []
+    if quantity == "cycles" and "spread" in table:
+        spread = [each or 0 for each in outcomes(table, "spread")]
     kinds = _kinds(table.get(by, ["all"] * len(simulated)))
     top = 1.04 * max((*simulated, *measured), default=0) or 1
     figure = go.Figure([_line([0, top], [0, top], "y"), _line([0, top], [0, 0], "y2")])
@@ -170,6 +173,8 @@ def _line(x: Sequence[float], y: Sequence[float], axis: str) -> go.Scatter:
 def _finding(quantity: str, simulated: Sequence[float], measured: Sequence[float]) -> str:
     name = quantity.replace("_", " ")
     apart = [abs(b - a) for a, b in zip(simulated, measured, strict=True)]
+    if not apart:
+        return f"{name}: no row has both figures"
     different = sum(map(bool, apart))
     if not different:
         return f"{name}: all {plural(len(apart), 'row')} equal"

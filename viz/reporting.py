@@ -20,7 +20,7 @@ from viz.comparing import compare
 from viz.errors import DrawError
 from viz.page import Section, page
 from viz.strips import strips
-from viz.sweeps import FIGURES, columns_of, sweep_heatmap
+from viz.sweeps import FIGURES, columns_of, outcomes, sweep_heatmap
 from viz.timeline import timeline
 from viz.warps import warp_map
 from viz.words import word_map
@@ -169,18 +169,23 @@ def _of_table(table: Mapping[str, Sequence[Any]], figures: list[go.Figure]) -> S
     number = len(next(iter(table.values())))
     order = list(range(number))
     if found := quantities(table):
-        pairs = [(table[name], table[f"measured_{name}"]) for name in found]
-        order.sort(key=lambda row: -max(abs(b[row] - a[row]) for a, b in pairs))
+        pairs = [(outcomes(table, name), outcomes(table, f"measured_{name}")) for name in found]
+        order.sort(key=lambda row: -max(_apart(a[row], b[row]) for a, b in pairs))
         said = "The rows where model and chip are furthest apart come first. "
     else:
         value = _value(table)
-        order.sort(key=lambda row: (table[value][row] != table[value][row], table[value][row]))
+        numbers = outcomes(table, value)
+        order.sort(key=lambda row: (numbers[row] is None, numbers[row] or 0))
         said = f"The rows with the least {value.replace('_', ' ')} come first. "
     if number > _MOST_ROWS:
         said += f"{_MOST_ROWS} of {number:,} rows are listed."
     rows = [{name: table[name][row] for name in table} for row in order[:_MOST_ROWS]]
     meta = figures[0].layout.meta["bankwise"]
     return Section(meta["title"], [_named(row) for row in rows], [said.strip()], figures)
+
+
+def _apart(simulated: float | None, measured: float | None) -> float:
+    return 0 if simulated is None or measured is None else abs(measured - simulated)
 
 
 def _value(table: Mapping[str, Sequence[Any]]) -> str:

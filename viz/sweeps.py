@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -13,7 +13,7 @@ from viz.grid import Panel, assemble, message, scale_below
 from viz.strips import plural
 from viz.theme import COUNTS, KINDS, plain
 
-__all__ = ["FIGURES", "MOST", "columns_of", "sweep_heatmap"]
+__all__ = ["FIGURES", "MOST", "columns_of", "outcomes", "sweep_heatmap"]
 
 MOST = 64
 """Values along an axis; beyond, neighbours share a cell, which shows the best of them."""
@@ -41,6 +41,7 @@ def sweep_heatmap(
 
     `columns` is a mapping of equal-length columns (a data frame is one), or a result that has
     them. Without `x` and `y`, they are the first two columns that vary and are no outcome.
+    A configuration without an outcome has None, NaN or "" as its value, and stays out.
     Where further parameters vary too, a cell shows its best configuration, and pointing at it
     tells which that is. The best cells are framed. More than 64 values along an axis are put
     together, and the line below the title says so.
@@ -54,15 +55,12 @@ def sweep_heatmap(
     """
     table = columns_of(columns)
     x, y = _axes(table, x, y, value)
-    numbers = table[value]
-    for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise DrawError(f"column {value!r} holds {number!r} (accepted: numbers)")
+    numbers = table[value] = outcomes(table, value)
     across, down = _places(table[x]), _places(table[y])
     best: dict[tuple[int, int], int] = {}
     merged: dict[tuple[int, int], int] = {}
     for row, number in enumerate(numbers):
-        if number != number:  # NaN: this configuration has no outcome
+        if number is None:
             continue
         cell = (down.of(table[y][row]), across.of(table[x][row]))
         merged[cell] = merged.get(cell, 0) + 1
@@ -76,6 +74,7 @@ def sweep_heatmap(
         values[i][j] = numbers[row]
         told[i][j] = _told(table, names, row, value, merged[i, j])
     least = min((numbers[row] for row in best.values()), default=None)
+    longest = max((len(f"{number:g}") for number in numbers if number is not None), default=1)
     winners = [cell for cell, row in best.items() if numbers[row] == least]
     traces = [
         go.Heatmap(
@@ -109,8 +108,8 @@ def sweep_heatmap(
         _finding(table, x, y, value, best, numbers, least) if title is None else title,
         _said(x, y, across.step, down.step, max(merged.values(), default=0)),
         theme=theme,
-        least=7.5 * max((len(f"{number:g}") for number in numbers), default=1) + 4,
-        short=7.5 * max((len(f"{number:g}") for number in numbers), default=1) + 4,
+        least=7.5 * longest + 4,
+        short=7.5 * longest + 4,
     )
 
 
@@ -130,11 +129,34 @@ def columns_of(columns: object) -> dict[str, list[Any]]:
     table = {}
     for name in given.keys():  # noqa: SIM118 (a data frame iterates over its columns' names too)
         column = given[name]  # type: ignore[index]
-        table[str(name)] = column.tolist() if hasattr(column, "tolist") else list(column)
+        if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+            raise DrawError(f"column {name!r} is {column!r} (accepted: a list or an array)")
+        listed = column.tolist() if hasattr(column, "tolist") else list(column)
+        if not isinstance(listed, list):  # an array without a dimension
+            raise DrawError(f"column {name!r} is {column!r} (accepted: a list or an array)")
+        # Scalars of NumPy become Python's: they look and are written alike.
+        table[str(name)] = [each.item() if hasattr(each, "item") else each for each in listed]
     lengths = {name: len(column) for name, column in table.items()}
     if len(set(lengths.values())) != 1:
         raise DrawError(f"columns of lengths {lengths} (accepted: one or more, equally long)")
     return table
+
+
+def outcomes(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
+    """Give a column of numbers, with None wherever there is no outcome: None, NaN, an empty cell.
+
+    >>> outcomes({"cycles": [1, None, "", float("nan"), 2.5]}, "cycles")
+    [1, None, None, None, 2.5]
+
+    Raises DrawError for anything else.
+    """
+    numbers: list[Any] = []
+    for given in table[name]:
+        number = None if isinstance(given, str) and not given.strip() else given
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float)):
+            raise DrawError(f"column {name!r} holds {given!r}, no number (accepted: numbers)")
+        numbers.append(None if number != number else number)
+    return numbers
 
 
 def _axes(

@@ -19,6 +19,7 @@ from viz import (
     compare,
     kernel_bars,
     parity,
+    report,
     sweep_heatmap,
     timeline,
     warp_map,
@@ -245,7 +246,10 @@ def test_all_figures_have_both_themes_and_a_title_of_ones_own(name: str) -> None
             "FragmentReport and KernelReport have no common scale",
         ),
         (lambda: sweep_heatmap({"a": [1], "wavefronts": [1, 2]}), "columns of lengths"),
-        (lambda: sweep_heatmap({"a": [1], "wavefronts": ["x"]}), "holds 'x' .accepted: numbers"),
+        (
+            lambda: sweep_heatmap({"a": [1], "wavefronts": ["x"]}),
+            "holds 'x', no number .accepted: numbers",
+        ),
         (lambda: sweep_heatmap({"a": [1]}), "no column 'wavefronts'"),
         (lambda: sweep_heatmap({"wavefronts": [1]}), "have no parameter"),
         (lambda: sweep_heatmap({"a": [1], "wavefronts": [1]}, x="b"), "no column 'b'"),
@@ -310,3 +314,46 @@ def test_lanes_four_apart_look_different_to_everybody(kind: str) -> None:
     far = np.minimum(steps, 32 - steps) >= 4
     # 0.02 is about what an eye can just tell apart; this is more than twice that.
     assert apart[far].min() > 0.05
+
+
+def test_scalars_of_numpy_are_numbers() -> None:
+    columns = {
+        "pad": [np.int64(10), np.int64(9)],
+        "wavefronts": [np.int32(4), np.float32(1.5)],
+    }
+    figure = sweep_heatmap(columns)
+    assert figure.layout.title.text == "2 configurations: least wavefronts 1.5, at pad 9"
+    assert list(figure.layout.xaxis.ticktext) == ["9", "10"]
+    assert sweep_heatmap({"pad": np.arange(2), "wavefronts": np.array([4, 1.5])}).data[0].z
+    measured = [np.float32(4), np.float32(2.5)]
+    drawn = parity({"cycles": columns["wavefronts"], "measured_cycles": measured})
+    assert "all within 1" in drawn.layout.title.text
+
+
+@pytest.mark.parametrize("column", [5, "text", np.array(3)])
+def test_a_column_that_is_no_list_is_refused(column: Any) -> None:
+    with pytest.raises(DrawError, match=r"column 'a' is .* .accepted: a list or an array"):
+        sweep_heatmap({"a": column, "wavefronts": [1]})
+
+
+@pytest.mark.parametrize("nothing", [None, "", " ", float("nan")])
+def test_rows_without_an_outcome_stay_out(nothing: Any) -> None:
+    table = {"pad": [0, 1, 2], "wavefronts": [nothing, 3, 2]}
+    figure = sweep_heatmap(table)
+    assert [cell for line in figure.data[0].z for cell in line if cell is not None] == [3, 2]
+    assert figure.layout.title.text == "3 configurations: least wavefronts 2, at pad 2"
+    rows = {
+        "op": ["LDS"] * 4,
+        "cycles": [nothing, 2, 3, 4],
+        "measured_cycles": [1, nothing, 3, 5],
+        "spread": [1, 1, nothing, 0.5],
+    }
+    drawn = parity(rows)
+    assert [tuple(trace.x) for trace in drawn.data if trace.name == "LDS"] == [(3, 4)] * 2
+    assert drawn.layout.title.text.startswith("cycles: 2 rows,")
+    empty = {"pad": [0], "wavefronts": [nothing]}
+    assert "none with an outcome" in sweep_heatmap(empty).layout.title.text
+    alone = parity({"cycles": [nothing], "measured_cycles": [1]})
+    assert "no row has both figures" in alone.layout.title.text
+    for each in (table, rows, empty):
+        assert "<table" in report(each, cdn=True)

@@ -202,9 +202,7 @@ def test_a_place_that_cannot_be_written_is_refused(place: str, said: str, tmp_pa
     assert files(tmp_path) == []
 
 
-def test_links_in_a_circle_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_in_a_circle_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place, other = tmp_path / "page.html", tmp_path / "other.html"
     place.symlink_to(other)
     other.symlink_to(place)
@@ -282,6 +280,16 @@ def test_report_puts_several_results_together(
         *("bank_heatmap", "word_map", "timeline"), "kernel_bars", "sweep_heatmap",
     ]  # fmt: skip
     assert page.figures["figures"][-1]["figure"]["data"][0]["z"] == [[32, None], [None, 1.5]]
+
+
+def test_an_empty_cell_of_a_table_is_a_configuration_without_an_outcome(tmp_path: Path) -> None:
+    sweep, checked, place = (tmp_path / name for name in ("sweep.csv", "gpu.csv", "page.html"))
+    sweep.write_text("pad,wavefronts\n0,\n1,7\n")
+    checked.write_text("op,cycles,measured_cycles\nLDS,3,\nLDS,2,3\nSTS,1,5\n")
+    assert main(["report", str(place), str(sweep), str(checked), "--cdn"]) == 0
+    page = Page(place.read_text(encoding="utf-8"))
+    assert page.figures["figures"][0]["figure"]["data"][0]["z"] == [[None, None], [None, 7]]
+    assert "cycles: 2 rows" in page.figures["figures"][1]["figure"]["layout"]["title"]["text"]
 
 
 def test_report_tells_of_conflicts(tmp_path: Path) -> None:
