@@ -97,8 +97,11 @@ def _section(heading: str, part: Section, figures: Sequence[tuple[str, go.Figure
     for name, figure in figures:
         meta = figure.layout.meta["bankwise"]
         more = f"<span>{escape(meta['subtitle'])}</span>" if meta["subtitle"] else ""
+        # What stands above the section already is not said again.
+        named = meta["title"] in (heading, part.title)
+        caption = ("" if named else f"<b>{escape(meta['title'])}</b>") + more
         pictures.append(
-            f"<figure><figcaption><b>{escape(meta['title'])}</b>{more}</figcaption>"
+            f"<figure>{f'<figcaption>{caption}</figcaption>' if caption else ''}"
             f'<div id="{name}"></div></figure>'
         )
     return "\n".join(

@@ -154,6 +154,16 @@ def test_text_that_is_no_unicode_is_replaced(
     assert page.figures["figures"][0]["figure"]["layout"]["xaxis"]["ticktext"][0] == shown
 
 
+def test_a_page_says_nothing_twice() -> None:
+    sweep, comparison = of_every_kind()[-2:]
+    for results in ([sweep], [comparison], [sweep, comparison]):
+        page = Page(report(*results, cdn=True))
+        for drawn in page.figures["figures"]:
+            said = drawn["figure"]["layout"]["meta"]["bankwise"]["title"]
+            # A page on one result also has it in <title>, which only the browser's tab shows.
+            assert page.texts.count(said) == 1 + (len(results) == 1)
+
+
 def test_the_page_asks_for_nothing_and_allows_no_other_script() -> None:
     page = Page(report(explain("LDS.64", PAIRS)))
     assert not [tag for tag, attributes in page.tags if {"src", "href"} & set(attributes)]
