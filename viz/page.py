@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -27,6 +29,7 @@ _MISSING = (
     "The figures need Plotly, which this page loads from the network; written without --cdn, a"
     " report carries it."
 )
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SHORT = 20  # characters of a table's cell that are not broken
 
 
@@ -68,7 +71,7 @@ def page(title: str, sections: Sequence[Section], made: Sequence[str], *, cdn: b
     ids = iter(numbered)
     body = "\n".join(_section(title, part, [next(ids) for _ in part.figures]) for part in sections)
     command, *versions = made
-    return "\n".join(
+    html = "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -84,6 +87,8 @@ def page(title: str, sections: Sequence[Section], made: Sequence[str], *, cdn: b
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
     )
+    # Bytes of an argument that are no UTF-8 reach Python as surrogates, which no file can hold.
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", html)
 
 
 def _section(heading: str, part: Section, figures: Sequence[tuple[str, go.Figure]]) -> str:
@@ -92,8 +97,11 @@ def _section(heading: str, part: Section, figures: Sequence[tuple[str, go.Figure
     for name, figure in figures:
         meta = figure.layout.meta["bankwise"]
         more = f"<span>{escape(meta['subtitle'])}</span>" if meta["subtitle"] else ""
+        # What stands above the section already is not said again.
+        named = meta["title"] in (heading, part.title)
+        caption = ("" if named else f"<b>{escape(meta['title'])}</b>") + more
         pictures.append(
-            f"<figure><figcaption><b>{escape(meta['title'])}</b>{more}</figcaption>"
+            f"<figure>{f'<figcaption>{caption}</figcaption>' if caption else ''}"
             f'<div id="{name}"></div></figure>'
         )
     return "\n".join(
@@ -142,7 +150,9 @@ def _json(figures: Sequence[tuple[str, go.Figure]]) -> str:
     for name, figure in figures:
         bare = go.Figure(figure)
         bare.layout.template = None
-        listed.append(f'{{"id": "{name}", "figure": {bare.to_json()}}}')
+        # Not escaped, so that the page sees every character.
+        drawn = json.dumps(json.loads(bare.to_json(engine="json")), ensure_ascii=False)
+        listed.append(f'{{"id": "{name}", "figure": {drawn}}}')
     templates = ", ".join(f'"{theme}": {_template(theme)}' for theme in THEMES)
     text = f'{{"figures": [{", ".join(listed)}], "templates": {{{templates}}}}}'
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")

@@ -268,7 +268,7 @@ def _finding(
     where = ", ".join(
         f"{name.replace('_', ' ')} {table[name][first]}" for name in dict.fromkeys((x, y))
     )
-    more = f" and in {len(rows) - 1} other cells" if len(rows) > 1 else ""
+    more = f" and in {plural(len(rows) - 1, 'other cell')}" if len(rows) > 1 else ""
     return f"{start}: least {value.replace('_', ' ')} {least}, at {where}{more}"
 
 

@@ -72,7 +72,7 @@ def html_options(command: _Command) -> _Command:
         check_target(html, force=force)  # before the work, not after it
         code = command(**options)
         report(*kept(), file=html, command=command_line(), cdn=cdn, force=force)
-        click.echo(f"Wrote {html}", err=True)
+        click.echo(f"Wrote {click.format_filename(html)}", err=True)
         return code
 
     return wrapped

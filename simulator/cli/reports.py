@@ -36,7 +36,7 @@ def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, fo
     check_target(file, force=force)
     codes = [_run(given) for given in inputs]
     write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
-    click.echo(f"Wrote {file}", err=True)
+    click.echo(f"Wrote {click.format_filename(file)}", err=True)
     return max(codes)
 
 

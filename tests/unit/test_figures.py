@@ -357,3 +357,13 @@ def test_rows_without_an_outcome_stay_out(nothing: Any) -> None:
     assert "no row has both figures" in alone.layout.title.text
     for each in (table, rows, empty):
         assert "<table" in report(each, cdn=True)
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"), [((1, 1), "1 other cell"), ((1, 1, 1), "2 other cells")]
+)
+def test_the_title_of_a_sweep_counts_the_other_best_cells(
+    costs: tuple[int, ...], said: str
+) -> None:
+    figure = sweep_heatmap({"pad": range(len(costs)), "wavefronts": costs})
+    assert figure.layout.title.text.replace("<br>", " ").endswith(f"at pad 0 and in {said}")

@@ -135,6 +135,35 @@ def test_no_text_becomes_markup() -> None:
         assert "<" not in trace["name"]
 
 
+def test_text_that_is_no_unicode_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = os.path.join(os.fsencode(tmp_path), b"\xffz.html")
+    assert main(["simulate", "--html", os.fsdecode(place), "--cdn"]) == 0
+    assert "Wrote" in capsys.readouterr().err
+    with open(place, encoding="utf-8") as file:
+        assert "/\ufffdz.html" in file.read()
+    lone = "\ud800 \\ud800 \U0001f600"
+    table = {f"a{lone}": [lone, 2], f"b{lone}": [lone, 3], "wavefronts": [1, 2]}
+    html = report(table, title=lone, command=lone, file=tmp_path / "page.html", cdn=True)
+    page = Page(html)
+    shown = "\ufffd \\ud800 \U0001f600"
+    assert page.texts.count(shown) >= 3
+    drawn = json.dumps(page.figures, ensure_ascii=False)
+    drawn.encode()
+    assert page.figures["figures"][0]["figure"]["layout"]["xaxis"]["ticktext"][0] == shown
+
+
+def test_a_page_says_nothing_twice() -> None:
+    sweep, comparison = of_every_kind()[-2:]
+    for results in ([sweep], [comparison], [sweep, comparison]):
+        page = Page(report(*results, cdn=True))
+        for drawn in page.figures["figures"]:
+            said = drawn["figure"]["layout"]["meta"]["bankwise"]["title"]
+            # A page on one result also has it in <title>, which only the browser's tab shows.
+            assert page.texts.count(said) == 1 + (len(results) == 1)
+
+
 def test_the_page_asks_for_nothing_and_allows_no_other_script() -> None:
     page = Page(report(explain("LDS.64", PAIRS)))
     assert not [tag for tag, attributes in page.tags if {"src", "href"} & set(attributes)]
