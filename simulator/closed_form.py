@@ -167,7 +167,7 @@ def _count(
             _check(known, row, what, layout)
         in_closed_form = _affine if affine else _linear
         rows = [in_closed_form(known, row, rule) for row in flat.tolist()]
-        figures = np.array(rows, dtype=np.int32).T.copy()
+        figures = np.array(rows, dtype=np.uint8).reshape(-1, 6).T.copy()
     else:
         from simulator import law_numba
 
@@ -177,8 +177,7 @@ def _count(
             figures, suspect = law_numba.count_linear(known, flat, rule, threads)
         for layout in range(len(flat) if suspect is None else suspect, len(flat)):
             _check(known, flat[layout].tolist(), what, layout)
-    figures.flags.writeable = False
-    return Counts(*(row.reshape(array.shape[:-1]) for row in figures))
+    return Counts(figures.reshape(6, *array.shape[:-1]))
 
 
 def _of_five(columns: ArrayLike, what: str) -> NDArray[Any]:

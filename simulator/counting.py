@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from simulator.accesses import ALL_LANES, check, warp_accesses
 from simulator.instructions import RULES, Instruction, instruction
 from simulator.tables import Result
 
-__all__ = ["ENGINES", "Counts", "OptionError", "check_rule", "check_threads", "count", "n_way"]
+__all__ = [
+    "ENGINES",
+    "FIGURES",
+    "Counts",
+    "OptionError",
+    "check_rule",
+    "check_threads",
+    "count",
+    "n_way",
+]
 
 ENGINES = ("auto", "python", "numpy", "numba")
 """`auto` chooses by the number of accesses; the other three give the same figures."""
@@ -30,35 +40,79 @@ class OptionError(BankwiseError):
     """A rule, an engine or another choice that does not exist."""
 
 
-@dataclass(frozen=True, eq=False)
-class Counts(Result):
-    """What each access costs: int32 arrays of the accesses' shape.
+FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
+"""What `Counts` says of each access, in the order of its rows."""
 
-    Names are the profiler's; `phases` are counted after fusing, empty ones too, and
-    `cycles` are those that the access occupies the pipe when many warps keep it busy.
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Result):
+    """What each access costs: an int32 array of the accesses' shape for each of FIGURES.
+
+    Names are the profiler's.
     """
 
-    phases: NDArray[np.int32]
-    wavefronts: NDArray[np.int32]
-    ideal: NDArray[np.int32]
-    excessive: NDArray[np.int32]
-    bank_conflicts: NDArray[np.int32]
-    cycles: NDArray[np.int32]
+    figures: NDArray[np.uint8]
+    """All of them in a byte each, shape (6, ...): none exceeds 64, two passes over 32 lanes."""
+
+    def __post_init__(self) -> None:
+        """Keep the figures as they are."""
+        self.figures.flags.writeable = False
+
+    @cached_property
+    def phases(self) -> NDArray[np.int32]:
+        """Groups of lanes served one after the other, after fusing, empty ones too."""
+        return self._figure("phases")
+
+    @cached_property
+    def wavefronts(self) -> NDArray[np.int32]:
+        """Times that the banks are used."""
+        return self._figure("wavefronts")
+
+    @cached_property
+    def ideal(self) -> NDArray[np.int32]:
+        """Wavefronts that the bytes alone would need."""
+        return self._figure("ideal")
+
+    @cached_property
+    def excessive(self) -> NDArray[np.int32]:
+        """Wavefronts beyond the ideal."""
+        return self._figure("excessive")
+
+    @cached_property
+    def bank_conflicts(self) -> NDArray[np.int32]:
+        """Wavefronts of each phase beyond its first."""
+        return self._figure("bank_conflicts")
+
+    @cached_property
+    def cycles(self) -> NDArray[np.int32]:
+        """Cycles that the access occupies the pipe when many warps keep it busy."""
+        return self._figure("cycles")
+
+    def _figure(self, name: str) -> NDArray[np.int32]:
+        # Widened when asked for: memory that nobody looks at would cost as much as the counting.
+        wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)
+        wide.flags.writeable = False
+        return wide
+
+    def __repr__(self) -> str:
+        """Show every figure by its name."""
+        return f"Counts({', '.join(f'{name}={getattr(self, name)!r}' for name in FIGURES)})"
 
     def __getitem__(self, index: Any) -> Counts:
         """Take some of the accesses, by any index that NumPy takes."""
-        return Counts(*(getattr(self, field.name)[index] for field in fields(self)))
+        return Counts(np.stack([row[index] for row in self.figures]))
 
     def totals(self) -> dict[str, int | float]:
         """Sum over all accesses; requests are those with an active lane on this pipe."""
-        requests = int(np.count_nonzero(self.phases))
-        summed = ("wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
-        sums = {name: int(getattr(self, name).sum()) for name in summed}
+        requests = int(np.count_nonzero(self.figures[0]))
+        rows = zip(FIGURES[1:], self.figures[1:], strict=True)
+        sums = {name: int(row.sum()) for name, row in rows}
         return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
 
     def to_dict(self) -> dict[str, Any]:
         """Give `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
-        columns = {field.name: getattr(self, field.name).ravel().tolist() for field in fields(self)}
+        rows = zip(FIGURES, self.figures, strict=True)
+        columns = {name: row.ravel().tolist() for name, row in rows}
         return {"accesses": columns, "totals": self.totals()}
 
 
@@ -112,8 +166,7 @@ def count(
             from simulator.law_numpy import count_accesses
 
             figures = count_accesses(known, flat, flat_masks, rule)
-    figures.flags.writeable = False
-    return Counts(*(row.reshape(shape) for row in figures))
+    return Counts(figures.reshape(6, *shape))
 
 
 def check_rule(rule: str) -> None:
@@ -141,10 +194,10 @@ def _engine_for(accesses: int) -> str:
 
 def _count_in_python(
     known: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
-) -> NDArray[np.int32]:
+) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [
         law.count_access(known, row, mask, rule)
         for row, mask in zip(addresses.tolist(), bits, strict=True)
     ]
-    return np.array(counted, dtype=np.int32).T
+    return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()

@@ -17,7 +17,8 @@ A sorting network compares the same places whatever the keys are. It has no bran
 `_VECTOR` accesses are sorted at once, each in its own lane of the processor's vectors; the
 time does not depend on the addresses. For that, `_BLOCK` accesses at a time are transposed:
 row l of `keys` holds lane l of all of them. Everything up to the figures stays in the first
-cache, so the addresses are read once and nothing but the figures is written.
+cache, so the addresses are read once and nothing but the figures is written. While one block is
+worked on, the memory is asked for the next, evenly: what waits for memory does not count.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +39,7 @@ from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from simulator.accesses import SHARED_BYTES
+from simulator.compiling import jit
 from simulator.instructions import Instruction
 
 __all__ = ["count_accesses", "count_linear"]
@@ -44,6 +47,9 @@ __all__ = ["count_accesses", "count_linear"]
 _BLOCK = 128  # accesses transposed at a time: 8 KiB of keys
 _VECTOR = 16  # accesses sorted at a time, in the 256-bit vectors that most processors have
 _CHUNK = 1 << 15  # accesses a thread takes at a time
+# Of every _VECTOR accesses of the next block, so many are asked for while keys of this one are
+# made, transposed and served: about as long as each takes.
+_WHILE_MAKING, _WHILE_TRANSPOSING, _WHILE_SERVING = 6, 2, 8
 
 _ALL = np.uint32(0xFFFFFFFF)
 _IDLE = np.uint16(0xFFFF)  # an inactive lane's key: bank 31, row 2047, behind all of 227 KiB
@@ -57,7 +63,7 @@ def count_accesses(
     masks: NDArray[np.uint32] | None,
     rule: str,
     threads: int | None = None,
-) -> tuple[NDArray[np.int32], int | None]:
+) -> tuple[NDArray[np.uint8], int | None]:
     """Count n accesses: addresses (n, 32), unchecked, and masks (n,) or None for all lanes.
 
     Addresses may be strides instead, (n, 5): what each bit of the lane adds, all lanes active.
@@ -71,47 +77,47 @@ def count_accesses(
     bits = np.full(1, _ALL) if masks is None else masks[:1] if one else masks
     law = _law(instruction, rule)
 
-    def count_chunk(part: slice, *figures: NDArray[np.int32]) -> int:
+    def count_chunk(part: slice, figures: NDArray[np.uint8]) -> int:
         chunk_masks = _plain(bits if one else bits[part])
-        return int(_count(_plain(addresses[part]), chunk_masks, law, *figures))
+        return int(_count(_plain(addresses[part]), chunk_masks, law, figures, part.start))
 
     return _in_chunks(count_chunk, len(addresses), threads)
 
 
 def count_linear(
     instruction: Instruction, columns: NDArray[Any], rule: str, threads: int | None = None
-) -> tuple[NDArray[np.int32], int | None]:
+) -> tuple[NDArray[np.uint8], int | None]:
     """Count n layouts that are linear over GF(2): columns (n, 5), as `closed_form` explains.
 
     Returns as `count_accesses`, but names the first bad layout itself.
     """
     law = _law(instruction, rule)
     return _in_chunks(
-        lambda part, *figures: int(_count_linear(_plain(columns[part]), law, *figures)),
+        lambda part, figures: int(_count_linear(_plain(columns[part]), law, figures, part.start)),
         len(columns),
         threads,
     )
 
 
 def _in_chunks(
-    count: Callable[..., int], n: int, threads: int | None
-) -> tuple[NDArray[np.int32], int | None]:
+    count: Callable[[slice, NDArray[np.uint8]], int], n: int, threads: int | None
+) -> tuple[NDArray[np.uint8], int | None]:
     """Fill figures (6, n) by chunks; `count` gives the first bad one of its chunk, or -1."""
-    figures = np.empty((6, n), dtype=np.int32)
-
-    def count_chunk(start: int) -> int | None:
-        part = slice(start, start + _CHUNK)
-        bad = count(part, *figures[:, part])
-        return None if bad < 0 else start + bad
-
+    figures = np.empty((6, n), dtype=np.uint8)
     starts = range(0, n, _CHUNK)
-    threads = min(threads or _processors(), len(starts))
-    if threads == 1:
-        found = list(map(count_chunk, starts))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(count_chunk, starts))
-    return figures, next((bad for bad in found if bad is not None), None)
+    left = iter(starts)  # the threads' common queue
+
+    def work() -> list[int]:
+        found = ((start, count(slice(start, start + _CHUNK), figures)) for start in left)
+        return [start + bad for start, bad in found if bad >= 0]
+
+    # This thread works too: to start one more, and to be woken by it, would take as long as
+    # thousands of accesses.
+    helpers = min(threads or _processors(), len(starts)) - 1
+    with ThreadPoolExecutor(helpers) if helpers > 0 else nullcontext() as pool:
+        helped = [pool.submit(work) for _ in range(helpers)] if pool else []
+        found = [*work(), *(bad for each in helped for bad in each.result())]
+    return figures, min(found, default=None)
 
 
 def _law(instruction: Instruction, rule: str) -> tuple[np.int32, ...]:
@@ -194,7 +200,7 @@ def _store(builder, keys, place):
 
 
 @intrinsic
-def _fetch(context, addresses, access):
+def _fetch_one(context, addresses, access):
     """Ask for the addresses of `access`, which may lie past the end, ahead of their use."""
     line, number = 64, ir.IntType(32)
 
@@ -215,6 +221,12 @@ def _fetch(context, addresses, access):
         return context.get_dummy_value()
 
     return numba.void(addresses, access), generate
+
+
+@jit()
+def _fetch(addresses, first, count):
+    for access in range(first, first + count):
+        _fetch_one(addresses, access)
 
 
 @intrinsic
@@ -305,9 +317,12 @@ def _phase(lanes: int) -> Any:
 _serve_8, _serve_16, _serve_32 = map(_phase, (8, 16, 32))
 
 
-@numba.njit(cache=True, nogil=True)
-def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflicts, cycles):
-    """Count a chunk; return the first access of the first block with a bad address, or -1."""
+@jit()
+def _count(addresses, masks, law, figures, at):
+    """Fill figures[:, at:] with a chunk's; return where the first bad block starts, or -1.
+
+    A block is bad if an active lane's address is outside shared memory or misaligned.
+    """
     width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
     group = lanes // all_phases if all_phases else 0
     lane_bits = np.uint32((np.int64(1) << lanes) - 1)
@@ -320,7 +335,9 @@ def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflict
     fused = np.zeros((2, _BLOCK), np.uint16)
     bad = -1
     for start in range(0, addresses.shape[0], _BLOCK):
-        part = slice(start, min(start + _BLOCK, addresses.shape[0]))
+        size = min(_BLOCK, addresses.shape[0] - start)
+        part = slice(start, start + size)
+        coming = start + _BLOCK
         some = masks if masks.shape[0] == 1 else masks[part]
         whole = True
         for j in range(some.shape[0]):
@@ -330,100 +347,112 @@ def _count(addresses, masks, law, phases, wavefronts, ideal, excessive, conflict
             fine = _affine_keys(addresses[part], lanes, width, by_access)
         elif whole:
             active[:] = 32
-            fine = _keys(addresses[part].ravel(), width, by_access.ravel())
+            fine = _keys(addresses, start, size, width, by_access.ravel())
         else:
-            fine = _masked_keys(addresses[part], some, lane_bits, width, by_access, active)
+            fine = _masked_keys(addresses, start, size, some, lane_bits, width, by_access, active)
+        coming += _WHILE_MAKING * (_BLOCK // _VECTOR)
         if not fine and bad < 0:
             bad = start
         if group:
             for first in range(0, _BLOCK, _VECTOR):
                 for lane in range(0, 32, 8):
                     _transpose(by_access, keys, first, lane)
+                _fetch(addresses, coming, _WHILE_TRANSPOSING)
+                coming += _WHILE_TRANSPOSING
             if not merges:
                 _tell_lanes_apart(keys)
             if fuses and _pair_holds(keys, holds):
                 for lane in range(32):
                     for j in range(_BLOCK):
                         spare[lane, j] = keys[lane, j]
-                _serve(spare, lanes, 2 * group, fused, addresses, start + _BLOCK)
-                _serve(keys, lanes, group, served, addresses, start + _BLOCK)
+                _serve(spare, lanes, 2 * group, fused, addresses, coming)
+                _serve(keys, lanes, group, served, addresses, coming)
                 for j in range(_BLOCK):
                     served[0, j] = fused[0, j] if holds[j] else served[0, j]
                     served[1, j] = fused[1, j] if holds[j] else served[1, j]
             else:
-                _serve(keys, lanes, group, served, addresses, start + _BLOCK)
-        _figures(
-            law,
-            served,
-            active,
-            holds,
-            phases[part],
-            wavefronts[part],
-            ideal[part],
-            excessive[part],
-            conflicts[part],
-            cycles[part],
-        )
+                _serve(keys, lanes, group, served, addresses, coming)
+        _figures(law, served, active, holds, figures, slice(at + start, at + start + size))
     return bad
 
 
-@numba.njit(cache=True, nogil=True)
-def _figures(law, served, active, holds, phases, wavefronts, ideal, excessive, conflicts, cycles):
-    """Fill a block's columns, in a loop each: LLVM vectorises that, but not all of them in one."""
+@jit()
+def _figures(law, served, active, holds, figures, part):
+    """Fill a block's columns, in a loop each: LLVM vectorises that, but not all of them in one.
+
+    For that, too, everything is cut back to 16 bits. It overwrites `served`.
+    """
     width, _, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
-    none = np.int32(0)
-    for j in range(phases.size):
-        groups = np.int32(all_phases >> 1) if holds[j] else all_phases
+    phases, wavefronts, ideal, excessive, conflicts, cycles = (
+        figures[0, part], figures[1, part], figures[2, part],
+        figures[3, part], figures[4, part], figures[5, part],
+    )  # fmt: skip
+    none, all_groups, half = np.uint16(0), np.uint16(all_phases), np.uint16(all_phases >> 1)
+    size, waves, busy = phases.size, served[0], served[1]
+    for j in range(size):
+        groups = half if holds[j] else all_groups
         phases[j] = groups if active[j] else none
-    for j in range(phases.size):
-        wavefronts[j] = np.int32(passes * np.int32(served[0, j]))
-    for j in range(phases.size):
-        conflicts[j] = np.int32(served[0, j]) - np.int32(served[1, j])
-    for j in range(phases.size):
-        full = np.int32(np.int32(np.int32(active[j]) * width) + np.int32(127)) >> np.int32(7)
-        ideal[j] = min(np.int32(full), wavefronts[j])
+    for j in range(size):
+        conflicts[j] = np.uint16(waves[j] - busy[j])
+    for j in range(size):
+        waves[j] = np.uint16(waves[j] * np.uint16(passes))
+    for j in range(size):
+        wavefronts[j] = waves[j]
     if fixed_ideal >= 0:
-        for j in range(phases.size):
-            ideal[j] = fixed_ideal if phases[j] else none
-    for j in range(phases.size):
-        excessive[j] = wavefronts[j] - ideal[j]
-    for j in range(phases.size):
-        cycles[j] = max(wavefronts[j], np.int32(phase_cycles * phases[j]))
-    for j in range(phases.size):
-        least = least_1 if wavefronts[j] == 1 else none
-        least = least_2 if wavefronts[j] == 2 else least
-        cycles[j] = max(cycles[j], least)
+        for j in range(size):
+            ideal[j] = np.uint16(fixed_ideal) if phases[j] else none
+    else:
+        for j in range(size):
+            read = np.uint16(active[j] * np.uint16(width))
+            full = np.uint16(np.uint16(read + np.uint16(127)) >> np.uint16(7))
+            ideal[j] = min(full, waves[j])
+    for j in range(size):
+        excessive[j] = np.uint16(wavefronts[j] - ideal[j])
+    for j in range(size):
+        least = np.uint16(least_1) if waves[j] == 1 else none
+        least = np.uint16(least_2) if waves[j] == 2 else least
+        in_phases = np.uint16(phases[j] * np.uint16(phase_cycles))
+        cycles[j] = max(waves[j], in_phases, least)
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _fits(low, high, top, width):
     """Whether addresses are good: by the OR of lower 32 and of upper bits, and the largest."""
     return high == 0 and low & (width - 1) == 0 and top <= SHARED_BYTES - width
 
 
-@numba.njit(cache=True, nogil=True)
-def _keys(addresses, width, keys):
-    # Of one dimension, and with every result cut back to 32 bits, so that LLVM vectorises it.
+@jit()
+def _keys(addresses, start, size, width, keys):
+    # Of one dimension, with unsigned indices, and with every result cut back to 32 bits, so that
+    # LLVM vectorises it.
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
-    for i in range(addresses.size):
-        high = np.uint32(high | np.uint32(np.uint64(addresses[i]) >> np.uint64(32)))
-        address = np.uint32(addresses[i])
-        low = np.uint32(low | address)
-        top = max(top, address)
-        keys[i] = _key(address)
+    lanes, offset, coming = addresses.ravel(), np.uint64(32 * start), start + _BLOCK
+    for first in range(0, size, _VECTOR):
+        _fetch(addresses, coming, _WHILE_MAKING)
+        coming += _WHILE_MAKING
+        for i in range(np.uint64(32 * first), np.uint64(32 * min(first + _VECTOR, size))):
+            given = lanes[offset + i]
+            high = np.uint32(high | np.uint32(np.uint64(given) >> np.uint64(32)))
+            address = np.uint32(given)
+            low = np.uint32(low | address)
+            top = max(top, address)
+            keys[i] = _key(address)
     return _fits(low, high, top, width)
 
 
-@numba.njit(cache=True, nogil=True)
-def _masked_keys(addresses, masks, lane_bits, width, keys, active):
+@jit()
+def _masked_keys(addresses, start, size, masks, lane_bits, width, keys, active):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
-    for j in range(addresses.shape[0]):
+    for j in range(size):
+        if j % _VECTOR == 0:
+            _fetch(addresses, start + _BLOCK + j // _VECTOR * _WHILE_MAKING, _WHILE_MAKING)
         mask = np.uint32(masks[j % masks.shape[0]]) & lane_bits
         lanes = np.uint16(0)
         for lane in range(32):
             is_active = np.uint32(mask >> np.uint32(lane)) & np.uint32(1) != 0
-            far = np.uint32(np.uint64(addresses[j, lane]) >> np.uint64(32))
-            address = np.uint32(addresses[j, lane]) if is_active else np.uint32(0)
+            given = addresses[start + j, lane]
+            far = np.uint32(np.uint64(given) >> np.uint64(32))
+            address = np.uint32(given) if is_active else np.uint32(0)
             high = np.uint32(high | (far if is_active else np.uint32(0)))
             low = np.uint32(low | address)
             top = max(top, address)
@@ -433,7 +462,7 @@ def _masked_keys(addresses, masks, lane_bits, width, keys, active):
     return _fits(low, high, top, width)
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _affine_keys(strides, lanes, width, keys):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
     addresses = np.zeros(32, np.uint32)
@@ -452,14 +481,14 @@ def _affine_keys(strides, lanes, width, keys):
     return _fits(low, high, top, width)
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _key(address):
     """Put the bank into the upper 5 bits, the row of the word into the lower 11."""
     row = np.uint32(address >> np.uint32(7))
     return np.uint16(row | np.uint32(np.uint32(address >> np.uint32(2)) << np.uint32(11)))
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _tell_lanes_apart(keys):
     """Give the lanes of a bank different keys: what does not merge costs every lane."""
     for lane in range(32):
@@ -469,7 +498,7 @@ def _tell_lanes_apart(keys):
             row[j] = row[j] if row[j] == _IDLE else own
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _pair_holds(keys, holds):
     """Set bit 0 of `holds` where all active lanes i, i^1 agree, bit 1 for i, i^2; say if any do."""
     holds[:] = 3
@@ -484,18 +513,14 @@ def _pair_holds(keys, holds):
     return holds.max() > 0
 
 
-@numba.njit(cache=True, nogil=True)
-def _serve(keys, lanes, group, served, addresses, start):
-    """Add up over phases of `group` lanes: their wavefronts, and the phases that have any.
-
-    In between, it asks for the addresses of the next block, from access `start` on: asked for
-    all at once, they would be waited for.
-    """
+@jit()
+def _serve(keys, lanes, group, served, addresses, coming):
+    """Add up over phases of `group` lanes: their wavefronts, and the phases that have any."""
     for column in range(keys.shape[1]):
         served[0, column] = served[1, column] = 0
     for column in range(0, keys.shape[1], _VECTOR):
-        for access in range(start + column, start + column + _VECTOR):
-            _fetch(addresses, access)
+        _fetch(addresses, coming, _WHILE_SERVING)
+        coming += _WHILE_SERVING
         for first in range(0, lanes, group):
             if group == 8:
                 _serve_8(keys, first, column, served)
@@ -505,8 +530,8 @@ def _serve(keys, lanes, group, served, addresses, start):
                 _serve_32(keys, first, column, served)
 
 
-@numba.njit(cache=True, nogil=True)
-def _count_linear(columns, law, phases, wavefronts, ideal, excessive, conflicts, cycles):
+@jit()
+def _count_linear(columns, law, figures, at):
     width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
     apart, fused = _phase_bits(lanes, all_phases)
     words = np.empty(5, np.int32)
@@ -531,13 +556,11 @@ def _count_linear(columns, law, phases, wavefronts, ideal, excessive, conflicts,
             for other in range(bit + 1, bits):
                 words[other] ^= word if words[other] & lowest else 0
             excess += word & 31 == 0 and (word != 0 or not merges)
-        _equal_phases(
-            law, layout, holds, 1 << excess, phases, wavefronts, ideal, excessive, conflicts, cycles
-        )
+        _equal_phases(law, holds, 1 << excess, figures, at + layout)
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _phase_bits(lanes, phases):
     """Count the lane bits that vary in a phase, and in a fused one."""
     bits = 0
@@ -546,7 +569,7 @@ def _phase_bits(lanes, phases):
     return bits, bits + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _highest(words, lanes):
     highest = np.int32(0)
     for lane in range(lanes):
@@ -557,19 +580,19 @@ def _highest(words, lanes):
     return highest
 
 
-@numba.njit(cache=True, nogil=True)
-def _equal_phases(
-    law, at, holds, of_phase, phases, wavefronts, ideal, excessive, conflicts, cycles
-):
+@jit()
+def _equal_phases(law, holds, of_phase, figures, at):
     """Write the figures of one layout whose phases cost the same wavefronts each."""
     width, lanes, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
     groups = all_phases >> 1 if holds else all_phases
     served = groups * of_phase
-    least_waves = lanes * width + 127 >> 7 if fixed_ideal < 0 else fixed_ideal
-    phases[at] = groups
-    wavefronts[at] = passes * served
-    ideal[at] = min(passes * served, least_waves) if fixed_ideal < 0 else least_waves
-    excessive[at] = wavefronts[at] - ideal[at]
-    conflicts[at] = served - groups
-    least = least_1 if wavefronts[at] == 1 else least_2 if wavefronts[at] == 2 else 0
-    cycles[at] = max(passes * served, phase_cycles * groups, least)
+    wavefronts = passes * served
+    full = lanes * width + 127 >> 7
+    ideal = min(wavefronts, full) if fixed_ideal < 0 else fixed_ideal
+    least = least_1 if wavefronts == 1 else least_2 if wavefronts == 2 else 0
+    figures[0, at] = groups
+    figures[1, at] = wavefronts
+    figures[2, at] = ideal
+    figures[3, at] = wavefronts - ideal
+    figures[4, at] = served - groups
+    figures[5, at] = max(wavefronts, phase_cycles * groups, least)

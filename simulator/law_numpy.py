@@ -22,12 +22,12 @@ _IDLE = np.uint16(0xFFFF)  # sorts behind every address of 227 KiB: slot 31, row
 
 def count_accesses(
     instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
-) -> NDArray[np.int32]:
+) -> NDArray[np.uint8]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 
     Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles.
     """
-    figures = np.empty((6, len(addresses)), dtype=np.int32)
+    figures = np.empty((6, len(addresses)), dtype=np.uint8)
     for start in range(0, len(addresses), _CHUNK):
         part = slice(start, start + _CHUNK)
         figures[:, part] = _count_chunk(

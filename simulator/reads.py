@@ -7,7 +7,7 @@ it, a sweep lowers many and counts them together, which spares NumPy's cost of a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -184,9 +184,7 @@ def count_reads(geometries: Sequence[Geometry]) -> list[tuple[Counts, Counts]]:
         for number, operand, reads, _ in mine:
             shape = reads.addresses.shape[:2]
             stop = start + shape[0] * shape[1]
-            found[number, operand] = Counts(
-                *(getattr(counts, name.name)[start:stop].reshape(shape) for name in fields(counts))
-            )
+            found[number, operand] = Counts(counts.figures[:, start:stop].reshape(6, *shape))
             start = stop
     return [(found[number, 0], found[number, 1]) for number in range(len(geometries))]
 

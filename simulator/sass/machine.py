@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
+
+from simulator.compiling import jit
 
 __all__ = ["run"]
 
@@ -87,7 +88,7 @@ STATE = 16
 # ---- States of a fragment. ---------------------------------------------------------------------
 READY, AT_BSYNC, AT_WARPSYNC, AT_BARRIER = 1, 2, 3, 4
 
-_jit = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+_jit = jit(error_model="numpy", fastmath={"contract"})
 
 
 @intrinsic

@@ -6,13 +6,14 @@ form: `basis[b]` is the vector whose highest bit is b, or 0.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from simulator.compiling import jit
 
 __all__ = ["explore"]
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def _adds_to(basis, value):
     """Add a bank to an echelon form; say whether it was independent."""
     for bit in range(6, -1, -1):
@@ -24,7 +25,7 @@ def _adds_to(basis, value):
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@jit()
 def explore(start, deficits, low, coordinates, table, base, best, enough, most, prune):
     """Try every target mask (from bit `base` up) for every basis vector of the sources.
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 HEAVY = (
     "numba", "cupy", "plotly", "pandas", "lark", "click", "tqdm", "pyarrow", "optuna", "hypothesis",
@@ -66,3 +71,24 @@ print("gpu_check" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.split()[-1] == "False"
+
+
+def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
+    """As in an installation that belongs to another user, without a home."""
+    for package in ("simulator", "layouts"):
+        shutil.copytree(
+            ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for folder in ("", "search", "sass"):
+        (tmp_path / "simulator" / folder / "__pycache__").touch()  # where a folder would be made
+    code = (
+        "import simulator.sass.machine, simulator.search.linear_numba, simulator.law_numba\n"
+        "print(simulator.__file__, simulator.law_numba._count.stats.cache_path)\n"
+        "print(simulator.count('LDS', [4 * lane for lane in range(32)], engine='numba').wavefronts)"
+    )
+    places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), "/dev/null/none")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **places},
+    )  # fmt: skip
+    assert done.stdout.split() == [str(tmp_path / "simulator" / "__init__.py"), "None", "1"], done
