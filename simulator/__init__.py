@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError, LayoutError
-from simulator import kernels
 from simulator.accesses import AddressError, MaskError, WarpAccess
 from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.counting import Counts, OptionError, count
@@ -22,6 +21,7 @@ from simulator.streaming import count_stream, totals
 from simulator.tiling import KernelError
 
 if TYPE_CHECKING:
+    from simulator import kernels
     from simulator.grids import GridError
     from simulator.sass.replaying import replay_compiled
     from simulator.saving import MissingPackageError, OutputError
@@ -80,7 +80,7 @@ __all__ = [
 ]
 
 # Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
-# of everything else, and the search is as large.
+# of everything else, and the search and the catalogue of kernels are as large.
 _LATER = {
     "Access": "simulator.search",
     "ExecutorError": "simulator.sweeping",
@@ -92,6 +92,7 @@ _LATER = {
     "StoreError": "simulator.store",
     "Sweep": "simulator.sweeping",
     "TargetError": "simulator.targets",
+    "kernels": "simulator.kernels",
     "optimize": "simulator.search",
     "replay_compiled": "simulator.sass.replaying",
     "sweep": "simulator.sweeping",
@@ -101,7 +102,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    module = import_module(_LATER[name])
+    found = globals()[name] = module if name == "kernels" else getattr(module, name)
     return found
 
 

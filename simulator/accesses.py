@@ -57,7 +57,8 @@ class WarpAccess(NamedTuple):
 
 def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
     """Take integers of any width as an array (object arrays where they exceed 64 bits)."""
-    if isinstance(values, np.ma.MaskedArray):
+    # By its mask: to name its class would import all of numpy.ma.
+    if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         raise error(f"{what} are a masked array (accepted: a plain one, and lanes in `mask`)")
     if isinstance(values, np.ndarray):
         array = values
