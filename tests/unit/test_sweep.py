@@ -364,6 +364,12 @@ def test_progress_is_told() -> None:
     assert len(told) > 50
 
 
+@pytest.mark.parametrize("progress", [None, "yes", 0])
+def test_progress_that_is_none(progress: Any) -> None:
+    with pytest.raises(OptionError, match=r"is none \(accepted: True, False, or a function"):
+        sweep(even_only, {"stride": 1}, progress=progress)
+
+
 # Stores
 
 
@@ -422,6 +428,45 @@ def test_files_that_are_no_stores(tmp_path: Path) -> None:
             sweep(strided, grid, store=place)
     with pytest.raises(GridError, match="which another run cannot recognise"):
         sweep(strided, {"stride": [1], "width": object()}, store=tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("/dev/full", "store '/dev/full' is no file"),  # and reading it never ends
+        ("/dev/null", "store '/dev/null' is no file"),
+        ("", "store '' cannot be written"),
+        ("a\0b", r"store 'a\x00b' is no path"),
+        (5, "store 5 is no path"),
+    ],
+)
+def test_a_store_is_a_file(store: Any, said: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        sweep(strided, {"stride": range(8)}, store=store)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_store_that_is_deleted_during_the_sweep(tmp_path: Path, how: str) -> None:
+    store = tmp_path / "store"
+
+    def target(i: int) -> WarpAccess:
+        if i == 100 and how == "deleted":
+            store.unlink()
+        elif i == 100:
+            (tmp_path / "new").write_text("mine")
+            (tmp_path / "new").replace(store)
+        return strided(i)
+
+    with (
+        ThreadPoolExecutor(1) as one,
+        pytest.raises(StoreError, match="was deleted during the sweep") as gone,
+    ):
+        sweep(target, {"i": range(200)}, store=store, executor=one)
+    partial = gone.value.partial
+    assert not partial.complete
+    assert partial.columns()["i"][:90] == list(range(90))  # what was counted is kept
+    assert how == "deleted" or store.read_text() == "mine"
 
 
 def test_a_store_is_one_sweeps_at_a_time(tmp_path: Path) -> None:
