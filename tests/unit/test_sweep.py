@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from simulator import (
     Kernel,
     KernelError,
     Launch,
+    MissingPackageError,
     OptionError,
     OutputError,
     SharedSite,
@@ -528,6 +530,12 @@ def test_columns_rows_and_totals_agree() -> None:
     assert "<table>" in found._repr_html_()
     columns["pad"].clear()
     assert len(found.columns()["pad"]) == len(found)
+
+
+def test_a_data_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[pandas\]'"):
+        sweep(strided, {"stride": 1}).to_dataframe()
 
 
 def test_best_is_sorted_and_ties_are_broken_by_conflicts() -> None:
