@@ -82,6 +82,8 @@ def _beside(target: Path, path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
     except OSError as error:
         raise _refused(path, error) from error
+    except UnicodeEncodeError as error:  # half of a surrogate pair, say
+        raise OutputError(f"{os.fspath(path)} cannot be written: {error}") from error
     finally:
         with suppress(OSError):  # none was made, perhaps because none can be
             temporary.unlink()

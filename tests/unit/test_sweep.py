@@ -562,6 +562,15 @@ def test_csv(tmp_path: Path) -> None:
     assert rows[2]["lane_order"] == " ".join(map(str, range(32)))
 
 
+def test_text_that_no_file_can_hold(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = sweep(lambda text: strided(1), {"text": "\ud800"})
+    for write in (found.to_csv, found.to_parquet):
+        with pytest.raises(OutputError, match="rows cannot be written: 'utf-8' codec can't"):
+            write(tmp_path / "rows")
+    assert os.listdir(tmp_path) == []
+
+
 def test_parquet(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     found = sweep(simulate, {"swizzle": [None, (2, 2, 3)], "pad": [0, (0, 4)], "lds": [64, 128]})
