@@ -8,11 +8,11 @@ draws every figure to a PNG in docs/gallery (or FOLDER), with the machine's Chro
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import plotly.graph_objects as go
 
 from gpu_check import compare as compare_with_chip
@@ -130,13 +130,21 @@ FIGURES: Mapping[str, Callable[[], go.Figure]] = {
 WIDEST = 1200  # pixels, for figures without a width of their own
 
 
+@click.command()
+@click.argument(
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=ROOT / "docs" / "gallery",
+)
 def draw(folder: Path) -> None:
-    """Draw all figures to PNG files, in a browser without a network."""
+    """Draw all figures to PNG files in FOLDER (docs/gallery), in a browser without a network."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        raise SystemExit("The gallery needs a browser (Debian: apt-get install chromium).")
+        raise click.ClickException(
+            "The gallery needs a browser (Debian: apt-get install chromium)."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     with sync_playwright() as driver:
@@ -160,4 +168,4 @@ def draw(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "gallery")
+    draw()

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gpu_check.clocks import Measurements
 from gpu_check.errors import RecordingError
 from gpu_check.forms import FORMS
+from simulator import saving
 
 __all__ = ["Recording", "load", "packaged", "packaged_table", "save"]
 
@@ -56,7 +57,10 @@ class Recording:
 
 
 def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str, Any]) -> None:
-    """Write measurements; a file that is there is replaced only when the new one is whole."""
+    """Write measurements; a file that is there is replaced only when the new one is whole.
+
+    Raises RecordingError for a place that cannot be written.
+    """
     given = list(measurements)
     names = sorted({each.op for each in given})
     rows: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
@@ -70,9 +74,9 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
         for name in ("cycles", "spread"):
             rows[name].append(_or(getattr(each, name), n, np.nan))
     arrays = {name: np.concatenate(rows[name]).astype(kind) for name, kind in _COLUMNS.items()}
-    partial = path.with_suffix(".partial")
-    try:
-        with partial.open("wb") as file:
+
+    def write(place: Path) -> None:
+        with place.open("wb") as file:
             np.savez_compressed(
                 file,
                 format=np.array(FORMAT),
@@ -80,11 +84,11 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
                 provenance=np.array(json.dumps(provenance)),
                 **arrays,  # type: ignore[arg-type] # NumPy types its own options into **kwds
             )
-        partial.replace(path)
-    except OSError as error:
-        raise RecordingError(
-            f"{path} cannot be written: {error.strerror} (next: choose another --save)"
-        ) from error
+
+    try:
+        saving.save(path, write)
+    except saving.OutputError as error:
+        raise RecordingError(f"{error} (next: choose another --save)") from error
 
 
 def _or(column: NDArray[Any] | None, n: int, missing: float) -> NDArray[Any]:

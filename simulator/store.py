@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from itertools import zip_longest
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -59,17 +59,21 @@ class Store:
         total: int,
         figures: int,
     ) -> None:
-        self._name = os.fspath(path)
+        self._name = str(path)
         self._size, self._total, self._figures = size, total, figures
         header = {"bankwise sweep": FORMAT, **described, "chunk": size, "combinations": total}
         first = _line(header)
         try:
             self._fd = os.open(
-                Path(path), os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666
+                os.fsdecode(path), os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666
             )
         except OSError as error:
             raise self._refused(error) from error
+        except (TypeError, ValueError) as error:  # no path, or one with a NUL
+            raise StoreError(f"store {path!r} is no path (accepted: a file's path)") from error
         try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):  # a device never ends
+                raise StoreError(f"store {self._name!r} is no file (accepted: a file's path)")
             self._lock()
             self.chunks = self._read(header, first)
             """The chunks that are done, by their start."""
@@ -180,6 +184,10 @@ class Store:
         return chunk if fits else None
 
     def _write(self, line: bytes) -> None:
+        if not os.fstat(self._fd).st_nlink:  # what was written now would be lost with it
+            raise StoreError(
+                f"store {self._name!r} was deleted during the sweep (accepted: a file that stays)"
+            )
         try:
             os.lseek(self._fd, self._end, os.SEEK_SET)
             rest = line

@@ -27,7 +27,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from layouts.errors import BankwiseError, accepted
+from layouts.errors import BankwiseError, accepted, short
 from layouts.shapes import is_integer
 from simulator.counting import OptionError, check_rule
 from simulator.grids import Grid, GridError
@@ -36,7 +36,7 @@ from simulator.store import Chunk, Store, StoreError
 from simulator.tables import Columns, Result
 from simulator.targets import Combination, Figures, Target, TargetError, target_of
 
-__all__ = ["ExecutorError", "Sweep", "sweep"]
+__all__ = ["ExecutorError", "Sweep", "parquet_writer", "sweep"]
 
 _AHEAD = 128  # chunks handed to the executor at a time
 
@@ -125,16 +125,9 @@ class Sweep(Result):
         A column of mixed types, of tuples, or of integers beyond 64 bits is one of text.
         Raises OutputError, or MissingPackageError.
         """
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError as error:
-            raise MissingPackageError(
-                "Parquet files need pyarrow, which is not installed"
-                " (accepted: pip install 'bankwise[parquet]')"
-            ) from error
-        table = pyarrow.table({name: _uniform(column) for name, column in self._columns.items()})
-        save(path, lambda file: parquet.write_table(table, file))
+        write = parquet_writer()
+        columns = {name: _uniform(column) for name, column in self._columns.items()}
+        save(path, lambda file: write(columns, file))
 
     def _repr_html_(self) -> str:
         from tabulate import tabulate
@@ -142,6 +135,19 @@ class Sweep(Result):
         best = self.best(20) if len(self) else []
         said = f"The best {len(best)} of {len(self):,} rows, {self.combinations:,} combinations"
         return f"<p>{said}</p>" + str(tabulate(best, headers="keys", tablefmt="html"))
+
+
+def parquet_writer() -> Callable[[Columns, Path], None]:
+    """Give what writes columns of one type each; raises MissingPackageError without pyarrow."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingPackageError(
+            "Parquet files need pyarrow, which is not installed"
+            " (accepted: pip install 'bankwise[parquet]')"
+        ) from error
+    return lambda columns, file: parquet.write_table(pyarrow.table(columns), file)
 
 
 def sweep(
@@ -181,6 +187,11 @@ def sweep(
         raise OptionError(
             f"executor {executor!r} is none (accepted: a concurrent.futures.Executor, such as"
             " ProcessPoolExecutor() or a Dask client's get_executor())"
+        )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise OptionError(
+            f"progress {short(progress)} is none (accepted: True, False, or a function of the"
+            " number done and the total)"
         )
     chosen = target_of(target)
     axes = Grid.of(
@@ -328,9 +339,11 @@ def _why(message: str) -> str:
 
     >>> _why("pad (0, -1) is odd (lds 128, pad (0, -1); accepted: 0, 1, 2, ...)")
     'pad (0, -1) is odd'
+    >>> _why("no op 'LDX' (accepted, nearest first: LDS, ...)")
+    "no op 'LDX'"
     """
-    depth = 0
-    for place in range(message.find("accepted:") - 1, -1, -1):
+    depth, said = 0, re.search(r"\baccepted\b[^()]*:", message)
+    for place in range((said.start() if said else 0) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(message[place], 0)
         if depth < 0:
             return message[:place].rstrip()

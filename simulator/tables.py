@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from simulator.saving import MissingPackageError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -40,9 +42,17 @@ class Result(ABC):
         return rows(self.columns())
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Give the rows as a pandas data frame (needs the extra `pandas`)."""
-        import pandas as pd
+        """Give the rows as a pandas data frame (needs the extra `pandas`).
 
+        Raises MissingPackageError.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackageError(
+                "data frames need pandas, which is not installed"
+                " (accepted: pip install 'bankwise[pandas]')"
+            ) from error
         return pd.DataFrame(self.columns())
 
     def _repr_html_(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -68,6 +68,7 @@ def sweep_heatmap(
             best[cell] = row
     names = [name for name in table if name not in FIGURES]
     x_labels, y_labels = across.labels, down.labels
+    x_title, y_title = _shortened([name.replace("_", " ") for name in (x, y)])
     values: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
     told: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
     for (i, j), row in best.items():
@@ -98,8 +99,8 @@ def sweep_heatmap(
                 columns=max(1, len(x_labels)),
                 rows=max(1, len(y_labels)),
                 traces=traces,
-                x={**_axis(x, x_labels), "autotickangles": [0, 90]},
-                y=_axis(y, y_labels),
+                x={**_axis(x_title, x_labels), "autotickangles": [0, 90]},
+                y=_axis(y_title, y_labels),
                 annotations=[] if best else [{**message("No configuration."), "x": 0}],
                 left=44 + 7 * min(_LETTERS, max(map(len, y_labels), default=0)),
                 below=44 + 7 * min(_LETTERS, max(map(len, x_labels), default=0)),
@@ -205,18 +206,39 @@ def _places(column: Sequence[Any]) -> _Places:
     return _Places(cells, labels, step)
 
 
-def _axis(name: str, labels: Sequence[str]) -> dict[str, Any]:
+def _axis(title: str, labels: Sequence[str]) -> dict[str, Any]:
     every = -(-len(labels) // _LABELS) or 1
     return {
-        "title": {"text": _shortened(name.replace("_", " "))},
+        "title": {"text": title},
         "tickvals": list(range(0, len(labels), every)),
-        "ticktext": [_shortened(label) for label in labels[::every]],
+        "ticktext": _shortened(labels)[::every],
     }
 
 
-def _shortened(text: str) -> str:
-    """Cut what does not fit beside one cell; pointing at a cell still tells it whole."""
-    return plain(text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…")
+def _shortened(texts: Sequence[str]) -> list[str]:
+    """Cut what does not fit beside one cell; pointing at a cell still tells it whole.
+
+    Texts that differ are cut at their end, else in their middle, else numbered: they stay apart.
+
+    >>> _shortened(["junstar92.vectorized", "junstar92.vectorized_128"])
+    ['junstar92…ctorized', 'junstar92…ized_128']
+    """
+    letters = _LETTERS - 1
+    half = letters // 2
+    ways: tuple[Callable[[int, str], str], ...] = (
+        lambda _, text: f"{text[:letters]}…",
+        lambda _, text: f"{text[: letters - half]}…{text[-half:]}",
+        lambda number, text: f"{f'{number}: {text}'[:letters]}…",
+    )
+    cut: list[str] = []
+    for way in ways:
+        cut = [
+            text if len(text) <= _LETTERS else way(number, text)
+            for number, text in enumerate(texts, start=1)
+        ]
+        if len(set(cut)) == len(set(texts)):
+            break
+    return [*map(plain, cut)]
 
 
 def _told(

@@ -62,6 +62,10 @@ def gpu_check(
         return _compared(_recorded(load), ops, form)
     if kernels:
         return _kernels(counters, device, form)
+    if save is not None:
+        from simulator.saving import check_target
+
+        check_target(save)  # before the work, not after it
     chosen = _ops(ops, device)
     if phases:
         return _phases(chosen, counters, device, form)

@@ -68,7 +68,10 @@ def named_options(words: Sequence[str]) -> dict[str, str]:
         value = option[2]
         if value is None and (value := next(rest, None)) is None:
             raise click.UsageError(f"{word} needs a value")
-        found[option[1].replace("-", "_")] = value
+        name = option[1].replace("-", "_")
+        if name in found:
+            raise click.UsageError(f"--{option[1]} is given twice")
+        found[name] = value
     return found
 
 

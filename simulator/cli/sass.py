@@ -40,7 +40,7 @@ _FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
               show_default=True, help="What a row is.")  # fmt: skip
 @click.option("--max-instructions", type=click.IntRange(1), help="Of warps, in the launch.")
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
-@click.option("--html", type=click.Path(dir_okay=False, writable=True), help="Write a page.")
+@click.option("--html", help="Write a page.")
 @click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
 @click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
@@ -50,6 +50,10 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
 
     FILE is CUDA source, a cubin, a fatbinary or an object.
     """
+    if options["html"] is not None:
+        from simulator.saving import check_target
+
+        check_target(options["html"])  # before the work, not after it
     given, kernel = _given(options)
     if listing:
         return _list(given, options["arch"], kernel, form, rules)
@@ -71,7 +75,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _print(reports, form, options["by"], _sources(given, options["file"], reports))
-    if options["html"]:
+    if options["html"] is not None:
         from simulator.sass.page import write_page
 
         first = next(iter(reports.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -87,7 +88,8 @@ def sweep(
     if by is not None and by not in figures:  # said before the work, not after it
         raise OptionError(f"unknown figure {by!r}: {accepted(by, figures)}")
     axes = _simulate_axes(grid) if target is simulate else _kernel_axes(name, grid)
-    draw = _drawing() if plot else None
+    _check_files({"--store": store, "--csv": csv, "--parquet": parquet, "--plot": plot})
+    draw = _drawing() if plot is not None else None
     with ExitStack() as stack:
         executor = _executor(jobs, processes=processes)
         stack.callback(executor.shutdown, cancel_futures=True)
@@ -98,15 +100,35 @@ def sweep(
                 click.echo(f"{store} keeps what is done: the same command continues.", err=True)
             raise
     keep(found)
-    if csv:
-        found.to_csv(csv)
-    if parquet:
-        found.to_parquet(parquet)
     best = found.best(top, by=by)
-    if plot and draw:
-        _plot(draw, found, plot)
-    _show(found, best, form)
+    try:
+        if csv is not None:
+            found.to_csv(csv)
+        if parquet is not None:
+            found.to_parquet(parquet)
+        if plot is not None:
+            _plot(draw, found, plot)
+    finally:  # a disk that has filled up in the meantime takes the files, not the answer
+        _show(found, best, form)
     return 0
+
+
+def _check_files(places: dict[str, str | None]) -> None:
+    """Refuse, before any work is done, files that could not be written, or that are one."""
+    from simulator.saving import check_target
+    from simulator.sweeping import parquet_writer
+
+    options: dict[str, str] = {}
+    for option, place in places.items():
+        if place is None:
+            continue
+        if option != "--store":  # which is opened before the work anyway
+            check_target(place)
+        other = options.setdefault(os.path.abspath(place), option)
+        if other != option:
+            raise click.UsageError(f"{other} and {option} are one file (accepted: one for each)")
+    if places["--parquet"] is not None:
+        parquet_writer()
 
 
 def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
@@ -126,9 +148,11 @@ def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
             {**totals, "reasons": dict(found.skipped)},
             sums=[],
             title=f"{found.target}{f', {fixed}' if fixed else ''}\n{totals['combinations']:,}"
-            f" combinations, {totals['counted']:,} counted; the best {len(best)}",
+            f" combination{'s' * (totals['combinations'] != 1)}, {totals['counted']:,} counted"
+            + (f"; the best {len(best)}" if best else ""),
             text=reasons,
             hidden=constant,
+            columns=[*found.parameters, *found.figures],
         ),
         form,
     )
@@ -190,7 +214,7 @@ def _values(
         return known
     # Commas within parentheses or angle brackets belong to a value.
     parts = re.findall(r"(?:\([^()]*\)|<[^<>]*>|[^,(<])+", text)
-    if not parts or ",".join(parts) != text:
+    if not all(map(str.strip, parts)) or ",".join(parts) != text or not parts:
         raise click.BadParameter(f"{text!r} is no list of values", param_hint=flag)
     values = [_value(flag, part.strip(), as_text=as_text) for part in parts]
     if len(values) == 1 and isinstance(values[0], range):
@@ -214,13 +238,16 @@ def _value(flag: str, text: str, *, as_text: bool) -> Any:
     span = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})(?::([1-9]\d{0,17}))?", text)
     if span:
         return range(int(span[1]), int(span[2]) + 1, int(span[3] or 1))
+    if ".." in text:
+        raise click.BadParameter(
+            f"{text!r} is no range (accepted: 0..16, 0..64:8)", param_hint=flag
+        )
     if re.fullmatch(r"\(\s*-?\d{1,18}\s*(,\s*-?\d{1,18}\s*)*\)", text):
         return tuple(int(number) for number in text[1:-1].split(","))
     return swizzle(text) if flag == "--swizzle" and ";" in text else text
 
 
 def _executor(jobs: int | None, *, processes: bool) -> Executor:
-    import os
     from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
     from multiprocessing import get_context
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from simulator.sass.errors import SassError
 from simulator.sass.report import CompiledReport
+from simulator.saving import save
 
 __all__ = ["by_line", "source_lines", "write_page"]
 
@@ -53,17 +53,15 @@ def source_lines(report: CompiledReport, given: Path | None) -> dict[str, list[s
 def write_page(path: Path, report: CompiledReport, sources: dict[str, list[str]]) -> None:
     """Write one HTML file, without scripts: totals, each source with its heat, each instruction.
 
-    Raises SassError where it cannot be written.
+    Raises OutputError where it cannot be written.
     """
     parts = [_HEAD, f"<h1>{escape(report.kernel)}</h1>", _totals(report)]
     parts += [f"<p>{escape(note)}</p>" for note in report.notes]
     for file, lines in sources.items():
         parts.append(_source(file, lines, by_line(report, file)))
     parts.append(_instructions(report))
-    try:
-        path.write_text("\n".join(parts) + "</body></html>\n", encoding="utf-8")
-    except OSError as error:
-        raise SassError(f"{path} cannot be written: {error.strerror}") from error
+    parts.append("</body></html>\n")
+    save(path, lambda file: file.write_text("\n".join(parts), encoding="utf-8"))
 
 
 _HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8">

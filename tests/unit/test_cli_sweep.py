@@ -120,6 +120,44 @@ def test_plot_without_plotly_is_refused_before_the_work(
     assert not store.exists()
 
 
+def test_parquet_without_pyarrow_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    store, rows = tmp_path / "store", str(tmp_path / "rows")
+    printed = run(
+        capsys, "simulate", "--pad", "0", "--parquet", rows, "--store", str(store), code=2
+    )
+    assert "Parquet files need pyarrow, which is not installed" in printed
+    assert not store.exists()
+
+
+def test_a_sweep_of_nothing_that_exists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    heading = "pad,instructions,wavefronts,ideal,excessive,bank_conflicts,n_way,cycles\n"
+    file = tmp_path / "rows.csv"
+    assert run(capsys, "simulate", "--pad", "1..3", "--format", "csv", "--csv", str(file)) == (
+        heading
+    )
+    assert file.read_text() == heading
+    assert read(capsys, "simulate", "--pad", "1..3")["rows"] == []
+    printed = run(capsys, "simulate", "--pad", "1")
+    assert printed.startswith("simulate\n1 combination, 0 counted\n")
+
+
+def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["sweep", "simulate", "--pad", "0,4", "--csv", str(tmp_path / "rows")]) == 2
+    printed = capsys.readouterr()
+    assert "2 combinations, 2 counted; the best 2" in printed.out
+    assert printed.err.endswith("rows cannot be written: No space left on device\n")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -127,6 +165,15 @@ def test_plot_without_plotly_is_refused_before_the_work(
         (["simulat", "--pad", "0"], "unknown kernel 'simulat'"),
         (["simulate", "--pad"], "--pad needs a value"),
         (["simulate", "4x8"], "'4x8' is no option (accepted: --NAME VALUE)"),
+        (["simulate", "--pad", " "], "' ' is no list of values"),
+        (["simulate", "--pad", "1, ,2"], "'1, ,2' is no list of values"),
+        (["simulate", "--pad", "0", "--pad", "1"], "--pad is given twice"),
+        (["simulate", "--pad", "0..4:0"], "'0..4:0' is no range (accepted: 0..16, 0..64:8)"),
+        (["simulate", "--pad", "0..99999999999999999999"], "is no range"),
+        (["simulate", "--lds", "32,64.."], "'64..' is no range"),
+        (["simulate", "--pad", "0", "--csv", "a", "--plot", "./a"], "--csv and --plot are one"),
+        (["simulate", "--pad", "0", "--store", "a", "--csv", "a"], "--store and --csv are one"),
+        (["simulate", "--pad", "0", "--store", ""], "store '' cannot be written"),
         (["simulate", "--pad", "1,,2"], "'1,,2' is no list of values"),
         (["simulate", "--pad", "5..1"], "'pad' has no values: range(5, 2)"),
         (["simulate", "--pad", "all"], "'all' needs a list to be all of"),

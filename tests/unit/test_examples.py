@@ -50,6 +50,22 @@ def test_an_example_writes_what_it_says(name: str, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["--nope"], 2), (["a", "b"], 2)])
+def test_the_gallery_takes_a_folder_and_nothing_else(
+    words: list[str], code: int, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "gallery.py", *words],
+        capture_output=True,
+        cwd=tmp_path,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == code
+    assert "Usage: gallery.py [OPTIONS] [FOLDER]" in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_gallery_shows_every_figure_and_no_other() -> None:
     assert set(PICTURES) == set(gallery.FIGURES)
     files = {path.stem for path in (ROOT / "docs" / "gallery").iterdir()}

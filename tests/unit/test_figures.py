@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,29 @@ def test_a_large_sweep_is_put_together_and_says_so() -> None:
         == 0
     )
     assert len(figure.to_json()) < 300_000
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["Sw<3,3,3> o (8,64):(64,1), pad 0", "Sw<3,3,3> o (8,64):(64,1), pad 8", "short"],
+        ["a long name of a layout " * 2 + end for end in ("", "and more", "and even more")],
+        [str([*range(15), *middle, *range(17, 32)]) for middle in ((15, 16), (16, 15))],
+        ["<b>" * 9 + end for end in "abc"],
+    ],
+)
+def test_long_labels_of_a_sweep_stay_apart(labels: list[str]) -> None:
+    """On the axes, in their names, and with other parameters that begin alike."""
+    columns = {
+        "a_long_name_of_a_parameter": labels * 2,
+        "a_long_name_of_a_parameter_too": [*labels, *reversed(labels)],
+        "wavefronts": [*range(2 * len(labels))],
+    }
+    layout = sweep_heatmap(columns).layout
+    for axis in (layout.xaxis, layout.yaxis):
+        assert len(set(axis.ticktext)) == len(labels)
+        assert all(len(html.unescape(label)) <= 18 for label in axis.ticktext)
+    assert layout.xaxis.title.text != layout.yaxis.title.text
 
 
 def test_a_sweep_takes_a_data_frame_and_arrays() -> None:

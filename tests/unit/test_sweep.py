@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from simulator import (
     Kernel,
     KernelError,
     Launch,
+    MissingPackageError,
     OptionError,
     OutputError,
     SharedSite,
@@ -364,6 +366,12 @@ def test_progress_is_told() -> None:
     assert len(told) > 50
 
 
+@pytest.mark.parametrize("progress", [None, "yes", 0])
+def test_progress_that_is_none(progress: Any) -> None:
+    with pytest.raises(OptionError, match=r"is none \(accepted: True, False, or a function"):
+        sweep(even_only, {"stride": 1}, progress=progress)
+
+
 # Stores
 
 
@@ -422,6 +430,45 @@ def test_files_that_are_no_stores(tmp_path: Path) -> None:
             sweep(strided, grid, store=place)
     with pytest.raises(GridError, match="which another run cannot recognise"):
         sweep(strided, {"stride": [1], "width": object()}, store=tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("/dev/full", "store '/dev/full' is no file"),  # and reading it never ends
+        ("/dev/null", "store '/dev/null' is no file"),
+        ("", "store '' cannot be written"),
+        ("a\0b", r"store 'a\x00b' is no path"),
+        (5, "store 5 is no path"),
+    ],
+)
+def test_a_store_is_a_file(store: Any, said: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        sweep(strided, {"stride": range(8)}, store=store)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_store_that_is_deleted_during_the_sweep(tmp_path: Path, how: str) -> None:
+    store = tmp_path / "store"
+
+    def target(i: int) -> WarpAccess:
+        if i == 100 and how == "deleted":
+            store.unlink()
+        elif i == 100:
+            (tmp_path / "new").write_text("mine")
+            (tmp_path / "new").replace(store)
+        return strided(i)
+
+    with (
+        ThreadPoolExecutor(1) as one,
+        pytest.raises(StoreError, match="was deleted during the sweep") as gone,
+    ):
+        sweep(target, {"i": range(200)}, store=store, executor=one)
+    partial = gone.value.partial
+    assert not partial.complete
+    assert partial.columns()["i"][:90] == list(range(90))  # what was counted is kept
+    assert how == "deleted" or store.read_text() == "mine"
 
 
 def test_a_store_is_one_sweeps_at_a_time(tmp_path: Path) -> None:
@@ -485,6 +532,12 @@ def test_columns_rows_and_totals_agree() -> None:
     assert len(found.columns()["pad"]) == len(found)
 
 
+def test_a_data_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[pandas\]'"):
+        sweep(strided, {"stride": 1}).to_dataframe()
+
+
 def test_best_is_sorted_and_ties_are_broken_by_conflicts() -> None:
     found = sweep(simulate, SMALL)
     for by in found.figures:
@@ -507,6 +560,15 @@ def test_csv(tmp_path: Path) -> None:
     assert [row["pad"] for row in rows] == ["0", "0 4", "0", "0 4"]
     assert [int(row["cycles"]) for row in rows] == found.columns()["cycles"]
     assert rows[2]["lane_order"] == " ".join(map(str, range(32)))
+
+
+def test_text_that_no_file_can_hold(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = sweep(lambda text: strided(1), {"text": "\ud800"})
+    for write in (found.to_csv, found.to_parquet):
+        with pytest.raises(OutputError, match="rows cannot be written: 'utf-8' codec can't"):
+            write(tmp_path / "rows")
+    assert os.listdir(tmp_path) == []
 
 
 def test_parquet(tmp_path: Path) -> None:
