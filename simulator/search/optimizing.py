@@ -106,11 +106,12 @@ def optimize(
         ("tile", tile, fragment is None),
         ("array", array, kernel is not None),
         ("names", names or None, accesses is not None),
+        ("element", None if element == 4 else element, accesses is not None),
     ):
         if extra is not None and not used:
             raise SearchError(
                 f"{what} {extra!r} would be ignored (accepted: a tile with accesses or a kernel's"
-                " array, an array with a kernel, names with accesses)"
+                " array, an array with a kernel, names and an element with accesses)"
             )
     shape = None if tile is None else parse_shape(tile, "RC", "tile")
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
@@ -182,7 +183,8 @@ def _of_kernel(
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
             raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
-    if (array is None) != (shape is None) or not isinstance(array, str | None):
+    named = isinstance(array, str) and array.isidentifier()
+    if (array is None) != (shape is None) or not (array is None or named):
         raise SearchError(
             "an array of a kernel is searched as a tile (accepted: both, such as array='As',"
             " tile='8x64', or neither: then the kernel's own parameters are searched)"
