@@ -84,12 +84,14 @@ def swizzles(draw: st.DrawFn, bits: int = 12) -> Swizzle:
 
 @st.composite
 def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> TileLayout:
-    """Draw a tile of power-of-two sizes, padded, swizzled by up to three terms, or both."""
-    row_bits = draw(st.integers(0, most_bits))
-    col_bits = draw(st.integers(0, most_bits - row_bits))
+    """Draw a tile with 2^n columns, padded, swizzled by up to three terms, or both."""
+    col_bits = draw(st.integers(0, most_bits))
+    rows = draw(st.integers(1, 1 << most_bits - col_bits))
     pad = draw(st.sampled_from([0, 0, 0, 1, 4, 8, 33]))
-    bits = row_bits + col_bits
+    bits = (rows - 1).bit_length() + col_bits
     border = draw(st.integers(0, col_bits if pad else bits))  # bits below it are written
+    whole = 1 << max(border - col_bits, 0)
+    rows = -(-rows // whole) * whole
     shifts = draw(st.lists(st.integers(1, max(bits, 1)), max_size=3, unique=True))
     terms = []
     for shift in sorted(shifts):
@@ -97,7 +99,7 @@ def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> TileLayout:
         if able:
             chosen = draw(st.lists(st.sampled_from(able), min_size=1, unique=True))
             terms.append(Term(shift, sum(chosen)))
-    return TileLayout(1 << row_bits, 1 << col_bits, pad, tuple(terms))
+    return TileLayout(rows, 1 << col_bits, pad, tuple(terms))
 
 
 @st.composite

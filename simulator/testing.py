@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from layouts.shapes import is_integer
+from simulator.accesses import ALL_LANES
 from simulator.counting import Counts, OptionError, count
 from simulator.explanation import Explanation, explain, ranges
-from simulator.inputs import from_expression
+from simulator.inputs import RESERVED, from_expression
 from simulator.instructions import Instruction, instruction
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
@@ -136,10 +137,23 @@ def _check(
     known = instruction(op)
     if not is_integer(warps) or not 1 <= warps <= 32:
         raise OptionError(f"warps {warps!r} is no number of warps (accepted: 1 to 32)")
+    if not is_integer(element) or not 1 <= element <= 16:
+        raise OptionError(f"element {element!r} is no size (accepted: 1 to 16 bytes)")
+    if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
+        raise OptionError(
+            f"names {names!r} are none (accepted: a mapping of names to integers, without"
+            f" {', '.join(RESERVED)}, which have their own meaning)"
+        )
     expression = isinstance(addresses, str)
+    if not expression and (element, warps, names) != (4, 1, None):
+        raise OptionError(
+            "element, warps and names are for an index expression (accepted: byte addresses"
+            " without them)"
+        )
     if isinstance(addresses, str):
+        lanes: Any = mask if is_integer(mask) else ALL_LANES
         found = from_expression(
-            addresses, known.name, element=element, warps=range(warps), names=names
+            addresses, known.name, element=element, warps=range(warps), names=names, mask=lanes
         )
         name = name or addresses
         addresses = found.addresses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -12,8 +12,6 @@ from simulator.cli.commands import cli, format_option
 from simulator.cli.output import Table, show
 
 __all__ = ["optimize"]
-
-_MOST_LISTED = 4096
 
 
 @cli.command()
@@ -87,7 +85,7 @@ def optimize(
 
     given = named_integers(names, "-D")
     turns = named_integers(loops, "--loop")
-    space = dict(_free(text) for text in free) or None
+    space = _once("--free", map(_free, free)) or None
     if accesses:
         options["accesses"] = [_access(text, turns) for text in accesses]
     elif turns:
@@ -96,7 +94,7 @@ def optimize(
         options.update(kernel=kernel, form=code, m=m, n=m if n is None else n)
         options["k"] = m if k is None else k
     if fragment:
-        options["fragment"] = dict(_fixed(text) for text in fragment)
+        options["fragment"] = _once("--fragment", map(_fixed, fragment))
     found = run(space=space, names=given, **options)
     rows = found.rows()
     hidden = [name for name in rows[0] if all(row[name] is None for row in rows)]
@@ -131,6 +129,15 @@ def _access(text: str, turns: dict[str, int]) -> Any:
     return Access(op, index.strip(), weight=plain.weight, loops=used)
 
 
+def _once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice", param_hint=option)
+        found[name] = value
+    return found
+
+
 def _free(text: str) -> tuple[str, Any]:
     name, equals, values = (part.strip() for part in text.partition("="))
     if name == "swizzle" and not equals:
@@ -151,9 +158,14 @@ def _free(text: str) -> tuple[str, Any]:
         return name, range(first, last + 1, step)
     if name == "swizzle":
         # Swizzles have commas of their own.
-        listed = [one.strip() for one in values.split(";")]
-        return name, [None if one == "none" else one for one in listed]
-    return name, [_value(one) for one in values.split(",")[:_MOST_LISTED]]
+        swizzles = [one.strip() for one in values.split(";")]
+        return name, [None if one == "none" else one for one in swizzles]
+    listed = [_value(one) for one in values.split(",")]
+    if ".." in values or "" in listed:
+        raise click.BadParameter(
+            f"{text!r} has no such values (accepted: 0..32, 0..32:8, or 2,4,8)", param_hint="--free"
+        )
+    return name, listed
 
 
 def _fixed(text: str) -> tuple[str, Any]:

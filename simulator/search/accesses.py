@@ -32,6 +32,7 @@ from simulator.search.errors import SearchError
 __all__ = ["Access", "Group", "group"]
 
 _MOST = 1 << 20  # warp accesses of one Access
+_OFTEN = 1 << 48  # runs, so that costs add up in 64 bits
 _LARGEST = 1 << 24  # elements of a tile: far beyond 227 KiB, far below any overflow
 
 Index = str | Callable[..., Any] | ArrayLike
@@ -60,7 +61,11 @@ class Access:
 
     def __post_init__(self) -> None:
         instruction(self.op)
-        for what, value in {"weight": self.weight, **self.loops}.items():
+        if not isinstance(self.loops, Mapping):
+            raise SearchError(
+                f"loops {self.loops!r} of {self} are none (accepted: {{name: trips}})"
+            )
+        for what, value in [("weight", self.weight), *self.loops.items()]:
             if not is_integer(value) or value < 1:
                 raise SearchError(
                     f"{what} {value!r} of {self} is no count (accepted: positive integers)"
@@ -73,7 +78,15 @@ class Access:
         reserved = sorted({"lane", "tid"} & set(self.loops))
         if reserved:
             raise SearchError(f"{self} loops over {', '.join(reserved)}, which has its own meaning")
-        _parts(self.index)
+        active = self.active
+        if not (active is None or isinstance(active, str) or callable(active)):
+            raise SearchError(
+                f"active {active!r} of {self} is none (accepted: a function, or an expression)"
+            )
+        if len(_parts(active)) > 1:
+            raise SearchError(f"active {active!r} of {self} has two parts (accepted: one)")
+        for part in (*_parts(self.index), *_parts(active)):
+            _names(part)
 
     def __str__(self) -> str:
         if self.name:
@@ -144,6 +157,10 @@ def group(
     _check(access, places, lanes, tile, known.width // element)
     rows = np.column_stack([places, lanes @ (1 << np.arange(32, dtype=np.int64))])
     unique, often = np.unique(rows, axis=0, return_counts=True)
+    if len(rows) * access.weight >= _OFTEN:
+        raise SearchError(
+            f"{access} runs {len(rows) * access.weight} times (accepted: fewer than 2^48)"
+        )
     return Group(
         str(access),
         known,
@@ -278,7 +295,16 @@ def _parts(given: Any) -> list[_Part]:
 def _names(part: _Part) -> list[str]:
     if isinstance(part, Expression):
         return list(part.names)
-    return list(inspect.signature(part).parameters)
+    try:
+        parameters = inspect.signature(part).parameters.values()
+    except ValueError as error:
+        raise SearchError(f"{error} (accepted: functions that name their arguments)") from None
+    for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise SearchError(
+                f"{parameter} of {part!r} has to be given by position (accepted: by name)"
+            )
+    return [parameter.name for parameter in parameters]
 
 
 def _value(part: _Part, names: Sequence[str], named: Mapping[str, Any]) -> Any:

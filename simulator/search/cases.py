@@ -46,6 +46,8 @@ class Case:
     """Shared memory; None: what the tile's layout takes."""
     occupancy: float | None = None
     """Share of the H200's warps, where the threads are known."""
+    reach: int | None = None
+    """Elements up to the last that is touched, where the tile is rounded up for swizzles."""
 
     @property
     def elements(self) -> int:
@@ -78,11 +80,12 @@ def tile_case(
     Such a row is rounded up to 128 bytes where it may be `swizzled`.
     """
     groups = tuple(group(access, values, tile, element) for access in accesses)
+    reach = None
     if tile is None:
         reach = max(int(each.places.max()) + each.instruction.width // element for each in groups)
         unit = _ROW // element if swizzled else 1
         tile = (1, -(-reach // unit) * unit)
-    return Case(values, groups, tile, element)
+    return Case(values, groups, tile, element, reach=reach)
 
 
 def kernel_case(

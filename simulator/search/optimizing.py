@@ -13,7 +13,7 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layouts.errors import accepted
@@ -48,7 +48,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 def optimize(
-    accesses: Sequence[Access] | None = None,
+    accesses: Iterable[Access] | None = None,
     *,
     kernel: str | Kernel | None = None,
     fragment: Mapping[str, Any] | None = None,
@@ -99,6 +99,20 @@ def optimize(
             raise SearchError(f"{name} {value!r} is no count (accepted: 1, 2, 3, ...)")
     if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
         raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
+    for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
+        if not (mapping is None or isinstance(mapping, Mapping)):
+            raise SearchError(f"{what} {mapping!r} is none (accepted: a mapping, {{name: ...}})")
+    for what, extra, used in (
+        ("tile", tile, fragment is None),
+        ("array", array, kernel is not None),
+        ("names", names or None, accesses is not None),
+        ("element", None if element == 4 else element, accesses is not None),
+    ):
+        if extra is not None and not used:
+            raise SearchError(
+                f"{what} {extra!r} would be ignored (accepted: a tile with accesses or a kernel's"
+                " array, an array with a kernel, names and an element with accesses)"
+            )
     shape = None if tile is None else parse_shape(tile, "RC", "tile")
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
         raise SearchError(f"element {element!r} is no size (accepted: 1, 2, 4, 8, 16 bytes)")
@@ -110,19 +124,20 @@ def optimize(
             raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
         problem = _of_kernel(known, space, (m, n, k), form, array, shape)
     else:
-        problem = _of_accesses(accesses or (), space, shape, element, names or {})
+        problem = _of_accesses(accesses, space, shape, element, names or {})
     return Search(problem, objective, rule, limit, trials).optimum()
 
 
 def _of_accesses(
-    accesses: Sequence[Access],
+    given: Iterable[Access] | None,
     space: Mapping[str, Any] | None,
     shape: tuple[int, ...] | None,
     element: int,
     names: Mapping[str, int],
 ) -> Problem:
+    accesses = tuple(given) if isinstance(given, Iterable) else ()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
-        raise SearchError(f"accesses {accesses!r} are none (accepted: a list of Access)")
+        raise SearchError(f"accesses {given!r} are none (accepted: a list of Access)")
     used = set().union(*(each.free for each in accesses))
     if space is None:
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
@@ -168,7 +183,8 @@ def _of_kernel(
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
             raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
-    if (array is None) != (shape is None):
+    named = isinstance(array, str) and array.isidentifier()
+    if (array is None) != (shape is None) or not (array is None or named):
         raise SearchError(
             "an array of a kernel is searched as a tile (accepted: both, such as array='As',"
             " tile='8x64', or neither: then the kernel's own parameters are searched)"

@@ -11,7 +11,7 @@ from simulator.search.pricing import counts_of
 from simulator.search.tile import TileLayout
 from simulator.tables import Result
 
-__all__ = ["AccessRow", "Certificate", "Optimum", "access_rows"]
+__all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,17 @@ class Optimum(Result):
         """The result in words."""
         said = []
         if self.before is None:
-            said.append(f"{self.cost:,} {self.noun}; the layout started from cannot run.")
+            said.append(f"{self._said(self.cost)}; the layout started from cannot run.")
         elif self.helps:
-            said.append(f"{self.before:,} → {self.cost:,} {self.noun}.")
+            said.append(f"{self.before:,} → {self._said(self.cost)}.")
+        elif self.cost == self.before:
+            none = "No layout" if self.proved else "None of the layouts tried"
+            said.append(f"{none} helps: {self._said(self.cost)}, as before.")
         else:
-            said.append(f"No layout helps: {self.cost:,} {self.noun}, as before.")
+            said.append(
+                f"{self.before:,} → {self._said(self.cost)}: the layout started from is better,"
+                " and not in the space."
+            )
         # A tile's padding and swizzle are said by its index, below.
         own = ("pad", "swizzle") if self.layout and self.layout.rows > 1 else ("swizzle",)
         chosen = {name: value for name, value in self.values.items() if name not in own}
@@ -173,13 +179,21 @@ class Optimum(Result):
             said.append(f"Skipped: {reasons}.")
         return tuple(said)
 
-    @property
-    def noun(self) -> str:
-        """The objective in words."""
-        return self.objective.replace("_", " ")
+    def _said(self, cost: int) -> str:
+        return amount(cost, self.objective)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+def amount(cost: int, objective: str) -> str:
+    """Say a cost in words.
+
+    >>> amount(1, "bank_conflicts"), amount(1000, "cycles")
+    ('1 bank conflict', '1,000 cycles')
+    """
+    noun = objective.replace("_", " ")
+    return f"{cost:,} {noun[:-1] if cost == 1 else noun}"
 
 
 def access_rows(

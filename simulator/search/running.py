@@ -12,7 +12,7 @@ from layouts.errors import BankwiseError
 from simulator.grids import Grid
 from simulator.search.cases import Case
 from simulator.search.errors import SearchError
-from simulator.search.optimum import Certificate, Optimum, access_rows
+from simulator.search.optimum import Certificate, Optimum, access_rows, amount
 from simulator.search.pricing import misfit, price, recount
 from simulator.search.sampling import available, sample
 from simulator.search.swizzling import Found, Question, Swizzles, best_layout, single_terms
@@ -221,25 +221,25 @@ class Search:
         return None if misfit(case.groups, plain, case.element) else (case, plain)
 
     def _certificate(self, found: Found) -> Certificate:
-        noun = self.objective.replace("_", " ")
+        cost = amount(found.cost, self.objective)
         least = found.floor if self.least_floor is None else self.least_floor
         among = ", for any of these values" if self.problem.grid.axes else ""
         layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
         if self.enumerated and found.cost <= least:
             text = (
-                f"Proved: no layout of any kind does better than {found.cost:,} {noun}{among}:"
+                f"Proved: no layout of any kind does better than {cost}{among}:"
                 " each phase must carry its bytes, 128 in a wavefront, in whole vectors."
             )
             return Certificate("floor", least, self.layouts, text)
         if self.proved:
             text = (
-                f"Proved: no layout of this family does better than {found.cost:,} {noun}{among}:"
+                f"Proved: no layout of this family does better than {cost}{among}:"
                 f" {layouts} were counted or excluded by ranks. (No layout of any kind does better"
                 f" than {least:,}.)"
             )
             return Certificate("exhaustive", least, self.layouts, text)
         text = (
-            f"Not proved: {found.cost:,} {noun} is the best of {layouts}; not all were tried of:"
+            f"Not proved: {cost} is the best of {layouts}; not all were tried of:"
             f" {', '.join(self.left)}."
         )
         if self.enumerated:
@@ -248,7 +248,11 @@ class Search:
 
 
 def _bytes(case: Case, layout: TileLayout) -> int:
-    return layout.elements * case.element if case.bytes is None else case.bytes
+    if case.bytes is not None:
+        return case.bytes
+    if case.reach is not None and not layout.terms:
+        return case.reach * case.element
+    return layout.elements * case.element
 
 
 def _reason(error: BankwiseError) -> str:

@@ -175,17 +175,14 @@ def _within_limit(
 
 def _xor(question: Question, plain: TileLayout, found: Found) -> None:
     """Search all XOR swizzles: few terms first, then a proof over all of them."""
-    size = plain.elements
-    rest = size * question.element % (BANKS * WORD)
-    if rest:
-        found.skipped["no swizzle: the tile is no multiple of 128 bytes"] += 1
-        return
     linear = linear_problem(
-        question.groups, size, question.element, question.objective, question.rule
+        question.groups, plain.elements, question.element, question.objective, question.rule
     )
     if linear is None:
         layouts = list(_layouts(plain, single_terms(plain, question)))
         _within_limit(question, layouts, found, "one XOR term")
+        if len({layout.terms[0].shift for layout in layouts}) < 2:
+            return  # there are no several
         # Swizzles leave the bytes of a vector together, touched by a wide access or not.
         widest = max(group.instruction.width for group in question.groups)
         if found.cost > floor(
@@ -302,7 +299,7 @@ def _given(
         try:
             layout = TileLayout(plain.rows, plain.cols, plain.pad, (term,))
         except SearchError:
-            found.skipped[f"{swizzle} leaves the tile"] += 1
+            found.skipped[f"{swizzle} has blocks that do not divide the tile"] += 1
             continue
         why = misfit(question.groups, layout, question.element)
         if why:

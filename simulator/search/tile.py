@@ -154,7 +154,7 @@ class TileLayout:
         """Give what is XORed, each with its number of operations, the XOR too."""
         if not self._by_row_and_col:
             place = col if self.rows == 1 else f"({row}*{self.cols} + {col})"
-            whole = self.rows * self.cols - 1
+            whole = self.rows * self.cols
             return [_piece(place, whole, term.shift, term.mask) for term in self.terms]
         pieces = []
         col_bits = self.cols.bit_length() - 1
@@ -163,19 +163,23 @@ class TileLayout:
             first = 1 << max(col_bits - term.shift, 0)
             by_row, by_col = term.mask & -first, term.mask & (first - 1)
             if by_row:
-                pieces.append(_piece(row, self.rows - 1, term.shift - col_bits, by_row))
+                pieces.append(_piece(row, self.rows, term.shift - col_bits, by_row))
             if by_col:
-                pieces.append(_piece(col, self.cols - 1, term.shift, by_col))
+                pieces.append(_piece(col, self.cols, term.shift, by_col))
         return pieces
 
 
-def _piece(name: str, largest: int, shift: int, mask: int) -> tuple[str, int]:
-    """Give `name` shifted right (left if negative) and masked; no mask where it changes nothing."""
+def _piece(name: str, size: int, shift: int, mask: int) -> tuple[str, int]:
+    """Give `name` shifted right (left if negative) and masked; no mask where it changes nothing.
+
+    `name` counts to below `size`: below it any bit may be set, though not in the last of them.
+    """
+    bits = (1 << (size - 1).bit_length()) - 1
     if shift < 0:
         kept = mask >> -shift
-        masked = largest & ~kept != 0
+        masked = bits & ~kept != 0
         text = f"({name} & {kept})" if masked else name
         return f"({text} << {-shift})", 2 + masked
-    masked = largest >> shift & ~mask != 0
+    masked = bits >> shift & ~mask != 0
     text = f"({name} >> {shift})" if shift else name
     return (f"({text} & {mask})" if masked else text), 1 + (shift > 0) + masked

@@ -175,6 +175,43 @@ def test_a_bound_by_whole_vectors() -> None:
     assert found.certificate.kind == "floor"
 
 
+def test_what_is_worse_than_the_start_is_not_called_as_before() -> None:
+    found = optimize([Access("LDS", "lane*33")], space={"swizzle": ["Sw<5,0,5>"]})
+    assert (found.before, found.cost, found.helps) == (1, 32, False)
+    assert str(found).startswith("1 → 32 cycles: the layout started from is better")
+
+
+def test_only_a_swizzle_rounds_the_tile_up() -> None:
+    plain = optimize([Access("LDS", "lane%25")])
+    assert (plain.bytes_before, plain.bytes, plain.cost) == (100, 100, 1)
+    swizzled = optimize([Access("LDS", "lane%25*4")])
+    assert (swizzled.bytes_before, swizzled.bytes, swizzled.cost) == (4 * 97, 512, 1)
+    # Of two choices that cost the same, the one that stores less.
+    found = optimize([Access("LDS", "lane%n")], space={"n": [32, 25], "swizzle": "xor"})
+    assert found.bytes == 128
+    assert found.skipped == {"elements overlap": 1}
+
+
+def test_swizzles_of_tiles_that_are_no_whole_rows_of_banks() -> None:
+    """192 bytes: 32 columns of 6 bytes, so no ranks, but single terms that keep to the tile."""
+    column = Access("LDS", "lane%4*8, lane/4*0")
+    found = optimize([column], tile="32x6", element=4, space={"swizzle": "xor"})
+    assert found.proved
+    odd = [Access("STSM.16.MT88.4", [[lane % 7 * 2 for lane in range(32)]])]
+    found = optimize(odd, tile="2x7", element=16, space={"swizzle": "xor"}, trials=5)
+    assert found.layout is not None
+    assert found.cost < (found.before or 0)
+    assert found.layout.terms
+
+
+def test_expressions_of_tiles_whose_rows_are_no_power_of_two() -> None:
+    """Row 4 has only bit 2, but rows 1 and 3 have others, which must be masked."""
+    layout = TileLayout(5, 64, terms=(Term(3, 0b101000),))
+    assert layout.expression() == "row*64 + (col ^ ((row & 5) << 3))"
+    flat = TileLayout(2, 12, terms=(Term(3, 0b10),))
+    assert flat.expression() == "(row*12 + col) ^ (((row*12 + col) >> 3) & 2)"
+
+
 def test_weights_decide() -> None:
     """Where both cannot be had, the access that runs more often wins."""
     one = Access("LDS", lambda lane: lane * 32)
@@ -309,6 +346,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [ROW], "kernel": "leimao.v07"}, "give one of"),
     ({"accesses": []}, "accepted: a list of Access"),
     ({"accesses": ["LDS"]}, "accepted: a list of Access"),
+    ({"accesses": ROW}, "accepted: a list of Access"),
+    ({"accesses": [ROW], "tile": "32x32", "array": "As"}, "'As' would be ignored"),
+    ({"accesses": [ROW], "tile": "32x32", "space": ["pad"]}, "accepted: a mapping"),
+    ({"accesses": [ROW], "tile": "32x32", "names": ["ld"]}, "accepted: a mapping"),
+    ({"accesses": [Access("LDS", "lane*lane", weight=1 << 61)]}, "accepted: fewer than 2"),
+    ({"accesses": [Access("LDS", "lane", weight=1 << 70)]}, "accepted: fewer than 2"),
     ({"accesses": [ROW]}, "no tile is given"),
     ({"accesses": [ROW], "tile": "16x32"}, r"reaches row 16 \(accepted: 0 to 15"),
     ({"accesses": [ROW], "tile": "32x16"}, r"reaches column 16 \(accepted: 0 to 15"),
@@ -345,11 +388,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": "leimao.v07", "space": {"pad_m": [-1]}}, "no layout of this space can run"),
     ({"kernel": "leimao.v07", "space": {"pad_m": [0]}, "m": 0}, "no matrix size"),
     ({"kernel": "leimao.v07", "array": "A_thread"}, "searched as a tile"),
+    ({"kernel": "leimao.v07", "array": 5, "tile": "8x64"}, "searched as a tile"),
+    ({"kernel": "leimao.v07", "array": "As[", "tile": "8x64"}, "searched as a tile"),
+    ({"kernel": "leimao.v07", "names": {"X": 1}}, "would be ignored"),
+    ({"kernel": "leimao.v07", "element": 2}, "2 would be ignored"),
     ({"kernel": "junstar92.vectorized", "array": "Cs", "tile": "8x64"}, "no shared-memory access"),
     ({"kernel": "junstar92.vectorized", "array": "As", "tile": "8x32"}, "a tile that holds it"),
     ({"kernel": "junstar92.naive", "space": {"block_x": [32]}}, "no shared-memory access"),
     ({"fragment": {"warp_shap": "4x8"}}, "did you mean warp_shape"),
     ({"fragment": {}, "space": {}}, "nothing is free"),
+    ({"fragment": ["4x8"]}, "accepted: a mapping"),
+    ({"fragment": {}, "tile": "8x8"}, "'8x8' would be ignored"),
     ({"fragment": {}, "space": {"warp_shape": "4x9"}}, "no layout of this space can run"),
     ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": range(2**99)}}, "below 2"),
 ]
@@ -370,6 +419,12 @@ def test_refusals(given: dict[str, Any], message: str) -> None:
         ({"op": "LDS", "index": "lane", "weight": 0}, "is no count"),
         ({"op": "LDS", "index": "lane", "loops": {"i": 1 << 30}}, "warp accesses"),
         ({"op": "LDS", "index": "lane", "loops": {"lane": 2}}, "its own meaning"),
+        ({"op": "LDS", "index": "lane", "loops": [2]}, "accepted: {name: trips}"),
+        ({"op": "LDS", "index": "lane", "weight": 0, "loops": {"weight": 2}}, "weight 0 of"),
+        ({"op": "LDS", "index": "lane", "active": 0xFF}, "active 255 of"),
+        ({"op": "LDS", "index": "lane", "active": "lane < 8, 1"}, "has two parts"),
+        ({"op": "LDS", "index": max}, "no signature"),
+        ({"op": "LDS", "index": lambda lane, /: lane}, "given by position"),
     ],
 )
 def test_accesses_that_are_none(given: dict[str, Any], message: str) -> None:

@@ -33,6 +33,7 @@ def test_what_is_good_passes() -> None:
     assert_conflict_free("LDS", "lane*(32 + PAD)", names={"PAD": 1})
     assert_conflict_free("LDS", [128 * lane for lane in range(32)], 1)  # one lane alone
     assert_conflict_free("LDS", "tid", warps=32)
+    assert_conflict_free("LDS", "64/lane*0 + lane", mask=0xFFFFFFFE)  # lane 0 is not evaluated
     assert_wavefronts("LDS.128", "lane*4", at_most=4)
     assert_wavefronts("LDS.128", "lane/2*4", at_most=2)
     assert_wavefronts("LDS.128", "lane/2*4", at_most=4, rule="documented")
@@ -92,6 +93,14 @@ def test_the_figures_are_counts() -> None:
         ({"op": "LDS", "addresses": "lane*X"}, "unknown name 'X'"),
         ({"op": "LDS", "addresses": "lane", "warps": 0}, "accepted: 1 to 32"),
         ({"op": "LDS", "addresses": "lane", "rule": "mine"}, "unknown rule"),
+        # Whatever is multiplied by 0 or reads lane as 0 has no conflicts.
+        ({"op": "LDS", "addresses": "lane*32", "element": 0}, "accepted: 1 to 16 bytes"),
+        ({"op": "LDS", "addresses": "lane*32", "element": "4"}, "accepted: 1 to 16 bytes"),
+        ({"op": "LDS", "addresses": "lane*32", "names": {"lane": 0}}, "their own meaning"),
+        ({"op": "LDS", "addresses": "lane*n", "names": ["n"]}, "accepted: a mapping"),
+        ({"op": "LDS", "addresses": [0] * 32, "element": 2}, "for an index expression"),
+        ({"op": "LDS", "addresses": [0] * 32, "warps": 4}, "for an index expression"),
+        ({"op": "LDS", "addresses": "lane", "mask": -1}, "mask -0x1"),
     ],
 )
 def test_bad_input_is_no_assertion(options: dict[str, Any], message: str) -> None:
