@@ -108,8 +108,12 @@ def _in_chunks(
     left = iter(starts)  # the threads' common queue
 
     def work() -> list[int]:
-        found = ((start, count(slice(start, start + _CHUNK), figures)) for start in left)
-        return [start + bad for start, bad in found if bad >= 0]
+        try:
+            found = ((start, count(slice(start, start + _CHUNK), figures)) for start in left)
+            return [start + bad for start, bad in found if bad >= 0]
+        finally:
+            for _ in left:  # where one thread fails or is interrupted, the others stop
+                pass
 
     # This thread works too: to start one more, and to be woken by it, would take as long as
     # thousands of accesses.
