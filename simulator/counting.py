@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from layouts.errors import BankwiseError, accepted
 from layouts.shapes import is_integer
 from simulator import law
-from simulator.accesses import ALL_LANES, check, warp_accesses
+from simulator.accesses import ALL_LANES, Rows, check, warp_accesses
 from simulator.instructions import RULES, Instruction, instruction
 from simulator.tables import Result
 
@@ -155,7 +155,7 @@ def count(
     check_threads(threads)
     array, masks = warp_accesses(known, addresses, mask)
     shape = array.shape[:-1]
-    flat = array.reshape(-1, 32)
+    flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = _engine_for(len(flat))
@@ -201,11 +201,11 @@ def _engine_for(accesses: int) -> str:
 
 
 def _count_in_python(
-    known: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
 ) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [
         law.count_access(known, row, mask, rule)
-        for row, mask in zip(addresses.tolist(), bits, strict=True)
+        for row, mask in zip(addresses[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
