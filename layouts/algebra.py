@@ -81,14 +81,10 @@ def composition(a: Layout | str | Swizzle, b: Tiler) -> Layout:
     """
     if isinstance(a, Swizzle):
         return _one_tiler(b).swizzled(a)
-    a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(composition(a.plain, b))
-    if isinstance(b, tuple):
-        return _by_mode(composition, a, b)
-    if b is None:
-        return a
-    right = _plain_tiler(b)
+    return _each_plain(_composition, a, b)
+
+
+def _composition(a: Layout, right: Layout) -> Layout:
     modes = coalesce(a).digits
     reached = [0] * len(modes)  # the largest digit that b makes of each mode of a
 
@@ -228,14 +224,10 @@ def logical_divide(a: Layout | str, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
-    a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(logical_divide(a.plain, b))
-    if isinstance(b, tuple):
-        return _by_mode(logical_divide, a, b)
-    if b is None:
-        return a
-    tile = _plain_tiler(b)
+    return _each_plain(_logical_divide, a, b)
+
+
+def _logical_divide(a: Layout, tile: Layout) -> Layout:
     return composition(a, make_layout(tile, complement(tile, a.size)))
 
 
@@ -247,14 +239,10 @@ def logical_product(a: Layout | str, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
-    a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(logical_product(a.plain, b))
-    if isinstance(b, tuple):
-        return _by_mode(logical_product, a, b)
-    if b is None:
-        return a
-    copies = _plain_tiler(b)
+    return _each_plain(_logical_product, a, b)
+
+
+def _logical_product(a: Layout, copies: Layout) -> Layout:
     return make_layout(a, composition(complement(a, a.size * copies.cosize), copies))
 
 
@@ -347,9 +335,13 @@ def _check_rank(a: Layout, tilers: tuple[Tiler, ...]) -> None:
         )
 
 
-def _by_mode(
-    operation: Callable[[Layout | str, Tiler], Layout], a: Layout, tilers: tuple[Tiler, ...]
-) -> Layout:
-    _check_rank(a, tilers)
-    done = [operation(mode, tiler) for mode, tiler in zip(a, tilers, strict=False)]
-    return make_layout(*done, *a.modes[len(tilers) :])
+def _each_plain(operation: Callable[[Layout, Layout], Layout], a: Layout | str, b: Tiler) -> Layout:
+    """Do it inside a's swizzle, mode by mode where `b` is a tuple, and not at all for None."""
+    a = Layout.of(a)
+    if a.swizzle is not None:
+        return a.around(_each_plain(operation, a.plain, b))
+    if isinstance(b, tuple):
+        _check_rank(a, b)
+        done = [_each_plain(operation, mode, tiler) for mode, tiler in zip(a, b, strict=False)]
+        return make_layout(*done, *a.modes[len(b) :])
+    return a if b is None else operation(a, _plain_tiler(b))

@@ -5,6 +5,7 @@ A warp access is an instruction, 32 byte addresses (one a lane) and a mask of ac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,6 +21,7 @@ __all__ = [
     "SHARED_BYTES",
     "AddressError",
     "MaskError",
+    "Rows",
     "WarpAccess",
     "check",
     "check_mask",
@@ -55,8 +57,29 @@ class WarpAccess(NamedTuple):
     mask: int = ALL_LANES
 
 
+class Rows:
+    """The rows of an array (..., 32) in C order, some at a time: no more than those are copied."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._shape = array.shape[:-1]
+        # To flatten an array that lies in another order would copy all of it.
+        self._flat = array.ndim <= 2 or array.flags.c_contiguous
+        self._array = array.reshape(-1, array.shape[-1]) if self._flat else array
+
+    def __len__(self) -> int:
+        return math.prod(self._shape)
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        if self._flat:
+            return self._array[part]
+        return self._array[np.unravel_index(np.arange(*part.indices(len(self))), self._shape)]
+
+
 def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
-    """Take integers of any width as an array (object arrays where they exceed 64 bits)."""
+    """Take integers of any width as an array (object arrays where they exceed 64 bits).
+
+    An array is taken as it is, whatever its byte order and its strides.
+    """
     # By its mask: to name its class would import all of numpy.ma.
     if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         raise error(f"{what} are a masked array (accepted: a plain one, and lanes in `mask`)")
@@ -84,7 +107,7 @@ def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str
             f"{what} {short(array)} have type {array.dtype}"
             " (accepted: integers; floats and booleans are not converted)"
         )
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array
 
 
 def warp_accesses(
@@ -144,7 +167,7 @@ def check(
     accesses before `first`, in C order, are known to be good. Addresses of inactive lanes, and
     of lanes that the instruction leaves out, mean nothing.
     """
-    flat = addresses.reshape(-1, 32)
+    flat = Rows(addresses)
     flat_masks = None if masks is None else masks.reshape(-1)
     for start in range(first, len(flat), _CHUNK):
         part = slice(start, start + _CHUNK)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from layouts.errors import BankwiseError, accepted
 from layouts.shapes import is_integer
 from simulator import law
-from simulator.accesses import ALL_LANES, check, warp_accesses
+from simulator.accesses import ALL_LANES, Rows, check, warp_accesses
 from simulator.instructions import RULES, Instruction, instruction
 from simulator.tables import Result
 
@@ -52,7 +52,11 @@ class Counts(Result):
     """
 
     figures: NDArray[np.uint8]
-    """All of them in a byte each, shape (6, ...): none exceeds 64, two passes over 32 lanes."""
+    """All of them in a byte each, shape (6, ...).
+
+    None exceeds 64, two passes over 32 lanes; what an `Instruction` of one's own may say is
+    bounded for it.
+    """
 
     def __post_init__(self) -> None:
         """Keep the figures as they are."""
@@ -98,6 +102,10 @@ class Counts(Result):
         """Show every figure by its name."""
         return f"Counts({', '.join(f'{name}={getattr(self, name)!r}' for name in FIGURES)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the figures alone, in their bytes; the copy is as read-only."""
+        return Counts, (self.figures,)
+
     def __getitem__(self, index: Any) -> Counts:
         """Take some of the accesses, by any index that NumPy takes."""
         return Counts(np.stack([row[index] for row in self.figures]))
@@ -106,7 +114,7 @@ class Counts(Result):
         """Sum over all accesses; requests are those with an active lane on this pipe."""
         requests = int(np.count_nonzero(self.figures[0]))
         rows = zip(FIGURES[1:], self.figures[1:], strict=True)
-        sums = {name: int(row.sum()) for name, row in rows}
+        sums = {name: int(row.sum(dtype=np.int64)) for name, row in rows}
         return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,7 +155,7 @@ def count(
     check_threads(threads)
     array, masks = warp_accesses(known, addresses, mask)
     shape = array.shape[:-1]
-    flat = array.reshape(-1, 32)
+    flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = _engine_for(len(flat))
@@ -193,11 +201,11 @@ def _engine_for(accesses: int) -> str:
 
 
 def _count_in_python(
-    known: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
 ) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [
         law.count_access(known, row, mask, rule)
-        for row, mask in zip(addresses.tolist(), bits, strict=True)
+        for row, mask in zip(addresses[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()

@@ -65,6 +65,41 @@ class Instruction:
     measured: bool = True
     """Whether counters of a chip were compared with it; else it follows its kin."""
 
+    def __post_init__(self) -> None:
+        """Refuse what the engines cannot count, or not in a byte a figure."""
+        full = self.phases if self.is_matrix else min(self.phases, 1)  # phases not empty, at least
+        for fine, what, range_ in (
+            (self.width in (1, 2, 4, 8, 16), "width", "1, 2, 4, 8, 16 bytes"),
+            (self.lanes in (8, 16, 32), "lanes", "8, 16, 32"),
+            (
+                self.phases in (0, 1, 2, 4) and 8 * self.phases <= self.lanes,
+                "phases",
+                "0, 1, 2, 4, of 8 lanes or more",
+            ),
+            (
+                not self.fuses or (self.lanes == 32 and self.phases in (2, 4)),
+                "fuses",
+                "False, or 2 or 4 phases of 32 lanes",
+            ),
+            (0 < self.passes <= 7, "passes", "1 to 7"),
+            (
+                self.fixed_ideal is None or 0 <= self.fixed_ideal <= self.passes * full,
+                "fixed_ideal",
+                f"None, or 0 to {self.passes * full}, the fewest wavefronts",
+            ),
+            (0 <= self.phase_cycles <= 63, "phase_cycles", "0 to 63"),
+            (
+                len(self.least_cycles) == 2 and all(0 <= few <= 255 for few in self.least_cycles),
+                "least_cycles",
+                "two, 0 to 255",
+            ),
+        ):
+            if not fine:
+                raise InstructionError(
+                    f"instruction {short(self.name)} has {what} {short(getattr(self, what))}"
+                    f" (accepted: {range_})"
+                )
+
     @property
     def is_matrix(self) -> bool:
         """LDSM or STSM: lane addresses are rows of 8×8 matrices, and no lane may be inactive."""

@@ -38,7 +38,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
-from simulator.accesses import SHARED_BYTES
+from simulator.accesses import SHARED_BYTES, Rows
 from simulator.compiling import jit
 from simulator.instructions import Instruction
 
@@ -59,7 +59,7 @@ _ROW = np.uint16(0x0800)  # keys that differ by this or more are of different ba
 
 def count_accesses(
     instruction: Instruction,
-    addresses: NDArray[Any],
+    addresses: NDArray[Any] | Rows,
     masks: NDArray[np.uint32] | None,
     rule: str,
     threads: int | None = None,
@@ -108,8 +108,12 @@ def _in_chunks(
     left = iter(starts)  # the threads' common queue
 
     def work() -> list[int]:
-        found = ((start, count(slice(start, start + _CHUNK), figures)) for start in left)
-        return [start + bad for start, bad in found if bad >= 0]
+        try:
+            found = ((start, count(slice(start, start + _CHUNK), figures)) for start in left)
+            return [start + bad for start, bad in found if bad >= 0]
+        finally:
+            for _ in left:  # where one thread fails or is interrupted, the others stop
+                pass
 
     # This thread works too: to start one more, and to be woken by it, would take as long as
     # thousands of accesses.
@@ -148,12 +152,13 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     """Give a chunk as one of the few types for which the loops are compiled.
 
     That is read-only, in C order, and int16, or uint of 16, 32, 64 bits. A negative int32 is an
-    unsigned integer beyond shared memory, and refused as that. Only chunks in another order, or
-    of 8 bits, are copied.
+    unsigned integer beyond shared memory, and refused as that. Only chunks in another order, of
+    rows or of bytes, or of 8 bits, are copied.
     """
     if array.dtype.itemsize == 1:
         array = array.astype(np.int16)
-    plain = np.ascontiguousarray(array).view()
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    plain = np.ascontiguousarray(native).view()
     if plain.dtype.itemsize >= 4:
         plain = plain.view(f"u{plain.dtype.itemsize}")
     plain.flags.writeable = False

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.accesses import Rows
 from simulator.instructions import Instruction
 
 __all__ = ["count_accesses"]
@@ -21,7 +22,7 @@ _IDLE = np.uint16(0xFFFF)  # sorts behind every address of 227 KiB: slot 31, row
 
 
 def count_accesses(
-    instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
 ) -> NDArray[np.uint8]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 

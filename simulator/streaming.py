@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
 from simulator.accesses import AddressError, MaskError, integers
 from simulator.counting import Counts, OptionError, count, n_way
@@ -87,15 +88,28 @@ def _chunks(addresses: Any, mask: Any, chunk: int) -> Iterator[tuple[Any, Any]]:
         for start in range(0, len(addresses), chunk):
             part = slice(start, start + chunk)
             yield addresses[part], given[part] if given is not None and each else mask
-    elif mask is None or is_integer(mask):
-        for some in addresses:
+        return
+    chunks = _iterator(addresses, AddressError, "addresses")
+    if mask is None or is_integer(mask) or (isinstance(mask, np.ndarray) and mask.ndim == 0):
+        for some in chunks:
             yield some, mask
     else:
-        masks, none_left = iter(mask), object()
-        for number, some in enumerate(addresses):
+        masks, none_left = _iterator(mask, MaskError, "masks"), object()
+        for number, some in enumerate(chunks):
             some_mask = next(masks, none_left)
             if some_mask is none_left:
                 raise MaskError(
                     f"masks end before chunk {number} of addresses (accepted: a mask for each)"
                 )
             yield some, some_mask
+
+
+def _iterator(values: Any, error: Callable[[str], BankwiseError], what: str) -> Iterator[Any]:
+    try:
+        return iter(values)
+    except TypeError:
+        other = "an array (n, 32)" if what == "addresses" else "None, one integer"
+        raise error(
+            f"{what} {short(values)} cannot be iterated over"
+            f" (accepted: {other}, or an iterable of chunks' {what})"
+        ) from None

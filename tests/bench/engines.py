@@ -211,7 +211,7 @@ def by_size(rounds: int, largest: int) -> None:
         n *= 10
     part = random_accesses("LDS", 1 << 18)
     copy = np.empty_like(part)
-    times = largest // len(part)
+    times = max(1, largest // len(part))
 
     def stream() -> None:
         totals(count_stream("LDS", (part for _ in range(times)), threads=1))

@@ -152,6 +152,44 @@ def test_at_most_64_bytes_an_access(op: str, kind: str, mask: Any, bad: bool) ->
     assert 6 * n <= peak <= 64 * n  # a byte for each figure
 
 
+@pytest.mark.parametrize("kind", [">i4", ">i8", "<i8"])
+@pytest.mark.parametrize("bad", [False, True])
+def test_at_most_64_bytes_an_access_in_any_order(kind: str, bad: bool) -> None:
+    """Transposed, or with the first byte first, addresses are brought in order by chunks."""
+    n = 1 << 18
+    byte = np.arange(n * 32).reshape(64, n // 64, 32) % 1024 * 4
+    byte = byte.astype(kind)
+    turned = byte.transpose(1, 0, 2)
+    count("LDS", turned[:9], engine="numba", threads=2)  # compile
+    byte[-1, -1, 3] += 2 * bad
+    tracemalloc.start()
+    try:
+        counts = count("LDS", turned, engine="numba", threads=2)
+        assert not bad
+        assert counts.wavefronts.shape == (n // 64, 64)
+    except AddressError:
+        assert bad
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert 6 * n <= peak <= 64 * n
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+def test_rows_of_any_order(engine: str) -> None:
+    rng = np.random.default_rng(9)
+    byte = many(rng, instruction("LDS"), 60).reshape(3, 4, 5, 32)
+    masks = rng.integers(0, 1 << 32, (3, 4, 5))
+    equal(count("LDS", byte, masks, engine=engine), count("LDS", byte.astype(">i8"), masks))
+    for axes in ((1, 0, 2), (2, 1, 0), (2, 0, 1)):
+        turned = count("LDS", byte.transpose(*axes, 3), masks.transpose(axes), engine=engine)
+        equal(turned, count("LDS", byte.transpose(*axes, 3).copy(), masks.transpose(axes)))
+    equal(count("LDS", byte[:, ::-2], engine=engine), count("LDS", byte)[:, ::-2])
+    byte[1, 2, 3, 4] += 2
+    with pytest.raises(AddressError, match="lane 4 of access 3, 1, 2 is misaligned"):
+        count("LDS", byte.transpose(2, 0, 1, 3), engine=engine)
+
+
 def test_every_instruction_in_every_block_position() -> None:
     # One access that differs, moved through all places of three blocks.
     for known in INSTRUCTIONS.values():

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -18,6 +23,7 @@ from simulator import (
     count,
     counting,
     explain,
+    law_numba,
 )
 
 LINEAR = [4 * lane for lane in range(32)]
@@ -69,6 +75,40 @@ def test_counts_are_frozen() -> None:
     many = count("LDS", [LINEAR] * 9)
     with pytest.raises(ValueError, match="read-only"):
         many.wavefronts[0] = 7
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda counts: pickle.loads(pickle.dumps(counts))],  # noqa: S301
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_copies_are_as_small_and_as_frozen(copied: Callable[[counting.Counts], Any]) -> None:
+    counts = count("LDS.128", [[16 * lane for lane in range(32)]] * 1000)
+    assert counts.wavefronts.sum() == 4000  # widened now, which no copy need be
+    twin = copied(counts)
+    assert twin.to_dict() == counts.to_dict()
+    assert len(pickle.dumps(counts)) < 7000
+    for array in (twin.figures, twin.wavefronts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[..., 0] = 7
+
+
+@pytest.mark.parametrize("where", ["the calling thread", "another thread"])
+def test_an_interrupted_count_stops_soon(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    caller, chunks = threading.current_thread(), []
+
+    def counted(addresses: Any, *_: Any) -> int:
+        chunks.append(len(addresses))
+        time.sleep(0.001)
+        if (threading.current_thread() is caller) == (where == "the calling thread"):
+            raise KeyboardInterrupt
+        return -1
+
+    monkeypatch.setattr(law_numba, "_CHUNK", 1)
+    monkeypatch.setattr(law_numba, "_count", counted)
+    with pytest.raises(KeyboardInterrupt):
+        count("LDS", [LINEAR] * 1000, engine="numba", threads=2)
+    assert len(chunks) < 500
 
 
 def test_counts_as_columns() -> None:

@@ -92,3 +92,22 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **places},
     )  # fmt: skip
     assert done.stdout.split() == [str(tmp_path / "simulator" / "__init__.py"), "None", "1"], done
+
+
+def test_no_room_for_compiled_code(tmp_path: Path) -> None:
+    """As on a full disk: files can be made, but not written."""
+    code = (
+        "import resource, simulator.law_numba\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "print(simulator.law_numba._count.stats.cache_path)\n"
+        "print(simulator.count('LDS', [4 * lane for lane in range(32)], engine='numba').wavefronts)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    folder, wavefronts = done.stdout.split()
+    assert Path(folder).parent == tmp_path, done
+    assert wavefronts == "1", done
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]

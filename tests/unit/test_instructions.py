@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 
 from simulator import INSTRUCTIONS, InstructionError, count, instruction
@@ -42,6 +46,45 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
     with pytest.raises(InstructionError) as caught:
         instruction(odd)
     assert str(caught.value).startswith(f"unknown instruction {odd!r} (accepted, nearest first: ")
+
+
+@pytest.mark.parametrize(
+    ("op", "odd", "message"),
+    [
+        ("LDS", {"width": 12}, "width 12 .accepted: 1, 2, 4, 8, 16 bytes"),
+        ("LDS", {"lanes": 64}, "lanes 64 .accepted: 8, 16, 32"),
+        ("LDS.128", {"phases": 8}, "phases 8 .accepted: 0, 1, 2, 4, of 8 lanes or more"),
+        ("ldmatrix.x2", {"phases": 4}, "phases 4"),
+        ("LDS", {"fuses": True}, "fuses True .accepted: False, or 2 or 4 phases of 32 lanes"),
+        ("ldmatrix.x2", {"fuses": True}, "fuses True"),
+        ("ATOMS.CAS", {"passes": 8}, "passes 8 .accepted: 1 to 7"),
+        ("LDS", {"passes": 0}, "passes 0"),
+        ("ATOMS.ADD", {"fixed_ideal": 2}, "fixed_ideal 2 .accepted: None, or 0 to 1, the fewest"),
+        ("ldmatrix.x4", {"fixed_ideal": 5}, "fixed_ideal 5"),
+        ("LDS", {"phase_cycles": 64}, "phase_cycles 64 .accepted: 0 to 63"),
+        ("LDS", {"least_cycles": (1, 256)}, r"least_cycles \(1, 256\) .accepted: two, 0 to 255"),
+        ("LDS", {"least_cycles": (1,)}, r"least_cycles \(1,\)"),
+    ],
+)
+def test_instructions_that_no_engine_counts_are_refused(
+    op: str, odd: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InstructionError, match=message):
+        replace(instruction(op), **odd)
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+def test_the_largest_figures_fit(engine: str) -> None:
+    slow = replace(
+        instruction("STS.128"), merges=False, phases=4, passes=7, phase_cycles=63,
+        least_cycles=(255, 255),
+    )  # fmt: skip
+    counts = count(slow, np.zeros((3, 32), dtype=int), [0xFFFFFFFF, 1, 0], engine=engine)
+    assert counts.wavefronts.tolist() == [224, 7, 0]
+    assert counts.bank_conflicts.tolist() == [28, 0, 0]
+    assert counts.cycles.tolist() == [252, 252, 0]
+    short = replace(slow, passes=1, phase_cycles=0)
+    assert count(short, [0] * 32, 1, engine=engine).cycles == 255
 
 
 def test_rules_of_the_atomics() -> None:

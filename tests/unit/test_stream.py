@@ -46,6 +46,24 @@ def test_chunks_of_a_generator_are_taken_one_at_a_time() -> None:
     assert not rest[2].cycles.any()
 
 
+def test_one_mask_of_no_dimension_serves_all_chunks() -> None:
+    one = np.array(0xFF)
+    for addresses in (RANDOM, [RANDOM[:400], RANDOM[400:]]):
+        assert totals(count_stream("LDS", addresses, one)) == count("LDS", RANDOM, 0xFF).totals()
+
+
+@pytest.mark.parametrize("odd", [None, 5, 2.5, object()])
+def test_what_is_no_iterable_is_refused(odd: Any) -> None:
+    with pytest.raises(AddressError, match=r"addresses .* cannot be iterated over \(accepted: an"):
+        list(count_stream("LDS", odd))
+
+
+@pytest.mark.parametrize("odd", [True, 2.5, object()])
+def test_masks_that_are_no_iterable_are_refused(odd: Any) -> None:
+    with pytest.raises(MaskError, match=r"masks .* cannot be iterated over \(accepted: None, one"):
+        list(count_stream("LDS", [RANDOM], odd))
+
+
 @pytest.mark.parametrize("engine", ["auto", "python", "numpy", "numba"])
 def test_every_engine_and_rule(engine: str) -> None:
     pairs = [[16 * (lane // 2) for lane in range(32)]]
