@@ -11,6 +11,8 @@ from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
+import simulator  # noqa: F401 - else pytest imports a module twice whose doctests it collects first
+
 settings.register_profile("bankwise", deadline=None, print_blob=True)
 settings.load_profile("bankwise")
 
