@@ -36,7 +36,13 @@ __all__ = ["gpu_check"]
 @click.option("--save", type=click.Path(path_type=Path), help="Keep what is measured in FILE.npz.")
 @click.option("--load", type=click.Path(path_type=Path), help="Compare what --save kept.")
 @click.option("--device", default=0, show_default=True, help="Which GPU.")
-@click.option("--seed", default=1, show_default=True, help="Of the accesses drawn.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Of the accesses drawn.",
+)
 @format_option
 def gpu_check(
     *,
@@ -56,9 +62,10 @@ def gpu_check(
 
     Exit code 1 means that they differ, 2 that there was nothing to compare.
     """
-    if recorded or load:
-        if kernels and recorded:
-            return _recorded_kernels(form)
+    _check_options(recorded=recorded, load=load, kernels=kernels, phases=phases)
+    if recorded and kernels:
+        return _recorded_kernels(form)
+    if recorded or load is not None:
         return _compared(_recorded(load), ops, form)
     if kernels:
         return _kernels(counters, device, form)
@@ -70,6 +77,24 @@ def gpu_check(
     if phases:
         return _phases(chosen, counters, device, form)
     return _compared(_measured(chosen, full, counters, save, device, seed), ops, form)
+
+
+def _check_options(**given: Any) -> None:
+    """Refuse what the kind of comparison that is asked for does not use."""
+    from simulator.cli.options import refuse_ignored
+
+    uses = {
+        "recorded kernels": (),
+        "recorded": ("ops",),
+        "load": ("ops",),
+        "kernels": ("counters", "device"),
+        "phases": ("ops", "counters", "device"),
+    }
+    for mode, used in uses.items():
+        flags = mode.split()
+        if all(given[flag] not in (False, None) for flag in flags):
+            refuse_ignored((*flags, *used), "with " + " ".join(f"--{flag}" for flag in flags))
+            return
 
 
 def _ops(ops: Sequence[str], device: int) -> list[str]:
@@ -87,7 +112,7 @@ def _ops(ops: Sequence[str], device: int) -> list[str]:
 def _recorded(path: Path | None) -> list[Measurements]:
     from gpu_check.recorded import load, packaged
 
-    if path:
+    if path is not None:
         return list(load(path).measurements)
     return list(packaged("h200_accesses").measurements)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
@@ -22,10 +23,28 @@ __all__ = [
     "one_access",
     "pad",
     "read_accesses",
+    "refuse_ignored",
     "swizzle",
 ]
 
 _FILES = (".csv", ".npy", ".npz")
+
+
+def refuse_ignored(used: Collection[str], mode: str) -> None:
+    """Refuse the options given to the running command that are none of `used` in this mode.
+
+    Names are those of the command's parameters. Where the output goes, and how, is always used.
+    """
+    context = click.get_current_context()
+    odd = [
+        option.opts[0]
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and option.name not in (*used, "form")
+        and context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+    ]
+    if odd:
+        raise click.UsageError(f"{', '.join(odd)}: would be ignored {mode}")
 
 
 def lane_order(text: str) -> LaneOrder:

@@ -259,6 +259,76 @@ class TestRecording:
             load(path)
         assert says in str(caught.value)
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("op", np.array(0, dtype=np.uint8)),
+            ("op", np.array([-1, 0])),
+            ("op", np.zeros(2)),
+            ("address", np.full((2, 32), 0.5)),
+            ("address", np.full((2, 32), -8)),
+            ("mask", np.array(["a", "b"])),
+            ("wavefronts", np.array(["a", "b"])),
+            ("cycles", np.array(["a", "b"])),
+            ("cycles", np.array([np.inf, 1], dtype=np.float32)),
+            ("cycles", np.array([1e300, 1])),
+            ("names", np.array("LDS.64")),
+            ("names", np.array([["LDS.64"]])),
+            ("format", np.array([1, 1])),
+            ("format", np.array(1.5)),
+            ("provenance", np.array("[1]")),
+        ],
+    )
+    def test_what_is_of_another_type_or_shape_is_refused(
+        self, tmp_path: Path, name: str, value: Any
+    ) -> None:
+        path = tmp_path / "odd.npz"
+        save(path, [self.measured], {})
+        with np.load(path) as arrays:
+            columns = {**arrays, name: value}
+        np.savez(path, **columns)
+        with pytest.raises(RecordingError, match=rf"does not fit together: {name}\b"):
+            load(path)
+
+    def test_one_bare_array_is_refused(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "bare.npy", np.arange(3))
+        with pytest.raises(RecordingError, match=r"bare\.npy is no whole recording"):
+            load(tmp_path / "bare.npy")
+
+    def test_counted_rows_keep_their_counters_beside_timed_ones(self, tmp_path: Path) -> None:
+        """As a full campaign has them: the first rows of an instruction counted, all timed."""
+        path = tmp_path / "kept.npz"
+        timed = replace(self.measured, wavefronts=None, bank_conflicts=None)
+        save(path, [self.measured, timed], {})
+        first, second = load(path).measurements
+        assert (first.op, second.op) == ("LDS.64", "LDS.64")
+        assert first.wavefronts is not None
+        assert first.wavefronts.tolist() == [2, 1]
+        assert second.wavefronts is None
+        assert second.cycles is not None
+        both = [compare(simulated(each), each) for each in (first, second)]
+        assert [each.wavefronts_equal for each in both] == [2, None]
+
+    @pytest.mark.parametrize("op", sorted(FORMS))
+    def test_every_instruction_comes_back(self, tmp_path: Path, op: str) -> None:
+        path = tmp_path / "kept.npz"
+        # Beyond 64 KiB, as a block of an H200 can have it.
+        addresses = (204_800 + 16 * LANES).astype(np.uint32)[None]
+        save(path, [Measurements(op, addresses, np.array([5], dtype=np.uint32))], {})
+        (found,) = load(path).measurements
+        assert (found.op, found.masks.tolist()) == (op, [5])
+        assert np.array_equal(found.addresses, addresses)
+        assert (found.cycles, found.wavefronts) == (None, None)
+
+    def test_an_alias_is_saved_by_its_name(self, tmp_path: Path) -> None:
+        path = tmp_path / "kept.npz"
+        save(path, [replace(self.measured, op="LDS.U.64")], {})
+        assert load(path).measurements[0].op == "LDS.64"
+
+    def test_nothing_cannot_be_saved(self, tmp_path: Path) -> None:
+        with pytest.raises(RecordingError, match="no measurements to save"):
+            save(tmp_path / "none.npz", [], {})
+
     def test_a_place_that_cannot_be_written_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match="cannot be written"):
             save(tmp_path / "none" / "kept.npz", [self.measured], {})
@@ -414,6 +484,39 @@ class TestCommand:
         path = tmp_path / "kept.npz"
         save(path, [TestRecording.measured], {})
         assert main(["gpu-check", "--load", str(path), "--op", "STS"]) == 2
+
+    @pytest.mark.parametrize(
+        ("mode", "odd"),
+        [
+            ("--recorded", ["--save", "x.npz"]),
+            ("--recorded", ["--load", "x.npz"]),
+            ("--recorded", ["--full"]),
+            ("--recorded", ["--phases"]),
+            ("--recorded", ["--counters", "off"]),
+            ("--recorded", ["--device", "1"]),
+            ("--recorded", ["--seed", "1"]),
+            ("--recorded --kernels", ["--op", "LDS"]),
+            ("--load x.npz", ["--kernels"]),
+            ("--load x.npz", ["--save", "y.npz"]),
+            ("--kernels", ["--op", "LDS"]),
+            ("--kernels", ["--save", "x.npz"]),
+            ("--kernels", ["--phases"]),
+            ("--phases", ["--full"]),
+            ("--phases", ["--save", "x.npz"]),
+        ],
+    )
+    def test_an_option_that_would_be_ignored_is_refused(
+        self, mode: str, odd: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["gpu-check", *mode.split(), *odd]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert f"{odd[0]}: " in said.err
+        assert "would be ignored" in said.err
+
+    def test_a_negative_seed_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["gpu-check", "--seed", "-1"]) == 2
+        assert "--seed" in capsys.readouterr().err
 
 
 def test_addresses_beyond_a_blocks_shared_memory_are_refused() -> None:
