@@ -1,8 +1,8 @@
 """A whole measurement: many accesses of many instructions, kept as they come in.
 
 Accesses are drawn by `gpu_check.patterns`; the first of each instruction are also counted. With
-a folder, each finished part is saved there and found again by the next run with the same plan,
-so an interrupted campaign goes on where it stopped.
+a folder, each finished part is saved there and found again by the next run with the same plan on
+the same chip, so an interrupted campaign goes on where it stopped; `forget` ends that.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import datetime
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gpu_check.clocks import Measurements, measure
+import numpy as np
+
+from gpu_check.clocks import Measurements, as_accesses, measure
 from gpu_check.counters import Batch, count_batches
 from gpu_check.device import open_chip
 from gpu_check.errors import DeviceError, RecordingError
@@ -26,7 +29,7 @@ from gpu_check.probe import Probe
 from gpu_check.recorded import load, save
 from simulator.instructions import instruction
 
-__all__ = ["Plan", "Progress", "full_plan", "provenance", "quick_plan", "run"]
+__all__ = ["Plan", "Progress", "forget", "full_plan", "provenance", "quick_plan", "run"]
 
 Progress = Callable[[int], None]
 
@@ -132,24 +135,58 @@ def run(
     return together
 
 
+def forget(plan: Plan, folder: Path) -> None:
+    """Delete what `run` kept in the folder, and the folder if nothing else is in it.
+
+    For when the results are kept elsewhere: the same plan is then measured anew.
+    """
+    for kind, rows in (("clocks", plan.timed), ("counts", plan.counted)):
+        for op in rows:
+            part = _part(folder, plan, op, kind)
+            if part:
+                part.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def _part(folder: Path | None, plan: Plan, op: str, kind: str) -> Path | None:
     rows = (plan.timed if kind == "clocks" else plan.counted).get(op, 0)
     return folder / f"{op}.{kind}.{rows}.{plan.seed}.npz" if folder else None
 
 
-def _kept(part: Path | None) -> Measurements | None:
-    """Find what an earlier run measured; a damaged part is measured anew."""
+def _keep(part: Path | None, measured: Measurements, device: int) -> None:
+    if part:
+        save(part, [measured], {"chip": open_chip(device).to_dict()})
+
+
+def _kept(part: Path | None, wanted: Measurements, figure: str, device: int) -> Measurements | None:
+    """Find what an earlier run measured of the wanted accesses on this chip.
+
+    What is damaged, of other accesses or of another chip is measured anew.
+    """
     if part is None or not part.exists():
         return None
     try:
-        return load(part).measurements[0]
+        kept = load(part)
     except RecordingError:
         return None
+    chip = open_chip(device).to_dict()
+    if len(kept.measurements) != 1 or kept.provenance.get("chip") != chip:
+        return None
+    (found,) = kept.measurements
+    same = (
+        found.op == wanted.op
+        and np.array_equal(found.addresses, wanted.addresses)
+        and np.array_equal(found.masks, wanted.masks)
+        and getattr(found, figure) is not None
+    )
+    return found if same else None
 
 
 def _timed(op: str, drawn: Drawn, device: int, part: Path | None) -> Measurements:
-    kept = _kept(part)
-    if kept is not None and len(kept) == len(drawn):
+    wanted = Measurements(op, *as_accesses(op, drawn.addresses, drawn.masks))
+    kept = _kept(part, wanted, "cycles", device)
+    if kept is not None:
         return kept
     probe = Probe(op, device)
     wrong = wrong_accesses(probe, drawn.addresses[:_VERIFIED], drawn.masks[:_VERIFIED])
@@ -160,8 +197,7 @@ def _timed(op: str, drawn: Drawn, device: int, part: Path | None) -> Measurement
             " please report it, with the chip and CUDA version)"
         )
     measured = measure(op, drawn.addresses, drawn.masks, device=device)
-    if part:
-        save(part, [measured], {})
+    _keep(part, measured, device)
     return measured
 
 
@@ -175,8 +211,8 @@ def _counted(
     counts: dict[str, Measurements] = {}
     waiting: dict[tuple[str, str], list[Batch]] = {}
     for op, rows in plan.counted.items():
-        kept = _kept(_part(folder, plan, op, "counts"))
-        if kept is not None and len(kept) == rows:
+        kept = _kept(_part(folder, plan, op, "counts"), timed[op][:rows], "wavefronts", device)
+        if kept is not None:
             counts[op] = kept
             advance(rows)
         else:
@@ -186,9 +222,7 @@ def _counted(
         for some in _few(batches) if folder else [batches]:
             for counted in count_batches(some, device=device, progress=advance):
                 counts[counted.op] = counted
-                part = _part(folder, plan, counted.op, "counts")
-                if part:
-                    save(part, [counted], {})
+                _keep(_part(folder, plan, counted.op, "counts"), counted, device)
     return counts
 
 

@@ -137,11 +137,11 @@ def _use_counters(counters: str) -> bool:
 def _measured(
     ops: list[str], full: bool, counters: str, save: Path | None, device: int, seed: int
 ) -> list[Measurements]:
-    from gpu_check.campaign import full_plan, provenance, quick_plan, run
+    from gpu_check.campaign import forget, full_plan, provenance, quick_plan, run
     from gpu_check.errors import CountersError
     from gpu_check.recorded import save as write
 
-    folder = save.with_suffix(".parts") if save else None
+    folder = save.with_name(f"{save.name}.parts") if save else None
     with_counters = _use_counters(counters)
     while True:
         plan = (full_plan if full else quick_plan)(ops, with_counters, seed)
@@ -154,8 +154,9 @@ def _measured(
                 raise
             click.echo(f"bankwise: clocks alone: {error}", err=True)
             with_counters = False
-    if save:
+    if save and folder:
         write(save, measured, provenance(plan, device))
+        forget(plan, folder)
     return measured
 
 
@@ -169,13 +170,16 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -
     rows: list[dict[str, Any]] = []
     worst: list[str] = []
     for each in measured:
-        if (names and each.op not in names) or each.op in LOOPS or not len(each):
+        if (names and each.op not in names) or each.op in LOOPS:
             continue
         comparison = compare(simulated(each), each)
+        if comparison.wavefronts_equal is None and comparison.over is None:
+            continue
         rows.append(comparison.to_dict()["totals"])
         worst += comparison.worst
     if not rows:
-        raise RecordingError(f"no measurements of {', '.join(sorted(names))} (next: another --op)")
+        wanted = ", ".join(sorted(names)) or "any instruction"
+        raise RecordingError(f"no measurements of {wanted} (next: another --op, or another file)")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name) for name in columns} for row in rows]
     summed = ("accesses", "differing", "wavefronts_equal", "conflicts_equal")

@@ -35,6 +35,7 @@ from gpu_check import (
 )
 from gpu_check import counters as counters_module
 from gpu_check.campaign import full_plan, quick_plan
+from gpu_check.clocks import as_accesses
 from gpu_check.device import Chip, open_chip, require_capability
 from gpu_check.forms import FORMS, LOOPS, form
 from gpu_check.gemm import GEMMS, run_gemm
@@ -480,6 +481,26 @@ class TestCommand:
         assert main(["gpu-check", "--load", str(path)]) == 2
         assert "is no whole recording" in capsys.readouterr().err
 
+    def test_accesses_without_figures_are_exit_code_2(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "bare.npz"
+        save(
+            path,
+            [
+                replace(
+                    TestRecording.measured,
+                    cycles=None,
+                    spread=None,
+                    wavefronts=None,
+                    bank_conflicts=None,
+                )
+            ],
+            {},
+        )
+        assert main(["gpu-check", "--load", str(path)]) == 2
+        assert "no measurements of any instruction" in capsys.readouterr().err
+
     def test_nothing_to_compare_is_exit_code_2(self, tmp_path: Path) -> None:
         path = tmp_path / "kept.npz"
         save(path, [TestRecording.measured], {})
@@ -539,7 +560,7 @@ class TestCampaign:
             if done.count(op) == 0 and len(done) == self.interrupt_after:
                 raise KeyboardInterrupt
             done.append(op)
-            bare = Measurements(op, addresses, masks)
+            bare = Measurements(op, *as_accesses(op, addresses, masks))
             cycles = simulated(bare).cycles.astype(float)
             return replace(bare, cycles=cycles, spread=np.zeros(len(cycles)))
 
@@ -558,6 +579,7 @@ class TestCampaign:
                 )
             return found
 
+        monkeypatch.setattr(campaign, "open_chip", lambda device: self.chip)
         monkeypatch.setattr(campaign, "Probe", lambda op, device: None)
         monkeypatch.setattr(campaign, "wrong_accesses", lambda probe, addresses, masks: self.wrong)
         monkeypatch.setattr(campaign, "measure", timed)
@@ -566,6 +588,7 @@ class TestCampaign:
 
     interrupt_after = -1
     wrong: tuple[int, ...] = ()
+    chip = CHIP
     plan = quick_plan(["LDS", "STS", "LDS.64"], counters=True)
 
     def test_it_goes_on_where_it_stopped(self, measured: list[str], tmp_path: Path) -> None:
@@ -594,6 +617,80 @@ class TestCampaign:
         campaign.run(self.plan, folder=tmp_path)
         campaign.run(quick_plan(["LDS"], counters=False), folder=tmp_path)
         assert measured[6:] == ["LDS"]
+
+    def test_another_chips_parts_are_measured_anew(
+        self, measured: list[str], tmp_path: Path
+    ) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        self.chip = replace(CHIP, index=1)
+        campaign.run(self.plan, folder=tmp_path)
+        assert measured[6:] == measured[:6]
+
+    def test_parts_of_other_accesses_are_measured_anew(
+        self, measured: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        # As a version that draws others would.
+        monkeypatch.setattr(campaign, "draw", lambda known, n, seed: draw(known, n, seed + 1))
+        kept = campaign.run(self.plan, folder=tmp_path)
+        assert measured[6:] == measured[:6]
+        wanted = draw(instruction("LDS"), self.plan.timed["LDS"], 2)
+        addresses, _ = as_accesses("LDS", wanted.addresses, wanted.masks)
+        assert np.array_equal(kept[0].addresses, addresses)
+
+    def test_a_part_that_holds_nothing_is_measured_anew(
+        self, measured: list[str], tmp_path: Path
+    ) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        part = next(tmp_path.glob("STS.counts.*"))
+        with np.load(part) as arrays:
+            columns = {
+                name: arrays[name] if arrays[name].ndim == 0 else arrays[name][:0]
+                for name in arrays
+            }
+        np.savez(part, **columns)
+        campaign.run(self.plan, folder=tmp_path)
+        assert measured[6:] == ["STS counts"]
+
+    def test_a_part_without_its_figures_is_measured_anew(
+        self, measured: list[str], tmp_path: Path
+    ) -> None:
+        campaign.run(self.plan, folder=tmp_path)
+        part = next(tmp_path.glob("STS.counts.*"))
+        part.write_bytes(next(tmp_path.glob("STS.clocks.*")).read_bytes())
+        campaign.run(self.plan, folder=tmp_path)
+        assert measured[6:] == ["STS counts"]
+
+    def test_parts_go_when_all_is_kept(self, measured: list[str], tmp_path: Path) -> None:
+        folder = tmp_path / "mine.npz.parts"
+        campaign.run(self.plan, folder=folder)
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+        campaign.forget(self.plan, folder)
+        assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+        campaign.run(self.plan, folder=folder)
+        assert measured[6:] == measured[:6]
+        (folder / "notes.txt").unlink()
+        campaign.forget(self.plan, folder)
+        assert not folder.exists()
+
+    def test_the_command_keeps_parts_until_the_file_is_written(
+        self, measured: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from gpu_check import device
+
+        monkeypatch.setattr(device, "open_chip", lambda index: CHIP)
+        place = tmp_path / "mine.parts"
+        words = ["gpu-check", "--op", "LDS", "--op", "STS", "--counters", "off"]
+        self.interrupt_after = 1
+        assert main([*words, "--save", str(place)]) == 130
+        assert len(list((tmp_path / "mine.parts.parts").iterdir())) == 1
+        self.interrupt_after = -1
+        assert main([*words, "--save", str(place)]) == 0
+        assert measured == ["LDS", "STS"]
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.parts"]
+        assert {each.op for each in load(place).measurements} == {"LDS", "STS"}
+        assert main([*words, "--save", str(place)]) == 0
+        assert measured == ["LDS", "STS", "LDS", "STS"]
 
     def test_wrong_bytes_end_it(self, measured: list[str]) -> None:
         self.wrong = (3,)
