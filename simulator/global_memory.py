@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,18 @@ class Linear:
     def of(cls, value: Any) -> Linear:
         """Take a Linear as it is, and anything else as a constant."""
         return value if isinstance(value, Linear) else cls(value, {})
+
+    # Without these, `by == 0` and `if by` would be answered, and wrongly.
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(f"{self._named()} cannot be compared")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{self._named()} cannot be a condition")
+
+    def _named(self) -> str:
+        return ", ".join(self.steps) or "a coordinate"
 
     def __add__(self, other: Any) -> Linear:
         term = Linear.of(other)

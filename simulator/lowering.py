@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts.errors import short
 from simulator.global_memory import LINE, Bound, Linear, moves
 from simulator.sites import (
     Cycle,
@@ -22,11 +23,12 @@ from simulator.sites import (
     Site,
     names_of,
 )
-from simulator.tiling import require
+from simulator.tiling import KernelError, require
 
 __all__ = ["GlobalAccesses", "SharedAccesses", "lower_global", "lower_shared"]
 
 _MOST = 1 << 22  # accesses of one site that are worked on at once
+_FARTHEST = 2**48  # elements, and rows: products with the width of a lane fit in 64 bits
 _VECTOR = 16  # bytes that a lane moves at most
 
 
@@ -65,6 +67,11 @@ def lower_shared(site: SharedSite, launch: Launch, form: str) -> SharedAccesses:
             loops[site.merges] = range(0, site.loops[site.merges], joined)
     addresses, active, weights = _shared_accesses(site, launch, loops)
     copies = math.prod(len(turns) for name, turns in loops.items() if name not in _named(site))
+    require(
+        copies * addresses.shape[1] <= _MOST,
+        f"site {site.source!r} is unrolled to {copies * addresses.shape[1]} instructions"
+        f" (accepted: up to {_MOST}; loops that stay loops belong to `repeats`)",
+    )
     return SharedAccesses(addresses, active, weights, copies, site.width * site.element * joined)
 
 
@@ -72,7 +79,7 @@ def _joined(site: SharedSite, launch: Launch, loops: Mapping[str, range], name: 
     """How many turns of the loop `name` one access serves: neighbours, aligned, 16 bytes."""
     trips = site.loops[name]
     own = site.element * site.width
-    joined = _VECTOR // own
+    joined = max(1, _VECTOR // own)
     while joined > 1:
         parts = [
             _shared_accesses(site, launch, {**loops, name: range(turn, trips, joined)})
@@ -143,7 +150,7 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
         values[name] = Linear.variable(name)
     active = _active(site, launch, values, shape)
 
-    row, col = (_linear(site, function, values) for function in (site.row, site.col))
+    row, col = (_linear(site, function, values, shape) for function in (site.row, site.col))
     matrix = site.matrix
     checks = list(site.bounds)
     if site.guarded:
@@ -176,7 +183,7 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
             )
     bounds: dict[str, list[Bound]] = {name: [] for name in trips}
     for function, limit in checks:
-        line = _linear(site, function, values)
+        line = _linear(site, function, values, shape)
         require(len(line.steps) <= 1, f"a bound of site {site.source!r} names two loops")
         within = np.broadcast_to(line.constant, shape)
         if not line.steps:
@@ -184,6 +191,11 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
         for name, step in line.steps.items():
             bounds[name].append(Bound(within, step, limit))
 
+    far = int(np.max(row.constant)) * matrix.ld + int(np.max(col.constant)) + site.width
+    require(
+        far * matrix.element < 2**63,
+        f"site {site.source!r} reaches byte {far * matrix.element} (accepted: below 2^63)",
+    )
     place = (row * matrix.ld + col) * matrix.element
     patterns: Counter[tuple[int, tuple[tuple[int, ...], ...]]] = Counter({(0, ()): 1})
     for name, times in trips.items():
@@ -213,17 +225,35 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
     )
 
 
-def _linear(site: GlobalSite, function: Function, values: Mapping[str, Any]) -> Linear:
-    try:
-        line = Linear.of(function(**{name: values[name] for name in names_of(function)}))
-    except TypeError:
-        line = Linear(0, {"": -1})
+def _linear(
+    site: GlobalSite, function: Function, values: Mapping[str, Any], shape: tuple[int, ...]
+) -> Linear:
+    line = Linear.of(_call(site, function, values, _NOT_LINEAR))
     require(
         min(line.steps.values(), default=0) >= 0,
-        f"a coordinate of site {site.source!r} is not thread and loop indices plus positive"
-        " multiples of bx, by and the repeated loops (others are not accepted)",
+        f"{_NOT_LINEAR.format(site.source)} (others are not accepted)",
     )
-    return Linear(line.constant, {name: step for name, step in line.steps.items() if step})
+    constant = _integers(site, line.constant, shape)
+    return Linear(constant, {name: step for name, step in line.steps.items() if step})
+
+
+_NOT_LINEAR = (
+    "a coordinate of site {!r} is not thread and loop indices plus positive multiples of bx, by and"
+    " the repeated loops"
+)
+_NOT_COMPUTED = "site {!r} cannot be computed from arrays of indices"
+
+
+def _call(site: Site, function: Function, values: Mapping[str, Any], otherwise: str) -> Any:
+    try:
+        with np.errstate(all="raise"):
+            return function(**{name: values[name] for name in names_of(function)})
+    except Exception as error:  # whatever a function of somebody's own raises
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise KernelError(
+            f"{otherwise.format(site.source)}: {why[:200]}"
+            " (accepted: arithmetic on integers, and np.where of threads and `loops` for a choice)"
+        ) from error
 
 
 def _named(site: Site) -> set[str]:
@@ -256,13 +286,34 @@ def _values(
 
 def _evaluate(
     site: Site, function: Function, values: Mapping[str, Any], shape: tuple[int, ...]
-) -> NDArray[Any]:
-    result = np.asarray(function(**{name: values[name] for name in names_of(function)}))
+) -> NDArray[np.int64]:
+    result = _call(site, function, values, _NOT_COMPUTED)
+    return np.broadcast_to(_integers(site, result, shape), shape)
+
+
+def _integers(site: Site, result: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Check what a function gave: integers, or truth values, no more of them than `shape` has."""
+    try:
+        array = np.asarray(result)
+        fits = np.broadcast_shapes(array.shape, shape) == shape
+    except ValueError:  # a ragged list, or another shape
+        fits = False
     require(
-        result.dtype.kind in "iub",
-        f"site {site.source!r} gives {result.dtype} (accepted: integers, or truth values)",
+        fits,
+        f"site {site.source!r} gives {short(result)} (accepted: an integer for each thread and"
+        " turn, or one for all)",
     )
-    return np.broadcast_to(result, shape)
+    require(
+        array.dtype.kind in "iub",
+        f"site {site.source!r} gives {array.dtype} (accepted: integers, or truth values)",
+    )
+    require(
+        array.dtype.kind == "b"
+        or max(int(array.max(initial=0)), -int(array.min(initial=0))) <= _FARTHEST,
+        f"site {site.source!r} gives {array.min()} to {array.max()}"
+        f" (accepted: up to {_FARTHEST} either way)",
+    )
+    return array.astype(np.int64, copy=False)
 
 
 def _active(

@@ -28,7 +28,7 @@ about an address, in either form.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -36,7 +36,7 @@ from typing import Any, Literal
 from layouts.errors import short
 from simulator.accesses import SHARED_BYTES
 from simulator.instructions import instruction
-from simulator.tiling import block_threads, integer, require
+from simulator.tiling import KernelError, block_threads, integer, require
 
 __all__ = [
     "ASSUMED",
@@ -255,6 +255,12 @@ class GlobalSite(Site):
             isinstance(self.matrix, Matrix),
             f"matrix of site {self.source!r} is {short(self.matrix)} (accepted: a Matrix)",
         )
+        require(
+            isinstance(self.bounds, Sequence)
+            and all(isinstance(each, Sequence) and len(each) == 2 for each in self.bounds),
+            f"bounds of site {self.source!r} are {short(self.bounds)}"
+            " (accepted: pairs of a coordinate and its limit)",
+        )
         super().__post_init__()
         for _, limit in self.bounds:
             integer(limit, f"limit of a bounds check of site {self.source!r}", least=0)
@@ -296,6 +302,10 @@ class Launch:
             self.grid[0] < 2**31 and self.grid[1] < 2**16,
             f"the grid is {self.grid[0]}x{self.grid[1]} blocks"
             " (accepted: x below 2^31, y below 65536)",
+        )
+        require(
+            isinstance(self.sites, Iterable),
+            f"sites = {short(self.sites)} of a Launch (accepted: a tuple of sites)",
         )
         _set(self, sites=tuple(self.sites))
         for site in self.sites:
@@ -359,8 +369,15 @@ def names_of(function: Function) -> tuple[str, ...]:
 
     >>> names_of(lambda tid, i: tid + i)
     ('tid', 'i')
+
+    Raises KernelError for a function whose parameters have no names, such as `max`.
     """
-    return tuple(inspect.signature(function).parameters)
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except ValueError as error:
+        raise KernelError(
+            f"{short(function)} is no index function: {error} (accepted: a lambda, or a def)"
+        ) from error
 
 
 def _set(instance: Any, **values: Any) -> None:

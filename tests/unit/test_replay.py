@@ -260,6 +260,46 @@ A = Matrix(64, 64, 64)
             lambda: GlobalSite("A", "load", A, lambda tid: 0, lambda tid: tid, width=4),
             "moves 16 bytes a lane from addresses that are not multiples of 16",
         ),
+        (
+            lambda: GlobalSite("A", "load", A, lambda by: 32 if by else 0, lambda tid: tid),
+            "is not thread .*: TypeError: by cannot be a condition",
+        ),
+        (
+            lambda: GlobalSite("A", "load", A, lambda by: 32 * (by == 1), lambda tid: tid),
+            "is not thread .*: TypeError: by cannot be compared",
+        ),
+        (
+            lambda: GlobalSite("A", "load", A, lambda tid: tid / 2, lambda tid: tid),
+            "gives float64",
+        ),
+        (lambda: GlobalSite("A", "load", A, lambda tid: None, lambda tid: tid), "gives object"),
+        (
+            lambda: GlobalSite(
+                "A", "load", Matrix(2**60, 64, 2**40), lambda tid: tid + 2**40, lambda tid: tid
+            ),
+            r"reaches byte \d+ \(accepted: below 2\^63\)",
+        ),
+        (
+            lambda: SharedSite("a", "load", lambda tid: tid if tid < 16 else 0),
+            "'a' cannot be computed from arrays of indices: ValueError: .*accepted: .*np.where",
+        ),
+        (lambda: SharedSite("a", "load", lambda tid: tid // 0), "FloatingPointError: divide by"),
+        (lambda: SharedSite("a", "load", lambda tid: {}[7]), "KeyError: 7"),
+        (
+            lambda: SharedSite("a", "load", lambda tid: [1, 2, 3]),
+            r"gives \[1, 2, 3\] \(accepted: an",
+        ),
+        (lambda: SharedSite("a", "load", lambda tid: tid + 2**62), "either way"),
+        (
+            lambda: SharedSite("a", "load", lambda tid: tid, loops={"i": 10**9}),
+            "is unrolled to 1000000000 instructions .*belong to `repeats`",
+        ),
+        (
+            lambda: SharedSite(
+                "a", "load", lambda tid, i: 8 * tid + i, loops={"i": 8}, merges="i", element=32
+            ),
+            "no instruction moves 32 bytes a lane",
+        ),
     ],
 )
 def test_sites_that_cannot_be(site: Any, message: str) -> None:

@@ -68,6 +68,12 @@ def kernel(*sites: SharedSite | GlobalSite) -> Kernel:
         (lambda: shared(op="LDQ"), "LDQ"),
         (lambda: shared(width=0), "width of site 'a': 0"),
         (lambda: shared(element=2.0), "element of site 'a': 2.0"),
+        (lambda: shared(index=max), "<built-in function max> is no index function"),
+        (lambda: launch(sites=None), "sites = None of a Launch"),
+        (
+            lambda: GlobalSite("A", "load", Matrix(8, 8, 8), lambda: 0, lambda: 0, bounds=(3,)),  # type: ignore[arg-type]
+            r"bounds of site 'A' are \(3,\) \(accepted: pairs",
+        ),
         (lambda: shared(index=5), "has 5 where a function of its indices is accepted"),
         (lambda: shared(hoisted=("typo",)), r"hoisted of site 'a' names 'typo' \(accepted: .*none"),
         (
