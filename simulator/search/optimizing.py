@@ -153,7 +153,8 @@ def _of_accesses(
             " '64x64', or an index that names pad)"
         )
     free = _free(space, used, own)
-    missing = sorted(used - set(free.axes) - set(names))
+    needed = set().union(*(each.needed for each in accesses))
+    missing = sorted(needed - set(free.axes) - set(names))
     if missing:
         raise SearchError(
             f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"

@@ -273,6 +273,25 @@ def test_functions_of_any_free_value() -> None:
     assert found.values["by"] is order["rows"]
 
 
+def test_an_argument_keeps_its_default_unless_it_is_free_or_a_loop() -> None:
+    rows = [7 * lane % 32 for lane in range(32)]
+    kept = Access("LDS", lambda lane, i, p=rows, c=1: (p[lane], c * i), loops={"i": 2})
+    plain = Access("LDS", lambda lane, i: (rows[lane], i), loops={"i": 2})
+    found, same = (
+        optimize([each], tile="32x32", space={"pad": range(3)}) for each in (kept, plain)
+    )
+    assert (found.cost, found.values) == (same.cost, same.values)
+    loop = Access("LDS", lambda lane, i=7: (lane, i), loops={"i": 2})
+    assert optimize([loop], tile="32x32", space={"pad": [1]}).cost == 2
+    skew = Access("LDS", lambda lane, c=0: (lane, (lane * c) % 32))
+    assert optimize([skew], tile="32x32", space={"swizzle": "none"}).cost == 32
+    assert optimize([skew], tile="32x32", space={"c": range(3)}).values["c"] == 1
+    assert optimize([skew], tile="32x32", space={"pad": [0]}, names={"c": 1}).cost == 1
+    both = Access("LDS", lambda lane, c=0: (lane, c), active=lambda c: c < 2)
+    with pytest.raises(SearchError, match="no value for c"):
+        optimize([both], tile="32x32")
+
+
 def test_arrays_as_indices() -> None:
     lanes = np.arange(32)
     pair = optimize([Access("LDS", (lanes, 0))], tile="32x32", space={"pad": range(3)})
