@@ -99,8 +99,8 @@ class Counts(Result):
         return wide
 
     def __repr__(self) -> str:
-        """Show every figure by its name."""
-        return f"Counts({', '.join(f'{name}={getattr(self, name)!r}' for name in FIGURES)})"
+        """Show every figure by its name, without keeping it: nobody may ask for them again."""
+        return f"Counts({', '.join(f'{name}={self._figure(name)!r}' for name in FIGURES)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the figures alone, in their bytes; the copy is as read-only."""

@@ -6,7 +6,7 @@ it, a sweep lowers many and counts them together, which spares NumPy's cost of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layouts.errors import LayoutError, accepted
 from layouts.fragment import FragmentKind, fragment_elements
+from layouts.layout import Layout
 from layouts.shapes import Shape, is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle, SwizzleLike
 from layouts.tile import Tile
@@ -27,9 +28,11 @@ __all__ = [
     "A_LAYOUTS",
     "ELEMENTS",
     "LDS_WIDTHS",
+    "PARAMETERS",
     "Geometry",
     "Reads",
     "by_step",
+    "check_value",
     "count_reads",
     "lower",
 ]
@@ -91,13 +94,10 @@ def lower(
 ) -> Geometry:
     """Check the parameters of `simulate` and lower them to loads; errors are those it raises."""
     check_rule(rule)
-    if not is_integer(lds) or lds not in LDS_WIDTHS:
-        raise OptionError(f"lds {lds!r} is not a load width in bits (accepted: 32, 64, 128)")
-    if not is_integer(element) or element not in ELEMENTS:
-        raise OptionError(f"element {element!r} is not a size in bytes (accepted: 4, 2, 1)")
+    _check_lds(lds)
+    _check_element(element)
     lds, element = int(lds), int(element)
-    if a_layout not in A_LAYOUTS:
-        raise OptionError(f"unknown a_layout {a_layout!r}: {accepted(a_layout, A_LAYOUTS)}")
+    _check_a_layout(a_layout)
     warp, lane_rows, lane_cols = _warp(warp_shape, lane_order)
     thread_m, thread_n = parse_shape(thread_tile, "MN", "thread tile")
     block_m, block_n, block_k = parse_shape(block_tile, "MNK", "block tile")
@@ -163,6 +163,17 @@ def lower(
             Reads(_LOADS[b_width], _loads("B", b_offsets, b_width, element, given), tiles[1]),
         ),
     )
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raise the error of `lower` for a value of one parameter that fits no others whatsoever.
+
+    >>> check_value("pad", 3)
+    >>> check_value("lds", 96)
+    Traceback (most recent call last):
+    simulator.counting.OptionError: lds 96 is not a load width in bits (accepted: 32, 64, 128)
+    """
+    _CHECKS[name](value)
 
 
 def count_reads(geometries: Sequence[Geometry]) -> list[tuple[Counts, Counts]]:
@@ -260,6 +271,28 @@ def _loads(
     return addresses.transpose(0, 2, 1)
 
 
+def _check_lds(lds: Any) -> None:
+    if not is_integer(lds) or lds not in LDS_WIDTHS:
+        raise OptionError(f"lds {lds!r} is not a load width in bits (accepted: 32, 64, 128)")
+
+
+def _check_element(element: Any) -> None:
+    if not is_integer(element) or element not in ELEMENTS:
+        raise OptionError(f"element {element!r} is not a size in bytes (accepted: 4, 2, 1)")
+
+
+def _check_a_layout(a_layout: Any) -> None:
+    if a_layout not in A_LAYOUTS:
+        raise OptionError(f"unknown a_layout {a_layout!r}: {accepted(a_layout, A_LAYOUTS)}")
+
+
+def _check_fragment(kind: Any) -> None:
+    if isinstance(kind, Layout) or (isinstance(kind, str) and ":" in kind):
+        Layout.of(kind)  # of which threads and elements, the others say
+    else:
+        fragment_elements(1, 2, kind)
+
+
 def _check_space(
     tiles: tuple[Tile, Tile],
     element: int,
@@ -303,3 +336,21 @@ def _pair_of_swizzles(
         )
     first, second = (None if one is None else Swizzle.of(one) for one in given)
     return first, second
+
+
+_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "warp_shape": WarpLayout.of,
+    "lds": _check_lds,
+    "thread_tile": lambda tile: parse_shape(tile, "MN", "thread tile"),
+    "block_tile": lambda tile: parse_shape(tile, "MNK", "block tile"),
+    "lane_order": lambda order: WarpLayout.of("4x8", order),  # of 32 lanes, whatever the shape
+    "fragment": _check_fragment,
+    "a_layout": _check_a_layout,
+    "pad": _pair_of_pads,
+    "swizzle": _pair_of_swizzles,
+    "element": _check_element,
+    "rule": check_rule,
+}
+
+PARAMETERS = tuple(_CHECKS)
+"""Of `lower`."""

@@ -33,7 +33,7 @@ from simulator.sites import (
 from simulator.tables import Result
 from simulator.tiling import KernelError, require
 
-__all__ = ["FORMS", "KernelReport", "SiteReport", "replay"]
+__all__ = ["FORMS", "KernelReport", "SiteReport", "check_value", "replay"]
 
 FORMS = ("compiled", "written")
 """`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
@@ -159,12 +159,9 @@ def replay(
         from simulator.kernels import get
 
         kernel = get(kernel)
-    if form not in FORMS:
-        raise OptionError(f"unknown form {form!r}: {accepted(form, FORMS)}")
-    check_rule(rule)
-    for name, size in (("m", m), ("n", n), ("k", k)):
-        if not is_integer(size) or not 1 <= size <= _LARGEST:
-            raise KernelError(f"{name} = {size!r} is no matrix size (accepted: 1 to {_LARGEST})")
+    sizes = {"m": m, "n": n, "k": k}
+    for name, value in {"form": form, "rule": rule, **sizes}.items():
+        check_value(kernel, name, value)
     parameters = {**kernel.parameters, **_checked(kernel, parameters)}
     launch = kernel.launch(int(m), int(n), int(k), **parameters)
     require(
@@ -189,6 +186,20 @@ def replay(
         kernel.name, int(m), int(n), int(k), form, rule, parameters,
         launch.grid, launch.block, tuple(counted), tuple(instructions),
     )  # fmt: skip
+
+
+def check_value(kernel: Kernel, name: str, value: Any) -> None:
+    """Raise the error of `replay` for a value of one parameter that fits no others whatsoever."""
+    if name == "form":
+        if value not in FORMS:
+            raise OptionError(f"unknown form {value!r}: {accepted(value, FORMS)}")
+    elif name == "rule":
+        check_rule(value)
+    elif name in ("m", "n", "k"):
+        if not is_integer(value) or not 1 <= value <= _LARGEST:
+            raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
+    else:
+        _checked(kernel, {name: value})
 
 
 def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:

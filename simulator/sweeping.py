@@ -281,7 +281,7 @@ def _measured(
         while failure is None:
             try:
                 for start, combinations in islice(todo, _AHEAD - len(pending)):
-                    pending.add(executor.submit(_work, target, rule, start, combinations))
+                    pending.add(_future(executor.submit(_work, target, rule, start, combinations)))
             except Exception as error:  # it is shut down, or broken
                 failure = _failure(error)
             if not pending:
@@ -291,7 +291,7 @@ def _measured(
             for future in [future for future in pending if future.done()]:
                 pending.discard(future)
                 try:
-                    chunk = future.result()
+                    chunk = _chunk(future.result())
                 except TargetError as error:
                     failure = failure or error
                 except (Exception, CancelledError) as error:
@@ -303,6 +303,18 @@ def _measured(
             future.cancel()
     if failure is not None:
         raise failure
+
+
+def _future(given: Any) -> Future[Chunk]:
+    if not isinstance(given, Future):
+        raise TypeError(f"submit gave {short(given)}, no concurrent.futures.Future")
+    return given
+
+
+def _chunk(given: Any) -> Chunk:
+    if not isinstance(given, Chunk):
+        raise TypeError(f"a future gave {short(given)}, not what the submitted function returns")
+    return given
 
 
 def _failure(error: BaseException) -> ExecutorError:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from layouts.errors import BankwiseError
 from simulator.cli.commands import cli, format_option
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
@@ -74,7 +76,7 @@ def sweep(
     --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
     and, for those of simulate that are names or widths, all. A kernel's --m is 4096
     unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
-    counted.
+    counted; a value that no combination could have is refused.
     """
     from layouts.errors import accepted
     from simulator.counting import OptionError
@@ -163,7 +165,7 @@ def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
     from layouts.warp import LANE_ORDERS
     from simulator.cli.options import named_options
     from simulator.instructions import RULES
-    from simulator.reads import A_LAYOUTS, ELEMENTS, LDS_WIDTHS
+    from simulator.reads import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
 
     known = {
         "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
@@ -174,20 +176,25 @@ def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
         "element": ELEMENTS,
         "rule": RULES,
     }
-    given = named_options(words)
-    return {key: _values(key, text, known.get(key)) for key, text in given.items()}
+    return {
+        key: _values(key, text, known.get(key), check=check_value if key in PARAMETERS else None)
+        for key, text in named_options(words).items()
+    }
 
 
 def _kernel_axes(name: str, words: Sequence[str]) -> dict[str, Any]:
     from simulator.cli.options import named_options
     from simulator.instructions import RULES
     from simulator.kernels import get
-    from simulator.replaying import FORMS
+    from simulator.replaying import FORMS, check_value
 
     known = {"form": FORMS, "rule": RULES}
-    texts = {key for key, value in get(name).parameters.items() if isinstance(value, str)}
+    kernel = get(name)
+    own = kernel.parameters
+    parameters = {"m", "n", "k", *known, *own}
+    check = partial(check_value, kernel)
     axes = {
-        key: _values(key, text, known.get(key), as_text=key in texts)
+        key: _values(key, text, known.get(key), own.get(key), check if key in parameters else None)
         for key, text in {"m": "4096", **named_options(words)}.items()
     }
     for key in ("n", "k"):
@@ -198,9 +205,13 @@ def _kernel_axes(name: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _values(
-    key: str, text: str, known: Sequence[Any] | None, *, as_text: bool = False
+    key: str,
+    text: str,
+    known: Sequence[Any] | None,
+    default: object = None,
+    check: Callable[[str, Any], None] | None = None,
 ) -> Iterable[Any]:
-    """Read the values of one parameter.
+    """Read the values of one parameter; `check` raises where no combination could have one.
 
     >>> list(_values("pad", "0..16:8,(0,4),1", None))
     [0, 8, 16, (0, 4), 1]
@@ -216,7 +227,14 @@ def _values(
     parts = re.findall(r"(?:\([^()]*\)|<[^<>]*>|[^,(<])+", text)
     if not all(map(str.strip, parts)) or ",".join(parts) != text or not parts:
         raise click.BadParameter(f"{text!r} is no list of values", param_hint=flag)
-    values = [_value(flag, part.strip(), as_text=as_text) for part in parts]
+    if known is not None and "all" in map(str.strip, parts):
+        raise click.BadParameter(
+            f"{text!r} names all among others (accepted: all, or a list)", param_hint=flag
+        )
+    values = [_value(flag, part.strip(), default) for part in parts]
+    if check is not None:
+        for value in values:
+            _check(check, key, value)
     if len(values) == 1 and isinstance(values[0], range):
         return values[0]
     if any(isinstance(value, range) for value in values):
@@ -225,12 +243,28 @@ def _values(
     return values
 
 
-def _value(flag: str, text: str, *, as_text: bool) -> Any:
+def _check(check: Callable[[str, Any], None], key: str, value: Any) -> None:
+    """Refuse a value; of a range, only one that is of the wrong kind at both of its ends."""
+    ends = [*value[:1], *value[-1:]] if isinstance(value, range) else [value]
+    for end in ends:
+        try:
+            check(key, end)
+        except BankwiseError as error:
+            refused = error
+        else:
+            return
+    if ends:  # an empty range is refused as such
+        raise refused
+
+
+def _value(flag: str, text: str, default: object) -> Any:
     from simulator.cli.options import swizzle
 
     whole = re.fullmatch(r"-?\d{1,18}", text)
-    if as_text:
+    if isinstance(default, str):
         return text
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
     if whole:
         return int(text)
     if text == "none":

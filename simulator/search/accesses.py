@@ -7,7 +7,8 @@
 
 An index names what it depends on: `lane`, `tid` (32·warp + lane) and `warp`, its own loops
 (each turn is an access of its own, `warp` may be one), and free names, whose values are
-searched. It counts elements, not bytes.
+searched. An argument of a function that is none of these keeps its default. It counts elements,
+not bytes.
 """
 
 from __future__ import annotations
@@ -101,12 +102,16 @@ class Access:
         return self.names - set(self.loops) - set(RESERVED)
 
     @property
+    def needed(self) -> set[str]:
+        """Those of `free` without a default, as an argument of a function may have."""
+        parts = (*_parts(self.index), *_parts(self.active))
+        return self.free & {name for part in parts for name, default in _names(part) if not default}
+
+    @property
     def names(self) -> set[str]:
         """All names that its index and `active` use."""
-        found: set[str] = set()
-        for part in (*_parts(self.index), *_parts(self.active)):
-            found |= set(_names(part))
-        return found
+        parts = (*_parts(self.index), *_parts(self.active))
+        return {name for part in parts for name, _ in _names(part)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +230,10 @@ def _from_arrays(
 def _evaluated(
     access: Access, values: Mapping[str, Any], tile: tuple[int, int] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    index = [(part, _names(part)) for part in _parts(access.index)]
-    active = [(part, _names(part)) for part in _parts(access.active)]
+    index, active = (
+        [(part, [name for name, _ in _names(part)]) for part in _parts(given)]
+        for given in (access.index, access.active)
+    )
     for part, names in [*index, *active]:
         for name in names:
             if isinstance(part, Expression) and not is_integer(values.get(name, 0)):
@@ -292,9 +299,10 @@ def _parts(given: Any) -> list[_Part]:
     return [given] if callable(given) else []
 
 
-def _names(part: _Part) -> list[str]:
+def _names(part: _Part) -> list[tuple[str, bool]]:
+    """List the names that it uses, and whether each has a default."""
     if isinstance(part, Expression):
-        return list(part.names)
+        return [(name, False) for name in part.names]
     try:
         parameters = inspect.signature(part).parameters.values()
     except ValueError as error:
@@ -304,10 +312,10 @@ def _names(part: _Part) -> list[str]:
             raise SearchError(
                 f"{parameter} of {part!r} has to be given by position (accepted: by name)"
             )
-    return [parameter.name for parameter in parameters]
+    return [(each.name, each.default is not each.empty) for each in parameters]
 
 
 def _value(part: _Part, names: Sequence[str], named: Mapping[str, Any]) -> Any:
     if isinstance(part, Expression):
         return part(named)
-    return part(**{name: named[name] for name in names})
+    return part(**{name: named[name] for name in names if name in named})

@@ -78,8 +78,9 @@ def optimize(
     kernel or of `simulate`: its values, or "all". By default paddings of 0 to 32 and "xor"; for
     a fragment warp shape, lane order and fragment.
 
-    `objective` is "cycles", "wavefronts" or "bank_conflicts". At most `limit` warp accesses are
-    counted to enumerate; beyond, optuna makes `trials` trials and the result is not proved.
+    `objective` is "cycles", "wavefronts" or "bank_conflicts". At most some `limit` warp accesses,
+    each once for every layout, are counted to enumerate: a few choices tell what all would take.
+    Beyond, optuna makes `trials` trials and the result is not proved.
 
     >>> column = Access("LDS", "lane, i", loops={"i": 32})
     >>> row = Access("STS", "i, lane", loops={"i": 32})
@@ -152,7 +153,8 @@ def _of_accesses(
             " '64x64', or an index that names pad)"
         )
     free = _free(space, used, own)
-    missing = sorted(used - set(free.axes) - set(names))
+    needed = set().union(*(each.needed for each in accesses))
+    missing = sorted(needed - set(free.axes) - set(names))
     if missing:
         raise SearchError(
             f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"

@@ -21,6 +21,7 @@ from simulator.search.tile import TileLayout
 __all__ = ["Problem", "Search", "Values"]
 
 _TELLING = 1000  # choices looked at, at least, before none is said to run
+_PROBES = 16  # choices searched, at most, to tell what all of them would take
 _OVERLAP = "elements overlap"
 
 Values = dict[str, Any]
@@ -71,7 +72,10 @@ class Search:
         if first is None:
             raise self._nothing()
         self.skipped.clear()
-        if combinations * sum(len(group.places) for group in first.groups) > self.limit:
+        most = self.limit // combinations  # warp accesses a choice
+        if combinations > 1 and (
+            self._question(first).accesses > most or self._mean(combinations) > most
+        ):
             self._sample()
         else:
             self._enumerate(combinations)
@@ -79,6 +83,19 @@ class Search:
             raise self._nothing()
         case, found, layout = self.best
         return self._result(case, found, layout)
+
+    def _mean(self, combinations: int) -> float:
+        """Search some choices, far apart, for how many warp accesses one takes on average.
+
+        How many layouts it has, and after how many the floor is reached, is hardly foreseen.
+        """
+        probes = max(2, min(_PROBES, combinations // _PROBES))
+        # The golden section, and odd: an axis hardly stays at one value.
+        stride = combinations * 0x61C88647 >> 32 | 1
+        numbers = [number * stride % combinations for number in range(1, probes + 1)]
+        counted = [best_layout(self._question(case)).counted for _, case in self._cases(numbers)]
+        self.skipped.clear()
+        return sum(counted) / probes
 
     def _nothing(self) -> SearchError:
         reasons = "; ".join(self.skipped) or "no choice of the free values can run"

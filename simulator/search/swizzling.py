@@ -55,6 +55,11 @@ class Question:
     limit: int
     """Warp accesses that are counted at most to enumerate layouts."""
 
+    @property
+    def accesses(self) -> int:
+        """Warp accesses that are counted for each layout."""
+        return sum(len(group.places) for group in self.groups)
+
 
 @dataclass
 class Found:
@@ -66,6 +71,8 @@ class Found:
     cost: int = 0
     layouts: int = 0
     """Layouts that are known to be no better."""
+    counted: int = 0
+    """Warp accesses that were counted, once for each layout."""
     proved: bool = True
     """Whether that is the whole family."""
     skipped: Counter[str] = field(default_factory=Counter)
@@ -158,14 +165,14 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
 def price_all(question: Question, layouts: Sequence[TileLayout], found: Found) -> None:
     """Count these layouts and keep the best."""
     costs = price(question.groups, layouts, question.element, question.objective, question.rule)
+    found.counted += len(layouts) * question.accesses
     found.offer(layouts, costs.tolist())
 
 
 def _within_limit(
     question: Question, layouts: Sequence[TileLayout], found: Found, family: str
 ) -> None:
-    accesses = len(layouts) * sum(len(group.places) for group in question.groups)
-    if accesses > question.limit:
+    if len(layouts) * question.accesses > question.limit:
         found.proved = False
         if family not in found.left:
             found.left.append(family)
@@ -196,6 +203,7 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
     columns = linear.columns(ones)
     if ones:
         costs = linear.price(columns)
+        found.counted += len(columns) * len(linear.accesses)
         best = np.flatnonzero(costs == costs.min()).tolist()
         _offer_linear(plain, [(ones[one],) for one in best], int(costs.min()), found)
     if found.cost > found.floor or found.operations > _LEAST_OF_TWO:
@@ -234,6 +242,7 @@ def _several_terms(
     if not len(chosen):
         return
     costs = linear.price(np.bitwise_or.reduce(columns[chosen], axis=1))
+    found.counted += len(chosen) * len(linear.accesses)
     terms = [tuple(ones[one] for one in each) for each in chosen[costs == costs.min()].tolist()]
     _offer_linear(plain, terms, int(costs.min()), found)
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from simulator import simulate, sweep
 from simulator.cli import main
+from simulator.reads import PARAMETERS
 from tests.unit.test_sweep import ORDERS, SHAPES
 
 LONG = ("sweep", "simulate", "--warp-shape", "all", "--lane-order", "all", "--pad", "0..400")
@@ -86,11 +88,14 @@ def test_reasons_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     printed = run(capsys, "simulate", "--pad", "0..3")
     assert "3 skipped: LDS.128 of A would be misaligned: byte 516" in printed
     # Reasons that differ in more than their numbers are reasons of their own; five are printed.
-    printed = run(capsys, "simulate", "--lane-order", "a,b,c,d,e,f,g,g,z-order")
-    assert printed.startswith("simulate, lane_order z-order\n")
-    assert "2 skipped: unknown lane order 'g'" in printed
-    assert printed.count("unknown lane order") == 5
-    assert printed.endswith("2 skipped for 2 other reasons.\n")
+    printed = run(
+        capsys, "simulate", "--pad", "(1,0),(0,1)", "--element", "4,2", "--lds", "all", "--swizzle",
+        "none,Sw<1,0,3>",
+    )  # fmt: skip
+    assert printed.startswith("simulate, element 4, lds 32\n")
+    assert "4 skipped: LDS.128 reads 4 neighbouring elements of A, but" in printed
+    assert printed.count(" skipped: ") == 5
+    assert printed.endswith("6 skipped for 4 other reasons.\n")
 
 
 def test_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -130,6 +135,64 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
     )
     assert "Parquet files need pyarrow, which is not installed" in printed
     assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("simulate --pad x", "pad 'x' is not a number of elements (accepted: 0, 1, 2"),
+        ("simulate --pad 0,x", "pad 'x' is not a number"),
+        ("simulate --rule silicon,nope", "unknown rule 'nope': accepted: silicon, documented"),
+        ("simulate --warp-shape 4x8,4x9", "warp shape '4x9' has 36 lanes, a warp has 32"),
+        ("simulate --warp-shape all,4x8", "--warp-shape: 'all,4x8' names all among others"),
+        ("simulate --lane-order z-order,zz", "unknown lane order 'zz': accepted: row-major"),
+        ("simulate --lane-order (4,4):(4,1)", "has 16 elements (accepted: 32, one a lane)"),
+        ("simulate --fragment nope", "unknown fragment 'nope': accepted: contiguous, split"),
+        ("simulate --fragment (8,8):(1", "(8,8):(1"),
+        ("simulate --lds 96", "lds 96 is not a load width in bits (accepted: 32, 64, 128)"),
+        ("simulate --lds 1..16", "lds 16 is not a load width"),
+        ("simulate --element none", "element None is not a size in bytes (accepted: 4, 2, 1)"),
+        ("simulate --a-layout z-order", "unknown a_layout 'z-order': accepted: transposed"),
+        ("simulate --swizzle 3,3", "swizzle 3 is not three integers (B, M, S)"),
+        ("simulate --thread-tile 8x8,8", "thread tile 8 is not MxN with positive integers"),
+        ("simulate --block-tile 128x128", "block tile '128x128' is not MxNxK"),
+        ("junstar92.2d --m 64 --rule nope", "unknown rule 'nope': accepted: silicon"),
+        ("junstar92.2d --m 64 --form written,nope", "unknown form 'nope': accepted: compiled"),
+        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is no matrix size (accepted: 1 to"),
+        ("junstar92.warptiling --padding 4,x", "padding = 'x' is no size (accepted: 0 to"),
+        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is no truth value"),
+    ],
+)
+def test_a_value_that_no_combination_could_have_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, args: str, said: str
+) -> None:
+    store = tmp_path / "store"
+    printed = run(capsys, *args.split(), "--store", str(store), code=2)
+    assert said in printed
+    assert printed.count("\n") == 1
+    assert not store.exists()  # before the work
+
+
+def test_every_parameter_of_simulate_is_checked() -> None:
+    assert set(PARAMETERS) == set(signature(simulate).parameters)
+
+
+def test_a_range_of_which_some_values_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a range passes on its way is skipped, as ever."""
+    assert [row["lds"] for row in read(capsys, "simulate", "--lds", "0..128:32")["rows"]] == [
+        128, 64, 32,
+    ]  # fmt: skip
+    assert "'pad' has no values" in run(capsys, "simulate", "--pad", "5..3", code=2)
+
+
+def test_truth_values_are_words(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = read(
+        capsys, "illustrated.layout_2x16", "--transposed", "true,false", "--m", "128",
+    )  # fmt: skip
+    found = sweep(
+        "illustrated.layout_2x16", {"m": 128, "n": 128, "k": 128, "transposed": [True, False]}
+    )
+    assert shown["rows"] == found.best(2)
 
 
 def test_a_sweep_of_nothing_that_exists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -138,6 +138,13 @@ def test_counts_as_columns() -> None:
     assert count("LDS", LINEAR, 0).totals()["n_way"] == 0
 
 
+def test_showing_counts_keeps_nothing() -> None:
+    counts = count("LDS", [LINEAR, LINEAR])
+    assert "wavefronts=array([1, 1], dtype=int32)" in repr(counts)
+    assert set(vars(counts)) == {"figures"}
+    assert counts.cycles is counts.cycles  # what is asked for is kept
+
+
 @pytest.mark.parametrize(
     ("op", "addresses", "mask", "error", "message"),
     [

@@ -273,6 +273,25 @@ def test_functions_of_any_free_value() -> None:
     assert found.values["by"] is order["rows"]
 
 
+def test_an_argument_keeps_its_default_unless_it_is_free_or_a_loop() -> None:
+    rows = [7 * lane % 32 for lane in range(32)]
+    kept = Access("LDS", lambda lane, i, p=rows, c=1: (p[lane], c * i), loops={"i": 2})
+    plain = Access("LDS", lambda lane, i: (rows[lane], i), loops={"i": 2})
+    found, same = (
+        optimize([each], tile="32x32", space={"pad": range(3)}) for each in (kept, plain)
+    )
+    assert (found.cost, found.values) == (same.cost, same.values)
+    loop = Access("LDS", lambda lane, i=7: (lane, i), loops={"i": 2})
+    assert optimize([loop], tile="32x32", space={"pad": [1]}).cost == 2
+    skew = Access("LDS", lambda lane, c=0: (lane, (lane * c) % 32))
+    assert optimize([skew], tile="32x32", space={"swizzle": "none"}).cost == 32
+    assert optimize([skew], tile="32x32", space={"c": range(3)}).values["c"] == 1
+    assert optimize([skew], tile="32x32", space={"pad": [0]}, names={"c": 1}).cost == 1
+    both = Access("LDS", lambda lane, c=0: (lane, c), active=lambda c: c < 2)
+    with pytest.raises(SearchError, match="no value for c"):
+        optimize([both], tile="32x32")
+
+
 def test_arrays_as_indices() -> None:
     lanes = np.arange(32)
     pair = optimize([Access("LDS", (lanes, 0))], tile="32x32", space={"pad": range(3)})
@@ -308,6 +327,31 @@ def test_large_spaces_are_sampled_and_not_proved() -> None:
     assert again.values == found.values  # seeded
     small = optimize(accesses, space={"a": range(1, 9), "b": range(1, 9)}, limit=1000)
     assert small.proved
+
+
+@pytest.mark.parametrize("swizzle", ["xor", "cute", [None, "Sw<3,3,3>", "Sw<2,3,3>"]])
+def test_the_limit_counts_the_layouts_of_every_choice(swizzle: Any) -> None:
+    accesses = [Access("LDS", "lane*a + (lane/8)*b")]
+    space = {"a": range(60), "b": range(60), "swizzle": swizzle}
+    large = optimize(accesses, space=space, limit=4000, trials=40)  # 3,600 choices, one access each
+    assert large.certificate.kind == "sampled"
+    small = optimize(accesses, space={**space, "a": [1, 2], "b": [1, 32]}, limit=4000)
+    assert small.proved
+
+
+def test_the_limit_counts_the_paddings_of_every_choice() -> None:
+    """Scattered lanes, which no padding up to 63 frees of conflicts: all paddings are counted."""
+    mixed = [Access("LDS", "i*7 % 31 + lane*lane % 7, n % 2 + lane % 5", loops={"i": 2})]
+    space = {"pad": range(64), "n": range(100)}
+    large = optimize(mixed, tile="64x64", space=space, limit=1000, trials=5)
+    assert large.certificate.kind == "sampled"
+    assert optimize(mixed, tile="64x64", space={**space, "n": [0, 1]}, limit=1000).proved
+
+
+def test_the_limit_without_free_values_leaves_nothing_of_them_out() -> None:
+    found = optimize([COLUMN, ROW], tile="32x32", space={"pad": range(2)}, limit=1)
+    assert "free values" not in found.certificate.text
+    assert found.proved
 
 
 def test_what_is_not_linear_is_sampled_too() -> None:

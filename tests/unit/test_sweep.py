@@ -7,8 +7,8 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -355,6 +355,41 @@ def test_executors_that_refuse() -> None:
         sweep(lambda stride: strided(stride), {"stride": range(9)}, executor=pool)
     with pytest.raises(OptionError, match=r"executor 2 is none \(accepted: a concurrent.futures"):
         sweep(strided, {"stride": range(9)}, executor=2)  # type: ignore[arg-type]
+
+
+class Strange(ThreadPoolExecutor):
+    """Its third submit gives something else, made from the future."""
+
+    def __init__(self, instead: Callable[[Any], Any]) -> None:
+        super().__init__(1)
+        self.instead, self.submitted = instead, 0
+
+    def submit(self, *args: Any, **keywords: Any) -> Any:
+        future = super().submit(*args, **keywords)
+        self.submitted += 1
+        return self.instead(future) if self.submitted == 3 else future
+
+
+def done_with(result: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future
+
+
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        (lambda future: None, "submit gave None, no concurrent.futures.Future"),
+        (lambda future: future.result(), r"submit gave Chunk\(start="),
+        (lambda future: done_with(None), "a future gave None, not what the submitted function"),
+        (lambda future: done_with([future.result()]), r"a future gave \[Chunk\(start="),
+    ],
+)
+def test_executors_that_give_something_else(instead: Any, said: str) -> None:
+    with Strange(instead) as odd, pytest.raises(ExecutorError, match=said) as failed:
+        sweep(strided, {"stride": range(640)}, executor=odd)
+    assert not failed.value.partial.complete
+    assert "accepted: a running executor" in str(failed.value)
 
 
 def test_progress_is_told() -> None:
