@@ -18,6 +18,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
@@ -147,15 +148,41 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
 def _json(figures: Sequence[tuple[str, go.Figure]]) -> str:
     """Figures as JSON that no HTML parser mistakes for markup; their template comes once."""
     listed = []
-    for name, figure in figures:
+    known: dict[str, list[int]] = {}
+    for number, (name, figure) in enumerate(figures):
         bare = go.Figure(figure)
         bare.layout.template = None
+        plain = json.loads(bare.to_json(engine="json"))
+        for frame, changed in zip(plain.get("frames", ()), _changes(figure), strict=True):
+            frame["data"][0]["z"] = changed
+        # The tile below several figures is told once.
+        plain["data"] = [
+            trace if first == [number, place] else {"as": first}
+            for place, trace in enumerate(plain["data"])
+            if (first := known.setdefault(json.dumps(trace), [number, place]))
+        ]
         # Not escaped, so that the page sees every character.
-        drawn = json.dumps(json.loads(bare.to_json(engine="json")), ensure_ascii=False)
+        drawn = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
         listed.append(f'{{"id": "{name}", "figure": {drawn}}}')
     templates = ", ".join(f'"{theme}": {_template(theme)}' for theme in THEMES)
     text = f'{{"figures": [{", ".join(listed)}], "templates": {{{templates}}}}}'
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _changes(figure: go.Figure) -> list[list[int]]:
+    """Tell for each frame which cells of its heat map change: the place and code of each in turn.
+
+    Whole ones would be most of a page. The first starts from the trace; `page.js` reads them.
+    """
+    found: list[list[int]] = []
+    if figure.frames:
+        before = np.asarray(figure.data[0].z)
+        for frame in figure.frames:
+            now = np.asarray(frame.data[0].z)
+            places = np.flatnonzero(now != before)
+            found.append(np.stack([places, now.ravel()[places]], axis=1).ravel().tolist())
+            before = now
+    return found
 
 
 def _template(theme: str) -> str:

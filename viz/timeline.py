@@ -56,11 +56,11 @@ def timeline(
     words = read_words(found.strips)
     shape = (max(1, len(layers.layers)), BANKS)
     codes = np.full(shape, _EMPTY, np.int8)
-    told = np.full((*shape, 2), None, object)
+    told: list[list[list[Any] | None]] = [[None] * BANKS for _ in range(shape[0])]
     for word, accesses in words.items():
         bank, row = layers.place(word)
         codes[row, bank] = _WAITING
-        told[row, bank] = [
+        told[row][bank] = [
             word,
             "<br>".join(
                 f"phase {access.phase}, wavefront {access.wavefront}: {access.who[0]}"
@@ -89,7 +89,7 @@ def timeline(
     first = frames[0].data if frames else [{"z": codes}, _labels([])]
     cells = go.Heatmap(
         z=first[0]["z"],
-        customdata=told.tolist(),
+        customdata=told,
         zmin=_EMPTY - 0.5,
         zmax=_SERVED + 0.5,
         colorscale=_SCALE,

@@ -204,14 +204,14 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
     shape = (max(1, len(layers.layers)), BANKS)
     values = np.full(shape, None, object)
     texts = np.full(shape, "", object)
-    told = np.full((*shape, 5), None, object)
+    told: list[list[list[Any] | None]] = [[None] * BANKS for _ in range(shape[0])]
     shared, outlined = [], []
     for word, accesses in words.items():
         bank, row = layers.place(word)
         lanes = sorted({lane for access in accesses for lane in access.lanes})
         values[row, bank] = lanes[0]
         texts[row, bank] = label(lanes)
-        told[row, bank] = [
+        told[row][bank] = [
             f"lane{'s' if len(lanes) > 1 else ''} {ranges(lanes)}",
             accesses[0].who[1],
             word,
@@ -226,7 +226,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
     cells = go.Heatmap(
         z=values.tolist(),
         text=texts.tolist(),
-        customdata=told.tolist(),
+        customdata=told,
         texttemplate="%{text}",
         textfont={"size": 10},
         hovertemplate=(

@@ -218,7 +218,10 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
             found.left.append(_SEVERAL)
         if terms is not None:
             found.offer([TileLayout(*question.shape, terms=terms)], [cost])
-            _several_terms(linear, plain, ones, columns, 3, found)
+            for many in range(3, max(3, len(terms)) + 1):  # as cheap, with fewer operations
+                _several_terms(linear, plain, ones, columns, many, found)
+                if found.layout is not None and len(found.layout.terms) <= many:
+                    break
     found.layouts = others + linear.layouts
 
 

@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simulator import explain, replay, simulate
-from viz import report
+from viz import report, timeline
 
 KINDS = (
     "explain",
@@ -269,6 +270,19 @@ def test_the_slider_moves_and_plays(pages: dict[str, Path], opened: Any) -> None
     wait_for_lane(page, "0")
     page.locator("#timeline-2 .updatemenu-button").first.click()
     wait_for_lane(page, "17")
+
+
+def test_every_frame_and_the_tile_below_are_drawn(pages: dict[str, Path], opened: Any) -> None:
+    result = simulate("2x16", lane_order="row-major", pad=4)
+    page = opened(pages["simulate"])
+    drawn = timeline(result, fragment="B")
+    shown = page.evaluate(
+        """() => document.getElementById("timeline-5")._transitionData._frames.map(
+          (frame) => frame.data[0].z.map((row) => [...row]))"""
+    )
+    assert shown == [np.asarray(frame.data[0].z).tolist() for frame in drawn.frames]
+    tile = page.evaluate("() => document.getElementById('timeline-5')._fullData[2].text")
+    assert [list(row) for row in drawn.data[2].text] == tile
 
 
 def test_the_theme_follows_the_reader_and_the_button(pages: dict[str, Path], opened: Any) -> None:

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -20,7 +21,7 @@ from simulator import explain, kernels, replay, simulate
 from simulator.cli import main
 from simulator.cli.commands import cli
 from simulator.saving import OutputError, save
-from viz import DrawError, ReportError, report
+from viz import DrawError, ReportError, report, timeline
 
 PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- \u2028 &lt;b&gt;\"'"
@@ -425,3 +426,22 @@ def test_notebooks_show_a_table_and_coloured_cells_without_javascript() -> None:
     both = Page(simulate("2x16")._repr_html_())
     assert both.count("script") == 0
     assert both.count("table") == 3
+
+
+def test_a_page_tells_once_what_is_repeated() -> None:
+    """Frames are told by what changes, the tile below two figures once, empty cells by nothing."""
+    result = simulate(
+        "32x1", lds=32, thread_tile="15x1", block_tile="480x1x65", a_layout="row-major"
+    )
+    html = report(result, cdn=True)
+    assert len(html) < 900_000  # 2.2 MB where all is told
+    figures = {each["id"]: each["figure"] for each in Page(html).figures["figures"]}
+    told, drawn = figures["timeline-5"], timeline(result, fragment="A")
+    cells = np.asarray(drawn.data[0].z).copy()
+    assert len(told["frames"]) == len(drawn.frames) == 15
+    for short, whole in zip(told["frames"], drawn.frames, strict=True):
+        changed = short["data"][0]["z"]
+        cells.ravel()[changed[::2]] = changed[1::2]
+        assert (cells == whole.data[0].z).all()
+    assert [trace.get("as") for trace in told["data"]] == [None, None, [2, 0]]
+    assert figures["word_map-2"]["data"][0]["name"] == drawn.data[2].name == "tile"
