@@ -30,18 +30,17 @@ __all__ = [
 _FILES = (".csv", ".npy", ".npz")
 
 
-def refuse_ignored(used: Collection[str], mode: str) -> None:
-    """Refuse the options given to the running command that are none of `used` in this mode.
+def refuse_ignored(ignored: Collection[str], mode: str) -> None:
+    """Refuse options of the running command that were given, but are not used in this mode.
 
-    Names are those of the command's parameters. Where the output goes, and how, is always used.
+    `ignored` are names of the command's parameters; defaults do not count as given.
     """
     context = click.get_current_context()
     odd = [
         option.opts[0]
         for option in context.command.params
-        if isinstance(option, click.Option)
-        and option.name not in (*used, "form")
-        and context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name in ignored
+        and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
     ]
     if odd:
         raise click.UsageError(f"{', '.join(odd)}: would be ignored {mode}")

@@ -50,6 +50,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
 
     FILE is CUDA source, a cubin, a fatbinary or an object.
     """
+    _check_options(listing=listing, triton=options["triton"])
     if options["html"] is not None:
         from simulator.saving import check_target
 
@@ -81,6 +82,19 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
         first = next(iter(reports.values()))
         write_page(Path(options["html"]), first, _sources(given, options["file"], reports))
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+
+
+def _check_options(*, listing: bool, triton: str | None) -> None:
+    """Refuse what would be ignored: Triton says some of it itself, and a list executes nothing."""
+    from simulator.cli.options import refuse_ignored
+
+    if triton is None:
+        refuse_ignored(("signature", "warps"), "without --triton")
+    else:
+        refuse_ignored(("kernel", "block", "shared_bytes", "cubin"), "with --triton")
+    if listing:
+        launch = ("grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions")
+        refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
 
 
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
