@@ -136,6 +136,7 @@ def test_compile_errors_keep_their_lines(
         (["--triton", "a:b", "--shared-bytes", "0"], "--shared-bytes", "with --triton"),
         (["a.cubin", "--list", "--html", "a.html"], "--html", "with --list"),
         (["a.cubin", "--list", "--grid", "2", "--arg", "i32=1"], "--grid, --arg", "with --list"),
+        (["a.cubin", "--list", "--kernel", "a"], "--kernel", "with --list"),
         (["a.cubin", "--list", "--fail-on-conflict"], "--fail-on-conflict", "with --list"),
         (["a.cubin", "--list", "--rule", "documented"], "--rule", "with --list"),
     ],
@@ -145,3 +146,12 @@ def test_an_option_that_would_be_ignored_is_refused(
 ) -> None:
     assert main(["sass", *words]) == 2
     assert f"bankwise: {odd}: would be ignored {mode}" in capsys.readouterr().err
+
+
+def test_an_architecture_that_the_code_is_not_for_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*TRANSPOSE, "--arch", "sm_90"]) == 0
+    assert main([*TRANSPOSE, "--arch", "sm_80"]) == 2
+    assert "transpose.cubin is for sm_90 (accepted: sm_90, or no" in capsys.readouterr().err
+    assert main([*TRANSPOSE[:2], "--list", "--arch", "sm_86"]) == 2
