@@ -53,6 +53,8 @@ def open_chip(index: int = 0) -> Chip:
         count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
         raise NoGpuError(f"no CUDA device: {error} (next: {_next(str(error))})") from error
+    if not count:
+        raise NoGpuError(f"no CUDA device: CuPy finds none (next: {_next('')})")
     if not 0 <= index < count:
         raise DeviceError(f"no device {index} (accepted: 0 to {count - 1})")
     try:

@@ -46,7 +46,7 @@ def main(folder: str, prefix: str) -> None:
     _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
     tables = [json.loads(_inferred(op).to_json(source)) for op in ops]
     (out / f"{prefix}_phases.json").write_text(json.dumps(tables, indent=1), encoding="utf-8")
-    _copies(out / f"{prefix}_copies.npz")
+    _copies(out / f"{prefix}_copies.npz", source)
     save(out / f"{prefix}_loops.npz", [_loop(op) for op in LOOPS], source)
     measured = run(plan, folder=out / "parts", progress=_say(plan))
     counted = [m for m in measured if m.wavefronts is not None]
@@ -109,7 +109,7 @@ def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any
                 }
 
 
-def _copies(path: Path) -> None:
+def _copies(path: Path, source: dict[str, Any]) -> None:
     """Time cp.async whose lanes read anywhere: (n, 32) sources beside the addresses."""
     rng = np.random.default_rng(1)
     columns: dict[str, list[Any]] = {
@@ -126,7 +126,7 @@ def _copies(path: Path) -> None:
         columns["mask"].append(timed.masks)
         columns["cycles"].append(np.asarray(timed.cycles, dtype=np.float32))
     arrays: dict[str, Any] = {name: np.concatenate(each) for name, each in columns.items()}
-    np.savez_compressed(path, **arrays)
+    np.savez_compressed(path, provenance=np.array(json.dumps(source)), **arrays)
 
 
 def _source(rng: np.random.Generator, row: int, width: int) -> Any:

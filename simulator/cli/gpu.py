@@ -93,7 +93,8 @@ def _check_options(**given: Any) -> None:
     for mode, used in uses.items():
         flags = mode.split()
         if all(given[flag] not in (False, None) for flag in flags):
-            refuse_ignored((*flags, *used), "with " + " ".join(f"--{flag}" for flag in flags))
+            ignored = {*click.get_current_context().params} - {*flags, *used, "form"}
+            refuse_ignored(ignored, "with " + " ".join(f"--{flag}" for flag in flags))
             return
 
 

@@ -80,14 +80,20 @@ def optimize(
 
     --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all searches a geometry.
     """
-    from simulator.cli.options import named_integers
+    from simulator.cli.options import named_integers, refuse_ignored
     from simulator.search import optimize as run
 
+    if kernel is None:
+        refuse_ignored(("code", "m", "n", "k"), "without --kernel")
     given = named_integers(names, "-D")
     turns = named_integers(loops, "--loop")
     space = _once("--free", map(_free, free)) or None
     if accesses:
-        options["accesses"] = [_access(text, turns) for text in accesses]
+        found = [_access(text, turns) for text in accesses]
+        unused = sorted(set(turns).difference(*(each.loops for each in found)))
+        if unused:
+            raise click.UsageError(f"--loop {', '.join(unused)}: no --access names it")
+        options["accesses"] = found
     elif turns:
         raise click.UsageError("--loop is for --access")
     if kernel is not None:
@@ -95,15 +101,15 @@ def optimize(
         options["k"] = m if k is None else k
     if fragment:
         options["fragment"] = _once("--fragment", map(_fixed, fragment))
-    found = run(space=space, names=given, **options)
-    rows = found.rows()
+    best = run(space=space, names=given, **options)
+    rows = best.rows()
     hidden = [name for name in rows[0] if all(row[name] is None for row in rows)]
-    totals = found.totals()
-    title, *text = found.sentences
+    totals = best.totals()
+    title, *text = best.sentences
     show(
         Table(
             rows,
-            {**totals, "optimum": found.summary()},
+            {**totals, "optimum": best.summary()},
             sums=[("total", totals)],
             title=title,
             text=text,

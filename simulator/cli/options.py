@@ -17,6 +17,7 @@ from simulator.accesses import ALL_LANES
 from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
 
 __all__ = [
+    "is_given",
     "lane_order",
     "named_integers",
     "named_options",
@@ -30,18 +31,21 @@ __all__ = [
 _FILES = (".csv", ".npy", ".npz")
 
 
-def refuse_ignored(used: Collection[str], mode: str) -> None:
-    """Refuse the options given to the running command that are none of `used` in this mode.
+def is_given(name: str) -> bool:
+    """Whether the running command's parameter was given, and is not the default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
-    Names are those of the command's parameters. Where the output goes, and how, is always used.
+
+def refuse_ignored(ignored: Collection[str], mode: str) -> None:
+    """Refuse options of the running command that were given, but are not used in this mode.
+
+    `ignored` are names of the command's parameters.
     """
-    context = click.get_current_context()
     odd = [
         option.opts[0]
-        for option in context.command.params
-        if isinstance(option, click.Option)
-        and option.name not in (*used, "form")
-        and context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        for option in click.get_current_context().command.params
+        if option.name in ignored and is_given(option.name)
     ]
     if odd:
         raise click.UsageError(f"{', '.join(odd)}: would be ignored {mode}")

@@ -50,6 +50,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
 
     FILE is CUDA source, a cubin, a fatbinary or an object.
     """
+    _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     if options["html"] is not None:
         from simulator.saving import check_target
 
@@ -83,6 +84,21 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
+def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
+    """Refuse what would be ignored: Triton says some of it itself, and a list executes nothing."""
+    from simulator.cli.options import refuse_ignored
+
+    if triton is None:
+        refuse_ignored(("signature", "warps"), "without --triton")
+    else:
+        refuse_ignored(("kernel", "block", "shared_bytes", "cubin"), "with --triton")
+    if listing:
+        launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
+        if "<" not in (kernel or ""):  # else it says what to make of a template
+            launch.append("kernel")
+        refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
+
+
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     """Give what to replay, and the kernel's name."""
     if options["triton"]:
@@ -96,12 +112,19 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
         return compiled, compiled.kernel
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
-    path = Path(options["file"])
-    if options["cubin"]:
-        from simulator.sass.images import is_device_code
+    from simulator.cli.options import is_given
+    from simulator.sass.images import is_device_code, load
 
-        if not is_device_code(path):
-            raise click.UsageError(f"{path} is no device code, as --cubin says it is")
+    path = Path(options["file"])
+    if options["cubin"] and not is_device_code(path):
+        raise click.UsageError(f"{path} is no device code, as --cubin says it is")
+    if is_given("arch") and is_device_code(path):  # compiled already, perhaps for another
+        cubin, _ = load(path, options["arch"], options["kernel"])
+        if cubin.architecture.name != options["arch"]:
+            raise click.UsageError(
+                f"--arch {options['arch']}: {path} is for {cubin.architecture.name} (accepted:"
+                f" {cubin.architecture.name}, or no --arch)"
+            )
     return path, options["kernel"]
 
 

@@ -124,3 +124,34 @@ def test_compile_errors_keep_their_lines(
     assert any(line.strip() == "^" for line in said)
     assert main(["sass", str(path), "--cubin"]) == 2
     assert "no device code" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "odd", "mode"),
+    [
+        (["a.cubin", "--warps", "8"], "--warps", "without --triton"),
+        (["a.cubin", "--signature", "i32"], "--signature", "without --triton"),
+        (["--triton", "a:b", "--kernel", "b"], "--kernel", "with --triton"),
+        (["--triton", "a:b", "--block", "64", "--cubin"], "--block, --cubin", "with --triton"),
+        (["--triton", "a:b", "--shared-bytes", "0"], "--shared-bytes", "with --triton"),
+        (["a.cubin", "--list", "--html", "a.html"], "--html", "with --list"),
+        (["a.cubin", "--list", "--grid", "2", "--arg", "i32=1"], "--grid, --arg", "with --list"),
+        (["a.cubin", "--list", "--kernel", "a"], "--kernel", "with --list"),
+        (["a.cubin", "--list", "--fail-on-conflict"], "--fail-on-conflict", "with --list"),
+        (["a.cubin", "--list", "--rule", "documented"], "--rule", "with --list"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(
+    words: list[str], odd: str, mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", *words]) == 2
+    assert f"bankwise: {odd}: would be ignored {mode}" in capsys.readouterr().err
+
+
+def test_an_architecture_that_the_code_is_not_for_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*TRANSPOSE, "--arch", "sm_90"]) == 0
+    assert main([*TRANSPOSE, "--arch", "sm_80"]) == 2
+    assert "transpose.cubin is for sm_90 (accepted: sm_90, or no" in capsys.readouterr().err
+    assert main([*TRANSPOSE[:2], "--list", "--arch", "sm_86"]) == 2

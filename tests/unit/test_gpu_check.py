@@ -87,6 +87,11 @@ class TestNoGpu:
         with pytest.raises(NoGpuError, match=r"no CUDA device: cudaErrorNoDevice.*nvidia-smi"):
             run_gemm("smem")
 
+    def test_with_cupy_that_counts_no_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        fake_cupy(monkeypatch, 0)
+        with pytest.raises(NoGpuError, match=r"no CUDA device: CuPy finds none.*--recorded"):
+            open_chip()
+
     def test_with_cupy_of_another_cuda(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fake_cupy(monkeypatch, RuntimeError("cudaErrorInsufficientDriver: CUDA driver version"))
         with pytest.raises(NoGpuError, match="install the CuPy of the driver's CUDA"):
