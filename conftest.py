@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent
 
 # Their examples compile CUDA: for them, the extra `sass`.
 if find_spec("elftools") is None or find_spec("cuda") is None:
-    collect_ignore = ["docs/sass.md", "simulator/sass/replaying.py"]
+    collect_ignore = ["docs/sass.md", "simulator/sass/replay.py"]
 
 
 def run_console(example: Example) -> None:

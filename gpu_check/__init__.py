@@ -6,7 +6,7 @@ Nothing here needs a GPU to be imported. docs/validation.md says how it measures
 """
 
 from gpu_check.clocks import Measurements, measure
-from gpu_check.comparing import Comparison, compare, simulated
+from gpu_check.compare import Comparison, compare, simulated
 from gpu_check.counters import count_on_gpu
 from gpu_check.discovery import PhaseTable, infer_phases
 from gpu_check.errors import (
@@ -17,7 +17,7 @@ from gpu_check.errors import (
     RecordingError,
 )
 from gpu_check.gemm import GEMMS, run_gemm
-from gpu_check.recorded import Recording, load, packaged
+from gpu_check.recordings import Recording, load, packaged
 
 __all__ = [
     "GEMMS",

@@ -1,8 +1,8 @@
 """A whole measurement: many accesses of many instructions, kept as they come in.
 
-Accesses are drawn by `gpu_check.patterns`; the first of each instruction are also counted. With
-a folder, each finished part is saved there and found again by the next run with the same plan on
-the same chip, so an interrupted campaign goes on where it stopped; `forget` ends that.
+Accesses are drawn by `gpu_check.probe.patterns`; the first of each instruction are also counted.
+With a folder, each finished part is saved there and found again by the next run with the same plan
+on the same chip, so an interrupted campaign goes on where it stopped; `forget` ends that.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from gpu_check.clocks import Measurements, as_accesses, measure
 from gpu_check.counters import Batch, count_batches
 from gpu_check.device import open_chip
 from gpu_check.errors import DeviceError, RecordingError
-from gpu_check.forms import FORMS, LOOPS, form
-from gpu_check.moved import wrong_accesses
-from gpu_check.patterns import Drawn, draw
-from gpu_check.probe import Probe
-from gpu_check.recorded import load, save
-from simulator.instructions import instruction
+from gpu_check.probe.ops import FORMS, LOOPS, form
+from gpu_check.probe.patterns import Drawn, draw
+from gpu_check.probe.probe import Probe
+from gpu_check.probe.verify import wrong_accesses
+from gpu_check.recordings import load, save
+from simulator.law.instructions import instruction
 
 __all__ = ["Plan", "Progress", "forget", "full_plan", "provenance", "quick_plan", "run"]
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpu_check.forms import LOOPS, form
-from gpu_check.probe import Probe
-from simulator.accesses import ALL_LANES, check, warp_accesses
-from simulator.instructions import Instruction, instruction
-from simulator.tables import Result
+from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.probe import Probe
+from simulator.law.accesses import ALL_LANES, check, warp_accesses
+from simulator.law.instructions import Instruction, instruction
+from simulator.results.tables import Result
 
 __all__ = ["Measurements", "as_accesses", "measure"]
 

@@ -1,6 +1,6 @@
 """Hardware counters of single accesses, read by Nsight Compute.
 
-`ncu` watches a process of its own (gpu_check.launches) that launches the probe once for each
+`ncu` watches a process of its own (gpu_check.probe.child) that launches the probe once for each
 access: one warp, 16 executions (64 of a copy). What the kernel costs beside the access is seen in
 two launches before, and taken off: the first access with half of the executions and with all,
 whose difference is half of the executions alone. A copy's loop holds three shared loads of no
@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpu_check.clocks import Measurements, as_accesses
 from gpu_check.device import open_chip
 from gpu_check.errors import CountersError
-from gpu_check.forms import form
+from gpu_check.probe.ops import form
 
 __all__ = [
     "Batch",
@@ -201,7 +201,7 @@ def _count(
         for index, batch in enumerate(batches):
             arrays[f"address{index}"], arrays[f"mask{index}"] = batch.addresses, batch.masks
         np.savez(job, **arrays)
-        command = [sys.executable, "-m", "gpu_check.launches", str(job), str(device)]
+        command = [sys.executable, "-m", "gpu_check.probe.child", str(job), str(device)]
         rows = run_ncu(command, list(metrics), "probe")
     counted = np.array([metrics_of(row, metrics) for row in rows], dtype=np.int64)
     ends = np.cumsum([len(batch.addresses) + 2 for batch in batches])

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from gpu_check.errors import DeviceError, NoGpuError
-from gpu_check.forms import Form
+from gpu_check.probe.ops import Form
 
 __all__ = ["Chip", "open_chip", "require_capability", "source"]
 

@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_check.errors import DiscoveryError
-from gpu_check.forms import form
-from simulator.accesses import ALL_LANES
-from simulator.instructions import Instruction, instruction
+from gpu_check.probe.ops import form
+from simulator.law.accesses import ALL_LANES
+from simulator.law.instructions import Instruction, instruction
 
 __all__ = ["Cost", "PhaseTable", "infer_phases"]
 

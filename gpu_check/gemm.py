@@ -16,10 +16,10 @@ from typing import Any
 from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.device import Chip, open_chip, require_capability, source
 from gpu_check.errors import CountersError, DeviceError
-from gpu_check.forms import form
+from gpu_check.probe.ops import form
 from layouts.errors import accepted
 from simulator.kernels import get
-from simulator.replaying import KernelReport, replay
+from simulator.kernels.replay import KernelReport, replay
 
 __all__ = ["GEMMS", "SASS", "Gemm", "GemmRun", "count_gemms", "run_gemm"]
 

@@ -4,8 +4,8 @@
         assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
 
 pytest loads this module in every run of every project that has bankwise installed, so it
-imports nothing: `simulator.testing` is loaded when a test asks for one of its assertions. It is
-a package of its own because importing anything of `simulator` imports NumPy.
+imports nothing: `simulator.testing` is loaded when a test asks for one of its assertions. It is a
+package of its own because importing anything of `simulator` imports NumPy.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from simulator.testing import AssertConflictFree, AssertWavefronts
+    from simulator.testing.asserts import AssertConflictFree, AssertWavefronts
 
 __all__ = ["assert_conflict_free", "assert_wavefronts"]
 
 
 @pytest.fixture(scope="session")
 def assert_conflict_free() -> AssertConflictFree:
-    """Give `simulator.testing.assert_conflict_free`."""
-    from simulator.testing import assert_conflict_free
+    """Give `simulator.testing.asserts.assert_conflict_free`."""
+    from simulator.testing.asserts import assert_conflict_free
 
     return assert_conflict_free
 
 
 @pytest.fixture(scope="session")
 def assert_wavefronts() -> AssertWavefronts:
-    """Give `simulator.testing.assert_wavefronts`."""
-    from simulator.testing import assert_wavefronts
+    """Give `simulator.testing.asserts.assert_wavefronts`."""
+    from simulator.testing.asserts import assert_wavefronts
 
     return assert_wavefronts

@@ -8,59 +8,93 @@ docs/model.md explains the law; README.md starts with examples.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from layouts.errors import BankwiseError, LayoutError
-from simulator.accesses import AddressError, MaskError, WarpAccess
-from simulator.closed_form import bit_columns, count_affine, count_linear, lane_addresses
-from simulator.counting import Counts, OptionError, count
-from simulator.explanation import Explanation, explain
-from simulator.fragments import FragmentReport, simulate
-from simulator.instructions import INSTRUCTIONS, Instruction, InstructionError, instruction
-from simulator.replaying import KernelReport, SiteReport, replay
-from simulator.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
-from simulator.streaming import count_stream, totals
-from simulator.tiling import KernelError
+from simulator.errors import (
+    AddressError,
+    BankwiseError,
+    CompileError,
+    CubinError,
+    DeadlockError,
+    ExecutionError,
+    ExecutorError,
+    ExpressionError,
+    GridError,
+    InputError,
+    InstructionError,
+    KernelError,
+    LaunchError,
+    LayoutError,
+    LimitError,
+    MaskError,
+    MemoryAccessError,
+    MissingPackageError,
+    OptionError,
+    OutputError,
+    SassError,
+    SearchError,
+    StoreError,
+    TargetError,
+    ToolError,
+    UnsupportedError,
+)
+from simulator.gemm.simulate import FragmentReport, simulate
+from simulator.kernels.replay import KernelReport, SiteReport, replay
+from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
+from simulator.law.accesses import WarpAccess
+from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
+from simulator.law.counting import Counts, count
+from simulator.law.explaining import Explanation, explain
+from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
+from simulator.law.streaming import count_stream, totals
 
 if TYPE_CHECKING:
     from simulator import kernels
-    from simulator.grids import GridError
-    from simulator.sass.replaying import replay_compiled
-    from simulator.saving import MissingPackageError, OutputError
-    from simulator.search import Access, Optimum, SearchError, optimize
-    from simulator.store import StoreError
-    from simulator.sweeping import ExecutorError, Sweep, sweep
-    from simulator.targets import TargetError
+    from simulator.sass.replay import replay_compiled
+    from simulator.search import Access, Optimum, optimize
+    from simulator.sweeps.sweep import Sweep, sweep
 
 __all__ = [
     "INSTRUCTIONS",
     "Access",
     "AddressError",
     "BankwiseError",
+    "CompileError",
     "Counts",
+    "CubinError",
     "Cycle",
+    "DeadlockError",
+    "ExecutionError",
     "ExecutorError",
     "Explanation",
+    "ExpressionError",
     "FragmentReport",
     "GlobalSite",
     "GridError",
+    "InputError",
     "Instruction",
     "InstructionError",
     "Kernel",
     "KernelError",
     "KernelReport",
     "Launch",
+    "LaunchError",
     "LayoutError",
+    "LimitError",
     "MaskError",
     "Matrix",
+    "MemoryAccessError",
     "MissingPackageError",
     "Optimum",
     "OptionError",
     "OutputError",
+    "SassError",
     "SearchError",
     "SharedSite",
     "SiteReport",
     "StoreError",
     "Sweep",
     "TargetError",
+    "ToolError",
+    "UnsupportedError",
     "WarpAccess",
     "bit_columns",
     "count",
@@ -83,19 +117,12 @@ __all__ = [
 # of everything else, and the search and the catalogue of kernels are as large.
 _LATER = {
     "Access": "simulator.search",
-    "ExecutorError": "simulator.sweeping",
-    "GridError": "simulator.grids",
-    "MissingPackageError": "simulator.saving",
     "Optimum": "simulator.search",
-    "OutputError": "simulator.saving",
-    "SearchError": "simulator.search",
-    "StoreError": "simulator.store",
-    "Sweep": "simulator.sweeping",
-    "TargetError": "simulator.targets",
+    "Sweep": "simulator.sweeps.sweep",
     "kernels": "simulator.kernels",
     "optimize": "simulator.search",
-    "replay_compiled": "simulator.sass.replaying",
-    "sweep": "simulator.sweeping",
+    "replay_compiled": "simulator.sass.replay",
+    "sweep": "simulator.sweeps.sweep",
 }
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.sass.disassembly import Instruction, tool
-from simulator.sass.errors import ToolError
+from simulator.errors import ToolError
+from simulator.sass.code.nvdisasm import Instruction, tool
 
 HERE = Path(__file__).parent / "silicon" / "sass"
 

@@ -10,16 +10,16 @@ one that the result holds. Importing this package without plotly raises MissingP
 from viz.errors import DrawError, MissingPackageError, ReportError
 
 try:
-    from viz.agreement import parity
-    from viz.banks import bank_heatmap
-    from viz.bars import kernel_bars
-    from viz.comparing import compare
-    from viz.reporting import report
-    from viz.sweeps import sweep_heatmap
+    from viz.bank_heatmap import bank_heatmap
+    from viz.compare import compare
+    from viz.kernel_bars import kernel_bars
+    from viz.page.report import report
+    from viz.parity import parity
+    from viz.sweep_heatmap import sweep_heatmap
     from viz.theme import THEMES
     from viz.timeline import timeline
-    from viz.warps import warp_map
-    from viz.words import word_map
+    from viz.warp_map import warp_map
+    from viz.word_map import word_map
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "plotly":
         raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layouts.errors import BankwiseError
-from simulator.saving import MissingPackageError, OutputError
+from simulator.errors import MissingPackageError, OutputError
 
 __all__ = ["DrawError", "MissingPackageError", "ReportError"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from layouts.errors import accepted
 from layouts.tile import Tile
-from simulator.explanation import Explanation
-from simulator.fragments import FragmentReport
+from simulator.gemm.simulate import FragmentReport
+from simulator.law.explaining import Explanation
 from viz.errors import DrawError
 
 __all__ = ["ROWS", "Strip", "Strips", "plural", "strips"]

@@ -3,7 +3,7 @@
 Colours that carry meaning are the same in both themes, so a figure can change its theme
 without being drawn again: the page of a report swaps the template and nothing else.
 
-* lanes: the cyclic scale of `simulator.notebook`
+* lanes: the cyclic scale of `simulator.results.html`
 * counts: Viridis, which runs evenly in lightness, also for colour-blind readers (van der Walt
   and Smith, "A better default colormap for Matplotlib", SciPy 2015)
 * kinds of things: the palette of Okabe and Ito, "Color Universal Design" (2008)
@@ -18,7 +18,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from layouts.errors import accepted
-from simulator.notebook import LANE_COLORS
+from simulator.results.html import LANE_COLORS
 from viz.errors import DrawError
 
 __all__ = [

@@ -8,11 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from layouts.tile import Tile
-from simulator.law import BANKS, WORD
-from simulator.notebook import LANE_COLORS, ink
-from viz.banks import bank_axis, label
-from viz.grid import Panel, assemble, message
-from viz.words import found_layers, ground, layer_axis, read_words
+from simulator.law.specification import BANKS, WORD
+from simulator.results.html import LANE_COLORS, ink
+from viz.bank_heatmap import bank_axis, label
+from viz.figure import Panel, assemble, message
+from viz.word_map import found_layers, ground, layer_axis, read_words
 
 __all__ = ["timeline"]
 

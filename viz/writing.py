@@ -1,11 +1,12 @@
-"""Where a page may be written; `simulator.saving` writes it, whole or not at all."""
+"""Where a page may be written; `simulator.results.files` writes it, whole or not at all."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from simulator import saving
+from simulator.errors import OutputError
+from simulator.results import files
 from viz.errors import ReportError
 
 __all__ = ["check_target", "write_page"]
@@ -17,8 +18,8 @@ def check_target(path: str | os.PathLike[str], *, force: bool) -> None:
     Raises ReportError for that, and for an existing file without `force`.
     """
     try:
-        target = saving.check_target(path)
-    except saving.OutputError as error:
+        target = files.check_target(path)
+    except OutputError as error:
         raise ReportError(str(error)) from error
     if target.exists() and not force:
         raise ReportError(
@@ -33,4 +34,4 @@ def write_page(path: str | os.PathLike[str], html: str, *, force: bool) -> None:
     def write(file: Path) -> None:
         file.write_text(html, encoding="utf-8", newline="")
 
-    saving.save(path, write)
+    files.save(path, write)

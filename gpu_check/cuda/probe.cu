@@ -1,5 +1,5 @@
 // Runs one shared-memory instruction with any addresses and mask: for its clocks, for hardware
-// counters, and once to see what it moved. gpu_check/probe.py compiles this with -DOP=<struct>.
+// counters, and once to see what it moved. gpu_check/probe/probe.py compiles this with -DOP=<struct>.
 //
 // A struct below is one instruction. Its PTX is inline and volatile, so that ptxas emits it as
 // often as it stands here, and with the operands that pin the form: a reduction by a constant 1

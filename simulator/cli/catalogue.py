@@ -14,7 +14,7 @@ from simulator.cli.html import html_options, keep
 from simulator.cli.output import Table, show
 
 if TYPE_CHECKING:
-    from simulator.replaying import KernelReport
+    from simulator.kernels.replay import KernelReport
 
 __all__ = ["kernels", "replay"]
 
@@ -103,7 +103,7 @@ def replay(
 
 def _replay(name: str, **options: Any) -> KernelReport:
     """Replay with a progress bar, where somebody is there to see it."""
-    from simulator.replaying import replay as run
+    from simulator.kernels.replay import replay as run
 
     if not sys.stderr.isatty():
         return run(name, **options)

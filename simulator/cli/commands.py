@@ -13,8 +13,8 @@ from simulator.cli.html import ARGUMENTS, html_options, keep
 from simulator.cli.output import FORMATS, Table, show
 
 if TYPE_CHECKING:
-    from simulator.counting import Counts
-    from simulator.inputs import Accesses
+    from simulator.inputs.files import Accesses
+    from simulator.law.counting import Counts
 
 __all__ = ["by_rule", "cli", "common", "format_option", "main"]
 
@@ -24,8 +24,7 @@ _Command = Callable[..., Any]
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
     from layouts.errors import BankwiseError
-    from simulator.expression import ExpressionError
-    from simulator.sass.errors import CompileError
+    from simulator.errors import CompileError, ExpressionError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -98,8 +97,8 @@ def common(command: _Command) -> _Command:
     @format_option
     @functools.wraps(command)
     def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
-        from simulator.counting import check_rule
-        from simulator.instructions import RULES
+        from simulator.law.counting import check_rule
+        from simulator.law.instructions import RULES
 
         check_rule(rule)
         conflicts = command(rules=RULES if compare else (rule,), **options)
@@ -146,7 +145,7 @@ def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
-    from simulator.fragments import simulate as run
+    from simulator.gemm.simulate import simulate as run
 
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
@@ -207,7 +206,7 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
     on standard input.
     """
     from simulator.cli.options import read_accesses
-    from simulator.counting import n_way
+    from simulator.law.counting import n_way
 
     accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
     rows: list[dict[str, Any]] = []
@@ -235,7 +234,7 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
 
 
 def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
-    from simulator.counting import count
+    from simulator.law.counting import count
 
     masks = accesses.masks
     return [
@@ -267,7 +266,7 @@ def explain(
     ACCESSES is given as for `bankwise count`.
     """
     from simulator.cli.options import one_access, read_accesses
-    from simulator.explanation import explain as run
+    from simulator.law.explaining import explain as run
 
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
@@ -303,7 +302,7 @@ _CONVENTION = (
 @format_option
 def ops(*, form: str) -> int:
     """List the instructions, with the rules that each follows."""
-    from simulator.instructions import INSTRUCTIONS
+    from simulator.law.instructions import INSTRUCTIONS
 
     rows = [
         {

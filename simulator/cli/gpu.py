@@ -70,7 +70,7 @@ def gpu_check(
     if kernels:
         return _kernels(counters, device, form)
     if save is not None:
-        from simulator.saving import check_target
+        from simulator.results.files import check_target
 
         check_target(save)  # before the work, not after it
     chosen = _ops(ops, device)
@@ -101,7 +101,7 @@ def _check_options(**given: Any) -> None:
 def _ops(ops: Sequence[str], device: int) -> list[str]:
     from gpu_check.campaign import all_ops
     from gpu_check.device import open_chip, require_capability
-    from gpu_check.forms import form
+    from gpu_check.probe.ops import form
 
     chip = open_chip(device)
     forms = [form(op) for op in dict.fromkeys(ops)]
@@ -111,7 +111,7 @@ def _ops(ops: Sequence[str], device: int) -> list[str]:
 
 
 def _recorded(path: Path | None) -> list[Measurements]:
-    from gpu_check.recorded import load, packaged
+    from gpu_check.recordings import load, packaged
 
     if path is not None:
         return list(load(path).measurements)
@@ -140,7 +140,7 @@ def _measured(
 ) -> list[Measurements]:
     from gpu_check.campaign import forget, full_plan, provenance, quick_plan, run
     from gpu_check.errors import CountersError
-    from gpu_check.recorded import save as write
+    from gpu_check.recordings import save as write
 
     folder = save.with_name(f"{save.name}.parts") if save else None
     with_counters = _use_counters(counters)
@@ -162,10 +162,10 @@ def _measured(
 
 
 def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -> int:
-    from gpu_check.comparing import compare, simulated
+    from gpu_check.compare import compare, simulated
     from gpu_check.errors import RecordingError
-    from gpu_check.forms import LOOPS
-    from gpu_check.forms import form as form_of
+    from gpu_check.probe.ops import LOOPS
+    from gpu_check.probe.ops import form as form_of
 
     names = {form_of(op).name for op in ops}
     rows: list[dict[str, Any]] = []
@@ -228,7 +228,7 @@ def _phases(ops: list[str], counters: str, device: int, form: str) -> int:
 
 
 def _lanes(groups: tuple[tuple[int, ...], ...]) -> str:
-    from simulator.explanation import ranges
+    from simulator.law.explaining import ranges
 
     return " | ".join(ranges(group) for group in groups)
 
@@ -247,7 +247,7 @@ def _kernels(counters: str, device: int, form: str) -> int:
 
 def _recorded_kernels(form: str) -> int:
     from gpu_check.kernel_table import kernel_rows
-    from gpu_check.recorded import packaged_table
+    from gpu_check.recordings import packaged_table
 
     return _show_kernels(kernel_rows(packaged_table("h200_kernels")), form)
 

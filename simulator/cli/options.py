@@ -13,8 +13,9 @@ from click.core import ParameterSource
 
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
-from simulator.accesses import ALL_LANES
-from simulator.inputs import RESERVED, Accesses, InputError, from_data, from_expression
+from simulator.errors import InputError
+from simulator.inputs.files import RESERVED, Accesses, from_data, from_expression
+from simulator.law.accesses import ALL_LANES
 
 __all__ = [
     "is_given",

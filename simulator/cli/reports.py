@@ -73,7 +73,7 @@ def _run(given: str) -> int:
 
 
 def _columns(path: str) -> dict[str, list[Any]]:
-    from simulator.inputs import InputError
+    from simulator.errors import InputError
 
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

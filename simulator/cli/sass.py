@@ -52,7 +52,7 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     if options["html"] is not None:
-        from simulator.saving import check_target
+        from simulator.results.files import check_target
 
         check_target(options["html"])  # before the work, not after it
     given, kernel = _given(options)
@@ -104,7 +104,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     if options["triton"]:
         if options["file"]:
             raise click.UsageError("FILE and --triton: give one")
-        from simulator.sass.triton import compile_kernel
+        from simulator.sass.code.triton import compile_kernel
 
         compiled = compile_kernel(
             options["triton"], options["signature"] or "", options["arch"], options["warps"]
@@ -113,7 +113,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
     from simulator.cli.options import is_given
-    from simulator.sass.images import is_device_code, load
+    from simulator.sass.code.images import is_device_code, load
 
     path = Path(options["file"])
     if options["cubin"] and not is_device_code(path):
@@ -131,8 +131,8 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 def _list(
     given: Any, arch: str, kernel: str | None, form: str, rules: Sequence[str]
 ) -> dict[str, int]:
-    from simulator.sass.cubin import base_name
-    from simulator.sass.images import load
+    from simulator.sass.code.cubin import base_name
+    from simulator.sass.code.images import load
 
     cubin, _ = load(getattr(given, "cubin", given), arch, kernel)
     rows = [
@@ -158,7 +158,7 @@ def _shape(text: str, flag: str) -> tuple[int, ...]:
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
     """Replay, with instructions a second where somebody is there to see them."""
-    from simulator.sass.replaying import replay_compiled
+    from simulator.sass.replay import replay_compiled
 
     progress = _show_progress() if sys.stderr.isatty() else None
     try:

@@ -21,7 +21,7 @@ from simulator.cli.output import Table, show
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from simulator.sweeping import Sweep
+    from simulator.sweeps.sweep import Sweep
 
 __all__ = ["sweep"]
 
@@ -79,11 +79,11 @@ def sweep(
     counted; a value that no combination could have is refused.
     """
     from layouts.errors import accepted
-    from simulator.counting import OptionError
-    from simulator.fragments import simulate
+    from simulator.errors import OptionError
+    from simulator.gemm.simulate import simulate
     from simulator.kernels import get
-    from simulator.sweeping import sweep as run
-    from simulator.targets import target_of
+    from simulator.sweeps.sweep import sweep as run
+    from simulator.sweeps.targets import target_of
 
     target = simulate if name == "simulate" else get(name)
     figures = target_of(target).figures
@@ -117,8 +117,8 @@ def sweep(
 
 def _check_files(places: dict[str, str | None]) -> None:
     """Refuse, before any work is done, files that could not be written, or that are one."""
-    from simulator.saving import check_target
-    from simulator.sweeping import parquet_writer
+    from simulator.results.files import check_target
+    from simulator.sweeps.sweep import parquet_writer
 
     options: dict[str, str] = {}
     for option, place in places.items():
@@ -164,8 +164,8 @@ def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
     from layouts.fragment import FRAGMENTS
     from layouts.warp import LANE_ORDERS
     from simulator.cli.options import named_options
-    from simulator.instructions import RULES
-    from simulator.reads import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
+    from simulator.gemm.geometry import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
+    from simulator.law.instructions import RULES
 
     known = {
         "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
@@ -184,9 +184,9 @@ def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
 
 def _kernel_axes(name: str, words: Sequence[str]) -> dict[str, Any]:
     from simulator.cli.options import named_options
-    from simulator.instructions import RULES
     from simulator.kernels import get
-    from simulator.replaying import FORMS, check_value
+    from simulator.kernels.replay import FORMS, check_value
+    from simulator.law.instructions import RULES
 
     known = {"form": FORMS, "rule": RULES}
     kernel = get(name)
@@ -295,7 +295,7 @@ def _drawing() -> Any:
     """Import what --plot needs, before anything is counted."""
     from importlib import import_module
 
-    from simulator.saving import MissingPackageError
+    from simulator.errors import MissingPackageError
 
     try:
         return import_module("viz").sweep_heatmap
@@ -306,7 +306,7 @@ def _drawing() -> Any:
 
 
 def _plot(draw: Any, found: Sweep, path: str) -> None:
-    from simulator.saving import save
+    from simulator.results.files import save
 
     figure = draw(found)
 

@@ -8,7 +8,8 @@ docs/kernels.md has them all with their figures.
 from __future__ import annotations
 
 from layouts.errors import accepted
-from simulator.kernels import (
+from simulator.errors import KernelError
+from simulator.kernels.catalogue import (
     cutlass_notes,
     explore_gemms,
     explore_gemms_vectors,
@@ -17,8 +18,7 @@ from simulator.kernels import (
     leimao,
     leimao_vectors,
 )
-from simulator.sites import Kernel
-from simulator.tiling import KernelError
+from simulator.kernels.sites import Kernel
 
 __all__ = ["get", "names"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layouts.errors import accepted
-from simulator.sass.errors import LaunchError
+from simulator.errors import LaunchError
 
 __all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Architecture", "architecture"]
 

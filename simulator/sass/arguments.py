@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
-from simulator.sass.errors import LaunchError
+from simulator.errors import LaunchError
 
 __all__ = ["TYPES", "argument"]
 

@@ -14,7 +14,7 @@ Shared-memory instructions write what they touched to a trace, a row (site, mask
 for each warp access whose pattern differs from that warp's last one at that site, and a weight.
 `simulator.count` reads the trace: the law is not written here.
 
-The numbers below (opcodes, fields, states) are the whole interface to `simulator.sass.lowering`.
+The numbers below (opcodes, fields, states) are the whole interface to `simulator.sass.decode.line`.
 The functions are in one module because Numba's cache of a function does not notice a change in
 a function of another module.
 """
@@ -30,7 +30,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from simulator.compiling import jit
+from simulator.jit import jit
 
 __all__ = ["run"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from simulator.results.files import save
 from simulator.sass.report import CompiledReport
-from simulator.saving import save
 
 __all__ = ["by_line", "source_lines", "write_page"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.replaying import KernelReport, SiteReport
+from simulator.kernels.replay import KernelReport, SiteReport
+from simulator.results.tables import Columns
 from simulator.sass import machine as m
-from simulator.sass.execution import Launch, Tally
-from simulator.tables import Columns
+from simulator.sass.launch import Launch, Tally
 
 __all__ = ["CompiledReport", "make_report"]
 

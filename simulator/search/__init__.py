@@ -5,9 +5,9 @@
 docs/search.md starts with examples.
 """
 
+from simulator.errors import SearchError
 from simulator.search.accesses import Access
-from simulator.search.errors import SearchError
-from simulator.search.optimizing import OBJECTIVES, optimize
+from simulator.search.optimize import OBJECTIVES, optimize
 from simulator.search.optimum import AccessRow, Certificate, Optimum
 from simulator.search.tile import Term, TileLayout
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layouts.shapes import is_integer
-from simulator.accesses import AddressError, integers
-from simulator.expression import Expression
-from simulator.inputs import RESERVED
-from simulator.instructions import Instruction, instruction
-from simulator.search.errors import SearchError
+from simulator.errors import AddressError, SearchError
+from simulator.inputs.expression import Expression
+from simulator.inputs.files import RESERVED
+from simulator.law.accesses import integers
+from simulator.law.instructions import Instruction, instruction
 
 __all__ = ["Access", "Group", "group"]
 

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.shapes import parse_shape
-from simulator.accesses import SHARED_BYTES
-from simulator.arithmetic import Device, fragment_registers, occupancy
-from simulator.fragments import simulate
-from simulator.global_memory import suffix
-from simulator.instructions import Instruction, instruction
-from simulator.law import BANKS, WORD
-from simulator.lowering import lower_shared
+from simulator.errors import SearchError
+from simulator.gemm.estimates import Device, fragment_registers, occupancy
+from simulator.gemm.simulate import simulate
+from simulator.kernels.global_memory import suffix
+from simulator.kernels.lowering import lower_shared
+from simulator.kernels.sites import Kernel, SharedSite
+from simulator.law.accesses import SHARED_BYTES
+from simulator.law.instructions import Instruction, instruction
+from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Access, Group, group
-from simulator.search.errors import SearchError
-from simulator.sites import Kernel, SharedSite
 
 __all__ = ["H200", "Case", "blocks_by_shared", "fragment_case", "kernel_case", "tile_case"]
 

@@ -30,12 +30,12 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import law
-from simulator.accesses import SHARED_BYTES
-from simulator.closed_form import count_linear
-from simulator.instructions import Instruction
+from simulator.errors import SearchError
+from simulator.law import specification
+from simulator.law.accesses import SHARED_BYTES
+from simulator.law.closed_form import count_linear
+from simulator.law.instructions import Instruction
 from simulator.search.accesses import Group
-from simulator.search.errors import SearchError
 from simulator.search.pricing import cost_of_served
 from simulator.search.tile import Term
 
@@ -168,7 +168,7 @@ class LinearProblem:
         whether that is proved: False only after `most` nodes. Without `prune`, every swizzle
         that differs on these accesses is visited. It stops at a cost that is `enough`.
         """
-        from simulator.search.linear_numba import explore
+        from simulator.search.bound import explore
 
         basis = _basis([v >> _ROW_BITS for access in self.accesses for v in access.space])
         depth, many = len(basis), len(self.accesses)
@@ -255,9 +255,9 @@ def linear_problem(
             alike[tuple(each)] = alike.get(tuple(each), 0) + weight
         for each, weight in alike.items():
             phases = known.phases
-            if known.fuses and rule == "silicon" and 0 in each[: len(law.PARTNERS)]:
+            if known.fuses and rule == "silicon" and 0 in each[: len(specification.PARTNERS)]:
                 phases //= 2
-            unit = max(known.width, law.WORD)
+            unit = max(known.width, specification.WORD)
             space = [] if not phases else each[: (known.lanes // phases).bit_length() - 1]
             dims = len(space)
             space = _basis([vector // unit * unit for vector in space])

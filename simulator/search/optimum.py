@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from simulator.results.tables import Result
 from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import counts_of
 from simulator.search.tile import TileLayout
-from simulator.tables import Result
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
 

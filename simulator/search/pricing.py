@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
-from simulator import law
-from simulator.accesses import SHARED_BYTES
-from simulator.counting import Counts, OptionError, count
-from simulator.instructions import Instruction
+from simulator.errors import OptionError
+from simulator.law import specification
+from simulator.law.accesses import SHARED_BYTES
+from simulator.law.counting import Counts, count
+from simulator.law.instructions import Instruction
 from simulator.search.accesses import Group
 from simulator.search.tile import TileLayout
 
@@ -110,7 +111,7 @@ def floor(
     With `whole` it is for layouts that move all of the tile in aligned vectors of so many bytes.
     """
     vectors = _vectors(groups, element)
-    if whole > law.WORD:
+    if whole > specification.WORD:
         for group in groups:
             for place in np.unique(group.places).tolist():
                 vectors.setdefault(place, (whole, place * element % whole))
@@ -120,8 +121,8 @@ def floor(
             group.places.tolist(), group.masks.tolist(), group.weights.tolist(), strict=True
         ):
             known = group.instruction
-            active = set(law.active_lanes(known, mask))
-            phases = law.phases(known, places, mask, rule) if active else []
+            active = set(specification.active_lanes(known, mask))
+            phases = specification.phases(known, places, mask, rule) if active else []
             served = [
                 _least_served(known, [places[lane] for lane in lanes if lane in active],
                               vectors, element)
@@ -138,7 +139,7 @@ def _vectors(groups: Iterable[Group], element: int) -> dict[int, tuple[int, int]
     vectors: dict[int, tuple[int, int]] = {}
     for group in sorted(groups, key=lambda each: each.instruction.width):
         width = group.instruction.width
-        if width > law.WORD:
+        if width > specification.WORD:
             for first in np.unique(group.places[group.active]).tolist():
                 for place in range(first, first + width // element):
                     vectors[place] = width, (place - first) * element
@@ -148,8 +149,8 @@ def _vectors(groups: Iterable[Group], element: int) -> dict[int, tuple[int, int]
 def _least_served(
     known: Instruction, places: Sequence[int], vectors: dict[int, tuple[int, int]], element: int
 ) -> int:
-    row = law.BANKS * law.WORD
-    unit = max(known.width, law.WORD)
+    row = specification.BANKS * specification.WORD
+    unit = max(known.width, specification.WORD)
     if not known.merges:
         return -(-len(places) * unit // row)
     different = set(places)
@@ -170,7 +171,7 @@ def cost_of_served(known: Instruction, phases: int, served: int, busy: int, obje
     wavefronts = known.passes * served
     if objective == "wavefronts" or not busy:
         return wavefronts
-    return law.cycles(known, wavefronts, phases)
+    return specification.cycles(known, wavefronts, phases)
 
 
 def _masks(group: Group) -> NDArray[np.uint32] | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from simulator.saving import MissingPackageError
+from simulator.errors import MissingPackageError
 
 if TYPE_CHECKING:
     import optuna

@@ -20,7 +20,7 @@ from functools import reduce
 
 from layouts.shapes import Index, is_integer
 from layouts.swizzle import Swizzle
-from simulator.search.errors import SearchError
+from simulator.errors import SearchError
 
 __all__ = ["Term", "TileLayout"]
 

@@ -31,10 +31,10 @@ from simulator import (
     count_linear,
     count_stream,
     instruction,
-    law_numba,
     totals,
 )
-from simulator.accesses import SHARED_BYTES
+from simulator.law import numba_engine
+from simulator.law.accesses import SHARED_BYTES
 from tests.bench import rivals
 
 Rows = list[list[Any]]
@@ -243,7 +243,7 @@ class BoundPool(ThreadPoolExecutor):
 def by_threads(rounds: int, n: int, processors: int) -> None:
     rows: Rows = []
     threads = range(1, processors + 1)
-    chunk = law_numba._CHUNK
+    chunk = numba_engine._CHUNK
     for op in ("LDS", "LDS.128"):
         byte = random_accesses(op, n)
         copy = np.empty_like(byte)

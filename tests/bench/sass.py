@@ -18,10 +18,10 @@ import click
 import numpy as np
 from tabulate import tabulate
 
-from simulator.sass.cubin import read_cubin
-from simulator.sass.decoding import lower
-from simulator.sass.disassembly import disassemble
-from simulator.sass.execution import Launch, dim3
+from simulator.sass.code.cubin import read_cubin
+from simulator.sass.code.nvdisasm import disassemble
+from simulator.sass.decode.decoder import lower
+from simulator.sass.launch import Launch, dim3
 from tests.sass_kernels import HERE
 
 TILES = {

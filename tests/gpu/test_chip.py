@@ -20,11 +20,11 @@ from gpu_check import (
 )
 from gpu_check.campaign import all_ops, quick_plan, run
 from gpu_check.device import open_chip
-from gpu_check.forms import LOOPS, form
-from gpu_check.moved import wrong_accesses
-from gpu_check.patterns import draw
-from gpu_check.probe import Probe
-from simulator.instructions import instruction
+from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.patterns import draw
+from gpu_check.probe.probe import Probe
+from gpu_check.probe.verify import wrong_accesses
+from simulator.law.instructions import instruction
 
 counters = pytest.mark.skipif(shutil.which("ncu") is None, reason="ncu is not on the PATH")
 

@@ -21,11 +21,11 @@ from simulator import (
     count_affine,
     count_linear,
     lane_addresses,
-    law,
 )
-from simulator.accesses import ALL_LANES, SHARED_BYTES
-from simulator.counting import FIGURES
-from simulator.instructions import RULES
+from simulator.law import specification as law
+from simulator.law.accesses import ALL_LANES, SHARED_BYTES
+from simulator.law.counting import FIGURES
+from simulator.law.instructions import RULES
 from tests.strategies import instructions
 
 rules = st.sampled_from(RULES)

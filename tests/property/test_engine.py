@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import INSTRUCTIONS, AddressError, Counts, count, instruction, law_numba
-from simulator.accesses import ALL_LANES, SHARED_BYTES
-from simulator.counting import FIGURES
+from simulator import INSTRUCTIONS, AddressError, Counts, count, instruction
+from simulator.law import numba_engine
+from simulator.law.accesses import ALL_LANES, SHARED_BYTES
+from simulator.law.counting import FIGURES
 from tests.strategies import instructions, of
 
 rules = st.sampled_from(["silicon", "documented"])
@@ -24,7 +25,7 @@ sizes = st.sampled_from([1, 15, 16, 127, 128, 129, 300, 640])
 def small_chunks() -> Any:
     # So that a few accesses keep several threads busy.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(law_numba, "_CHUNK", 128)
+        patch.setattr(numba_engine, "_CHUNK", 128)
         yield
 
 
@@ -123,7 +124,7 @@ def test_the_network_sorts(size: int, seed: int) -> None:
     if size == 8:
         bits = (np.arange(256) >> np.arange(8)[:, None] & 1).astype(np.uint8)  # all there are
     rows = list(bits)
-    for low, high in law_numba._network(size):
+    for low, high in numba_engine._network(size):
         assert 0 <= low < high < size
         pair = rows[low], rows[high]
         rows[low], rows[high] = np.minimum(*pair), np.maximum(*pair)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from layouts import LANE_ORDERS, LayoutError
 from simulator import WarpAccess, count, explain, instruction, simulate
-from simulator.instructions import RULES
+from simulator.law.instructions import RULES
 from tests.strategies import accesses
 from viz import bank_heatmap, compare, sweep_heatmap, timeline, warp_map, word_map
 

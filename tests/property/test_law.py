@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import Counts, WarpAccess, count, explain, instruction
-from simulator.accesses import SHARED_BYTES
-from simulator.counting import FIGURES
+from simulator.law.accesses import SHARED_BYTES
+from simulator.law.counting import FIGURES
 from tests.strategies import accesses, addresses, instructions, masks, of
 
 rules = st.sampled_from(["silicon", "documented"])

@@ -22,7 +22,7 @@ from simulator import (
     kernels,
     replay,
 )
-from simulator.sites import names_of
+from simulator.kernels.sites import names_of
 
 FIGURES = ("requests", "wavefronts", "ideal", "bank_conflicts", "sectors", "lines")
 

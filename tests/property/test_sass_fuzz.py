@@ -7,12 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import replay_compiled
-from simulator.sass.cubin import read_cubin
-from simulator.sass.decoding import OPCODES, lower
-from simulator.sass.disassembly import Instruction, disassemble
-from simulator.sass.errors import CubinError, SassError
-from simulator.sass.headers import hide_host_code
-from simulator.sass.operands import DecodeProblem, parse
+from simulator.errors import CubinError, SassError
+from simulator.sass.code.cubin import read_cubin
+from simulator.sass.code.headers import hide_host_code
+from simulator.sass.code.nvdisasm import Instruction, disassemble
+from simulator.sass.decode.decoder import OPCODES, lower
+from simulator.sass.decode.operands import DecodeProblem, parse
 from tests.property.test_sass_machine import KERNEL
 from tests.sass_kernels import cubin, needs_tools
 
@@ -65,7 +65,7 @@ def test_any_instructions_lower_to_rows_that_exist(found: list[Instruction]) -> 
 @given(st.data())
 def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     found = data.draw(st.lists(instruction_texts(), min_size=1, max_size=12))
-    from simulator.sass.execution import Launch, _Worker
+    from simulator.sass.launch import Launch, _Worker
     from tests.property.test_sass_machine import CUBIN
 
     numbered = [

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sass.architectures import ARCHITECTURES
-from simulator.sass.cubin import Cubin, Kernel
-from simulator.sass.decoding import lower
-from simulator.sass.execution import Launch, _Worker
+from simulator.sass.code.cubin import Cubin, Kernel
+from simulator.sass.decode.decoder import lower
+from simulator.sass.launch import Launch, _Worker
 from tests.sass_kernels import program
 
 KERNEL = Kernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(0x220)}, (), {})

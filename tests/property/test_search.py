@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from layouts.layout import Layout
 from simulator import bit_columns, count, instruction
-from simulator.accesses import ALL_LANES
-from simulator.expression import Expression
+from simulator.inputs.expression import Expression
+from simulator.law.accesses import ALL_LANES
 from simulator.search import Access, Optimum, Term, TileLayout, optimize
 from simulator.search.accesses import Group, group
 from simulator.search.linear import LinearProblem, linear_problem
-from simulator.search.optimizing import OBJECTIVES
+from simulator.search.optimize import OBJECTIVES
 from simulator.search.pricing import floor, misfit, recount
-from simulator.strategies import linear_indices, swizzles, tile_layouts
+from simulator.testing.strategies import linear_indices, swizzles, tile_layouts
 
 # Tiles of 4 or 8 rows of 32 floats: up to 2^9 swizzles of 16-byte vectors, 2^15 of words.
 OPS = ("LDS", "LDS.64", "LDS.128", "STS", "STS.128", "ATOMS.ADD", "ATOMS.CAS", "LDGSTS.E.128",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import BankwiseError, StoreError, simulate, sweep
-from simulator.grids import Grid
+from simulator.sweeps.grid import Grid
 from tests.sweep_targets import even_only, strided
 
 values = st.lists(st.integers(0, 99) | st.text(max_size=3), min_size=1, max_size=4)

@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from gpu_check import compare, packaged, simulated
 from gpu_check.kernel_table import kernel_rows
-from gpu_check.recorded import packaged_table
+from gpu_check.recordings import packaged_table
 from tests.silicon.recorded import counted, load
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from gpu_check import GEMMS, Measurements, PhaseTable, compare, packaged, simulated
 from gpu_check.campaign import all_ops
-from gpu_check.comparing import expected_cycles
-from gpu_check.forms import form
+from gpu_check.compare import expected_cycles
 from gpu_check.kernel_table import kernel_rows
-from gpu_check.recorded import packaged_table
+from gpu_check.probe.ops import form
+from gpu_check.recordings import packaged_table
 from simulator import count
-from simulator.instructions import INSTRUCTIONS
+from simulator.law.instructions import INSTRUCTIONS
 
 DATA = files("gpu_check").joinpath("data")
 

@@ -39,7 +39,7 @@ def loaded(code: str) -> set[str]:
         "import layouts",
         "import simulator",
         "import simulator.search",
-        "import simulator.testing",
+        "import simulator.testing.asserts",
         SMALL,
     ],
 )
@@ -79,11 +79,11 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
         shutil.copytree(
             ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for folder in ("", "search", "sass"):
+    for folder in ("", "law", "search", "sass"):
         (tmp_path / "simulator" / folder / "__pycache__").touch()  # where a folder would be made
     code = (
-        "import simulator.sass.machine, simulator.search.linear_numba, simulator.law_numba\n"
-        "print(simulator.__file__, simulator.law_numba._count.stats.cache_path)\n"
+        "import simulator.sass.machine, simulator.search.bound, simulator.law.numba_engine\n"
+        "print(simulator.__file__, simulator.law.numba_engine._count.stats.cache_path)\n"
         "print(simulator.count('LDS', [4 * lane for lane in range(32)], engine='numba').wavefronts)"
     )
     places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), "/dev/null/none")
@@ -97,9 +97,9 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
 def test_no_room_for_compiled_code(tmp_path: Path) -> None:
     """As on a full disk: files can be made, but not written."""
     code = (
-        "import resource, simulator.law_numba\n"
+        "import resource, simulator.law.numba_engine\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-        "print(simulator.law_numba._count.stats.cache_path)\n"
+        "print(simulator.law.numba_engine._count.stats.cache_path)\n"
         "print(simulator.count('LDS', [4 * lane for lane in range(32)], engine='numba').wavefronts)"
     )
     done = subprocess.run(

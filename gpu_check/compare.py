@@ -1,0 +1,169 @@
+"""The model beside the chip: which accesses differ, by how much, and why.
+
+Counts must be equal. Cycles are the pipe's alone in the model; the chip adds a little, which the
+instructions' `residues` hold as data where it repeats. A measured figure differs if it is further
+from both together than `tolerance` says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_check.clocks import Measurements
+from gpu_check.errors import DeviceError
+from gpu_check.probe.ops import LOOPS, form
+from simulator.law.accesses import ALL_LANES
+from simulator.law.counting import Counts, count
+from simulator.law.explaining import explain
+from simulator.law.instructions import instruction
+from simulator.results.tables import Result
+
+__all__ = ["Comparison", "compare", "expected_cycles", "simulated", "tolerance"]
+
+_WORST = 3
+_QUANTILES = {"over_least": 0.0, "over_5": 0.05, "over_50": 0.5, "over_95": 0.95, "over_most": 1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Result):
+    """What model and chip say of the same accesses of one instruction."""
+
+    op: str
+    accesses: int
+    wavefronts_equal: int | None
+    """None where no counters were read."""
+    conflicts_equal: int | None
+    over: NDArray[np.float64] | None
+    """Measured less expected cycles, (n,); None where no clocks were read."""
+    correlation: float | None
+    """Of measured and expected cycles; None where either never changes."""
+    differing: tuple[int, ...]
+    """Accesses whose counts are not equal, or whose cycles are too far off."""
+    worst: tuple[str, ...]
+    """The worst of them, explained."""
+    counts: Counts
+    """The model's figures, access by access."""
+    measured: Measurements
+    """The chip's."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether no access differs."""
+        return not self.differing
+
+    def points(self) -> dict[str, list[Any]]:
+        """Give each access's figures beside the chip's, as `viz.parity` draws them."""
+        figures: dict[str, list[Any]] = {"op": [self.op] * self.accesses}
+        if self.measured.wavefronts is not None:
+            figures["wavefronts"] = self.counts.wavefronts.tolist()
+            figures["measured_wavefronts"] = self.measured.wavefronts.tolist()
+        if self.over is not None and self.measured.cycles is not None:
+            figures["cycles"] = expected_cycles(self.op, self.counts).tolist()
+            figures["measured_cycles"] = self.measured.cycles.tolist()
+            if self.measured.spread is not None:
+                figures["spread"] = self.measured.spread.tolist()
+        return figures
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give one row, and the same as totals."""
+        row: dict[str, Any] = {
+            "op": self.op,
+            "accesses": self.accesses,
+            "differing": len(self.differing),
+        }
+        if self.wavefronts_equal is not None:
+            row |= {
+                "wavefronts_equal": self.wavefronts_equal, "conflicts_equal": self.conflicts_equal
+            }  # fmt: skip
+        if self.over is not None:
+            spread = np.quantile(self.over, list(_QUANTILES.values())).tolist()
+            row |= {name: round(value, 3) for name, value in zip(_QUANTILES, spread, strict=True)}
+            row["correlation"] = None if self.correlation is None else round(self.correlation, 6)
+        return {"comparison": {name: [value] for name, value in row.items()}, "totals": row}
+
+
+def simulated(measured: Measurements, rule: str = "silicon") -> Counts:
+    """Count the measured accesses by the model.
+
+    Raises DeviceError for a loop, which is no single instruction.
+    """
+    if measured.op in LOOPS:
+        raise DeviceError(f"{measured.op} is a loop of instructions (accepted: instructions)")
+    matrix = instruction(measured.op).is_matrix
+    masks = ALL_LANES if matrix else measured.masks
+    return count(measured.op, measured.addresses, masks, rule=rule)
+
+
+def expected_cycles(op: str, counts: Counts) -> NDArray[np.float64]:
+    """Give the model's cycles, and what the chip was measured to add to them."""
+    known = instruction(op)
+    extra = np.zeros(counts.cycles.shape)
+    for wavefronts, phases, cycles in known.residues:
+        extra[(counts.wavefronts <= wavefronts) & (counts.phases == phases)] = cycles
+    return counts.cycles + extra
+
+
+def tolerance(op: str) -> tuple[float, float]:
+    """Cycles that a measurement may be off, and the share of the cycles on top.
+
+    >>> tolerance("STS"), tolerance("LDS")
+    ((0.1, 0.01), (0.5, 0.01))
+
+    A copy of one wavefront takes 2 cycles, or 3 if its lanes write far apart: not modelled.
+    """
+    if form(op).is_copy:
+        return 1.1, 0.01
+    return (0.1 if form(op).kind == "st" else 0.5), 0.01
+
+
+def compare(counts: Counts, measured: Measurements) -> Comparison:
+    """Compare the model's figures with the chip's, access by access."""
+    n = len(measured)
+    differs = np.zeros(n, dtype=bool)
+    wavefronts = conflicts = over = correlation = None
+    distance = np.zeros(n)
+    if measured.wavefronts is not None and measured.bank_conflicts is not None:
+        wrong = counts.wavefronts != measured.wavefronts
+        other = counts.bank_conflicts != measured.bank_conflicts
+        wavefronts, conflicts = int((~wrong).sum()), int((~other).sum())
+        differs |= wrong | other
+        distance += np.abs(counts.wavefronts - measured.wavefronts)
+    if measured.cycles is not None and not form(measured.op).bypasses:
+        expected = expected_cycles(measured.op, counts)
+        over = measured.cycles - expected
+        flat, share = tolerance(measured.op)
+        differs |= np.abs(over) > flat + share * expected
+        distance += np.abs(over)
+        if expected.std() and measured.cycles.std():
+            correlation = float(np.corrcoef(expected, measured.cycles)[0, 1])
+    differing = np.flatnonzero(differs)
+    worst = differing[np.argsort(-distance[differing], kind="stable")][:_WORST]
+    return Comparison(
+        op=measured.op,
+        accesses=n,
+        wavefronts_equal=wavefronts,
+        conflicts_equal=conflicts,
+        over=over,
+        correlation=correlation,
+        differing=tuple(differing.tolist()),
+        worst=tuple(_explained(measured[int(row) : int(row) + 1], int(row)) for row in worst),
+        counts=counts,
+        measured=measured,
+    )
+
+
+def _explained(one: Measurements, row: int) -> str:
+    figures = one.to_dict()["accesses"]
+    seen = ", ".join(
+        f"{name} {values[0]:.6g}"
+        for name, values in figures.items()
+        if name not in ("mask", "spread")
+    )
+    return (
+        f"access {row}, mask {int(one.masks[0]):#010x}: the chip says {seen};"
+        f" {explain(one.op, one.addresses[0], int(one.masks[0]))}"
+    )

@@ -1,0 +1,151 @@
+"""Make this package's data: `python -m gpu_check.make_data FOLDER PREFIX` on a machine with a GPU.
+
+It runs the full campaign (an interrupted one goes on), the GEMM kernels, the inference of all
+phases, copies whose sources do not lie side by side, and the atomic loops; it needs counters and
+takes some ten minutes. gpu_check/data/README.md describes the files.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_check.campaign import Plan, all_ops, full_plan, provenance, run
+from gpu_check.clocks import Measurements, measure
+from gpu_check.compare import compare, simulated
+from gpu_check.counters import count_on_gpu
+from gpu_check.device import open_chip
+from gpu_check.discovery import PhaseTable, infer_phases
+from gpu_check.errors import DiscoveryError
+from gpu_check.gemm import GEMMS
+from gpu_check.kernel_table import measure_kernels
+from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.patterns import draw
+from gpu_check.recordings import save
+from simulator.law.instructions import instruction
+
+__all__ = ["main"]
+
+_ROWS = 240  # of each copy with sources of its own, and of each loop
+_LANES = np.arange(32)
+
+
+def main(folder: str, prefix: str) -> None:
+    """Measure everything, and write the files."""
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    ops = all_ops(open_chip().capability)
+    plan = full_plan(ops, counters=True)
+    source = provenance(plan, 0)
+    _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
+    tables = [json.loads(_inferred(op).to_json(source)) for op in ops]
+    (out / f"{prefix}_phases.json").write_text(json.dumps(tables, indent=1), encoding="utf-8")
+    _copies(out / f"{prefix}_copies.npz", source)
+    save(out / f"{prefix}_loops.npz", [_loop(op) for op in LOOPS], source)
+    measured = run(plan, folder=out / "parts", progress=_say(plan))
+    counted = [m for m in measured if m.wavefronts is not None]
+    save(out / f"{prefix}_accesses.npz", counted, source)
+    _write(out / f"{prefix}_clock_classes.csv", list(_classes(plan, measured)))
+
+
+def _say(plan: Plan) -> Any:
+    done = 0
+
+    def progress(steps: int) -> None:
+        nonlocal done
+        done += steps
+        print(f"{done} of {plan.steps}", flush=True)
+
+    return progress
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _inferred(op: str) -> PhaseTable:
+    try:
+        return infer_phases(op)
+    except DiscoveryError:
+        return infer_phases(op, counters=True)
+
+
+def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any]]:
+    """Sum up all that was timed: a row for each instruction, family of patterns, masked or not."""
+    for op, rows in plan.timed.items():
+        if form(op).bypasses:
+            continue
+        parts = [m for m in measured if m.op == op]
+        over = np.concatenate([compare(simulated(m), m).over for m in parts])
+        cycles = np.concatenate([m.cycles for m in parts])
+        drawn = draw(instruction(op), rows, plan.seed)
+        masked = drawn.masks != 0xFFFFFFFF
+        for pattern in dict.fromkeys(drawn.patterns.tolist()):
+            for has_mask in (False, True):
+                mine = (drawn.patterns == pattern) & (masked == has_mask)
+                if not mine.any():
+                    continue
+                low, middle, high = np.quantile(over[mine], [0.05, 0.5, 0.95])
+                yield {
+                    "op": op,
+                    "pattern": pattern,
+                    "masked": int(has_mask),
+                    "rows": int(mine.sum()),
+                    "mean_cycles": round(float(cycles[mine].mean()), 4),
+                    "least_over": round(float(over[mine].min()), 4),
+                    "over_5": round(float(low), 4),
+                    "over_50": round(float(middle), 4),
+                    "over_95": round(float(high), 4),
+                    "most_over": round(float(over[mine].max()), 4),
+                }
+
+
+def _copies(path: Path, source: dict[str, Any]) -> None:
+    """Time cp.async whose lanes read anywhere: (n, 32) sources beside the addresses."""
+    rng = np.random.default_rng(1)
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("op", "address", "source", "mask", "cycles")
+    }
+    for op in ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128"):
+        drawn = draw(instruction(op), _ROWS, seed=2)
+        width = form(op).width
+        sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
+        timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
+        columns["op"].append(np.full(_ROWS, op))
+        columns["address"].append(timed.addresses.astype(np.uint16))
+        columns["source"].append(sources.astype(np.uint32))
+        columns["mask"].append(timed.masks)
+        columns["cycles"].append(np.asarray(timed.cycles, dtype=np.float32))
+    arrays: dict[str, Any] = {name: np.concatenate(each) for name, each in columns.items()}
+    np.savez_compressed(path, provenance=np.array(json.dumps(source)), **arrays)
+
+
+def _source(rng: np.random.Generator, row: int, width: int) -> Any:
+    """Draw sources: half of them with no bank twice in a phase, on one or two lines each."""
+    slots = 128 // width  # side by side in a line
+    if row % 2:
+        return rng.integers(0, int(rng.choice([8, 32, 128, 4096])), 32) * 16
+    phase = _LANES // slots
+    order = np.concatenate([rng.permutation(slots) for _ in range(32 // slots)])
+    line = rng.integers(0, 64, (32, 2))[phase, rng.integers(0, 2, 32)]
+    return line * 128 + order * width
+
+
+def _loop(op: str) -> Measurements:
+    """Count an atomic loop on accesses of its width."""
+    like = instruction("ATOMS.EXCH.64" if LOOPS[op] == 8 else "ATOMS.EXCH")
+    drawn = draw(like, _ROWS, seed=7)
+    return count_on_gpu(op, drawn.addresses, drawn.masks)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,195 @@
+"""Whether the chip moved the bytes that the instruction should have moved.
+
+A count is worth nothing if the probe ran something else. So every access of a check can be run
+once (`Probe.once`), and what came back is compared with a model of the instruction itself:
+loads with the fill pattern, stores with what was in shared memory afterwards. Where several
+lanes write one place, any of them may win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_check.probe.ops import Form
+from gpu_check.probe.probe import Probe, coalesced
+
+__all__ = ["wrong_accesses"]
+
+Bytes = NDArray[np.uint8]
+
+
+def wrong_accesses(
+    probe: Probe, addresses: NDArray[np.uint32], masks: NDArray[np.uint32]
+) -> list[int]:
+    """Run accesses once and list those whose bytes are not as they should be."""
+    seen = probe.once(probe.load(addresses, masks, None))
+    check = _CHECKS[_family(probe.form)]
+    memory = probe.fill.view(np.uint8)
+    return [
+        row
+        for row in range(len(addresses))
+        if not check(
+            probe.form, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory
+        )
+    ]
+
+
+def _family(form: Form) -> str:
+    if form.is_matrix:
+        return form.struct[:4]
+    if form.is_copy:
+        return "LDGSTS"
+    return form.struct.split("_")[0]
+
+
+def _lanes(mask: int) -> list[int]:
+    return [lane for lane in range(32) if mask >> lane & 1]
+
+
+def _values() -> Bytes:
+    """Give the 16 bytes that each lane offers: word i of lane l is four bytes 4 l + i + 1."""
+    words = (4 * np.arange(32)[:, None] + np.arange(4) + 1).astype(np.uint32) * 0x01010101
+    return words.astype(np.uint32).view(np.uint8)
+
+
+def _loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    width, words = form.width, max(1, form.width // 4)
+    for lane in _lanes(mask):
+        raw = memory[at[lane] : at[lane] + width].tobytes()
+        signed = "_S" in form.struct
+        if width < 4:
+            raw = int.from_bytes(raw, "little", signed=signed).to_bytes(4, "little", signed=signed)
+        if seen[lane, 0, :words].tobytes() != raw:
+            return False
+    return True
+
+
+def _after(form: Form, at: Any, lanes: list[int], seen: Any) -> list[tuple[int, bytes]]:
+    """For each lane: the bytes now at its address."""
+    width = form.width
+    found = []
+    for lane in lanes:
+        offset = at[lane] % 16
+        found.append((lane, seen[lane, 2].tobytes()[offset : offset + width]))
+    return found
+
+
+def _stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    lanes, values = _lanes(mask), _values()
+    for lane, found in _after(form, at, lanes, seen):
+        # All of a place's writers write all of it: addresses are multiples of the width.
+        writers = [
+            values[other].tobytes()[: form.width] for other in lanes if at[other] == at[lane]
+        ]
+        if found not in writers:
+            return False
+    return True
+
+
+def _matrix_words(rows: Any, transposed: bool) -> Any:
+    """Turn the 8 rows of 8 halves, (8, 8), into the word of each lane."""
+    halves = rows.T if transposed else rows
+    return np.ascontiguousarray(halves).reshape(32, 2).view(np.uint32)[:, 0]
+
+
+def _matrix_loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    for matrix in range(int(form.struct[-1])):
+        rows = np.stack([memory[at[8 * matrix + i] :][:16].view(np.uint16) for i in range(8)])
+        if not np.array_equal(_matrix_words(rows, "T" in form.struct), seen[:, 0, matrix]):
+            return False
+    return True
+
+
+def _matrix_stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    values = _values().view(np.uint32)
+    count = int(form.struct[-1])
+    rows = []
+    for matrix in range(count):
+        halves = np.ascontiguousarray(values[:, matrix]).view(np.uint16).reshape(8, 8)
+        rows += list(halves.T if "T" in form.struct[4:] else halves)
+    for lane in range(8 * count):
+        found = seen[lane, 2].view(np.uint16)
+        writers = [rows[other] for other in range(8 * count) if at[other] == at[lane]]
+        if not any(np.array_equal(found, np.asarray(row)) for row in writers):
+            return False
+    return True
+
+
+def _copied(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    source = coalesced(form.name, 1)[0]
+    lanes = _lanes(mask)
+    for lane, found in _after(form, at, lanes, seen):
+        writers = [
+            memory[source[other] :][: form.width].tobytes()
+            for other in lanes
+            if at[other] == at[lane]
+        ]
+        if found not in writers:
+            return False
+    return True
+
+
+_EFFECTS: dict[str, Callable[[int, int], int]] = {
+    "ATOMS_ADD": lambda old, value: old + value,
+    "ATOMS_MIN": min,
+    "ATOMS_MAX": max,
+    "ATOMS_AND": lambda old, value: old & value,
+    "ATOMS_OR": lambda old, value: old | value,
+    "ATOMS_XOR": lambda old, value: old ^ value,
+    "ATOMS_POPC_INC": lambda old, value: old + 1,
+    "LOOP_ADD_U64": lambda old, value: old + value,
+}
+"""What an atomic makes of a word, where the order of the lanes does not matter."""
+
+
+_SUMS: dict[str, Callable[[list[int]], bytes]] = {
+    "LOOP_ADD_F32": lambda lanes: np.float32(sum(lanes) + len(lanes)).tobytes(),
+    "LOOP_ADD_F16X2": lambda lanes: (
+        2 * np.float16(sum(1 - lane % 2 * 2 for lane in lanes)).tobytes()
+    ),
+}
+"""What a floating-point loop makes of 0: lane l adds l + 1, or 1 and -1 in turn to both halves."""
+
+
+def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    lanes, values, width = _lanes(mask), _values(), form.width
+    effect = _EFFECTS.get(form.struct)
+    for lane, found in _after(form, at, lanes, seen):
+        offset = at[lane] % 16
+        old = int.from_bytes(seen[lane, 1].tobytes()[offset : offset + width], "little")
+        given = [
+            int.from_bytes(values[other].tobytes()[:width], "little")
+            for other in lanes
+            if at[other] == at[lane]
+        ]
+        new = int.from_bytes(found, "little")
+        if form.struct in _SUMS:
+            lanes_there = [other for other in lanes if at[other] == at[lane]]
+            right = found == _SUMS[form.struct](lanes_there)
+        elif effect is None:
+            # Exchange and compare-and-swap: one of the lanes' values. INC and DEC: another.
+            swaps = form.struct.startswith(("ATOMS_EXCH", "ATOMS_CAS"))
+            right = new in given if swaps else new != old
+        else:
+            expected = old
+            for value in given:
+                expected = effect(expected, value)
+            right = new == expected % 256**width
+        if not right:
+            return False
+    return True
+
+
+_CHECKS: dict[str, Callable[[Form, Any, int, Any, Bytes], bool]] = {
+    "LDS": _loaded,
+    "STS": _stored,
+    "LDSM": _matrix_loaded,
+    "STSM": _matrix_stored,
+    "LDGSTS": _copied,
+    "ATOMS": _updated,
+    "LOOP": _updated,
+}

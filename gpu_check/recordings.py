@@ -1,0 +1,200 @@
+"""Measurements kept in a file: what `bankwise gpu-check --save` writes and `--recorded` reads.
+
+One NPZ holds any number of accesses of any instructions, counted or timed or both, and where
+they come from. Data of an H200 is part of the package; gpu_check/data/README.md describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_check.clocks import Measurements
+from gpu_check.errors import RecordingError
+from gpu_check.probe.ops import FORMS, form
+from simulator.errors import OutputError
+from simulator.results import files as result_files
+
+__all__ = ["Recording", "load", "packaged", "packaged_table", "save"]
+
+FORMAT = 1
+
+_COLUMNS = {
+    "op": np.uint8,
+    "address": np.uint32,
+    "mask": np.uint32,
+    "wavefronts": np.int16,
+    "bank_conflicts": np.int16,
+    "cycles": np.float32,
+    "spread": np.float32,
+}
+"""Arrays, a row an access; -1 and NaN where a figure was not measured. Narrower types are read."""
+
+_COUNTS = ("wavefronts", "bank_conflicts")
+_TIMES = ("cycles", "spread")
+
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+_NEXT = "next: record anew with `bankwise gpu-check --save FILE`, or reinstall bankwise"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Measurements by instruction, and where they come from."""
+
+    measurements: tuple[Measurements, ...]
+    provenance: dict[str, Any]
+    """Chip, driver, CUDA, date, version of this tool, and how."""
+
+    def __len__(self) -> int:
+        return sum(map(len, self.measurements))
+
+
+def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str, Any]) -> None:
+    """Write measurements; a file that is there is replaced only when the new one is whole.
+
+    Raises RecordingError for a place that cannot be written, and for no measurements at all.
+    """
+    given = [(form(each.op).name, each) for each in measurements]
+    if not given:
+        raise RecordingError("no measurements to save (accepted: those of one instruction or more)")
+    names = sorted({op for op, _ in given})
+    rows: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
+    for op, each in given:
+        n = len(each)
+        rows["op"].append(np.full(n, names.index(op)))
+        rows["address"].append(each.addresses)
+        rows["mask"].append(each.masks)
+        for name in _COUNTS:
+            rows[name].append(_or(getattr(each, name), n, -1))
+        for name in _TIMES:
+            rows[name].append(_or(getattr(each, name), n, np.nan))
+    arrays = {name: np.concatenate(rows[name]).astype(kind) for name, kind in _COLUMNS.items()}
+
+    def write(place: Path) -> None:
+        with place.open("wb") as file:
+            np.savez_compressed(
+                file,
+                format=np.array(FORMAT),
+                names=np.array(names),
+                provenance=np.array(json.dumps(provenance)),
+                **arrays,  # type: ignore[arg-type] # NumPy types its own options into **kwds
+            )
+
+    try:
+        result_files.save(path, write)
+    except OutputError as error:
+        raise RecordingError(f"{error} (next: choose another --save)") from error
+
+
+def _or(column: NDArray[Any] | None, n: int, missing: float) -> NDArray[Any]:
+    return np.full(n, missing) if column is None else column
+
+
+def load(path: Path) -> Recording:
+    """Read a recording.
+
+    Accesses of one instruction that have the same figures come together: those counted apart
+    from those only timed.
+
+    Raises RecordingError for a file that is no recording, is damaged, or of another format.
+    """
+    try:
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            if isinstance(arrays, np.ndarray):
+                raise ValueError("one array")
+            with arrays:
+                read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
+        provenance = json.loads(str(read["provenance"]))
+    except _UNREADABLE as error:
+        raise RecordingError(f"{path} is no whole recording: {error!r} ({_NEXT})") from error
+    version = read["format"]
+    if version.shape == () and version.dtype.kind in "iu" and version != FORMAT:
+        raise RecordingError(
+            f"{path} has format {version} (accepted: {FORMAT}; next: update bankwise)"
+        )
+    wrong = _odd(read)
+    if not isinstance(provenance, dict):
+        wrong.append("provenance")
+    if wrong:
+        raise RecordingError(f"{path} does not fit together: {', '.join(wrong)} ({_NEXT})")
+    columns = {name: read[name] for name in _COLUMNS}
+    kinds = _measured(columns)
+    return Recording(
+        tuple(
+            _measurements(name, {key: column[rows] for key, column in columns.items()})
+            for i, name in enumerate(read["names"].tolist())
+            for kind in dict.fromkeys(kinds[columns["op"] == i].tolist())
+            for rows in [(columns["op"] == i) & (kinds == kind)]
+        ),
+        provenance,
+    )
+
+
+def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
+    """Name the arrays that are not as `save` writes them, and instructions that nobody knows."""
+    n = read["op"].size
+    shapes = {name: (n, 32) if name == "address" else (n,) for name in _COLUMNS}
+    wrong = [
+        name
+        for name, kind in _COLUMNS.items()
+        if read[name].shape != shapes[name] or not np.can_cast(read[name].dtype, kind)
+    ]
+    if read["format"].shape != () or read["format"].dtype.kind not in "iu":
+        wrong.append("format")
+    if read["names"].ndim != 1 or read["names"].dtype.kind != "U":
+        return [*wrong, "names"]
+    wrong += [name for name in read["names"].tolist() if name not in FORMS]
+    if "op" not in wrong and n and read["op"].max() >= len(read["names"]):
+        wrong.append("op")
+    return wrong + [
+        name for name in ("cycles", "spread") if name not in wrong and np.isinf(read[name]).any()
+    ]
+
+
+def _measured(columns: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
+    """Give for each access, as bits, the figures that it has."""
+    there = [columns[name] >= 0 for name in _COUNTS]
+    there += [~np.isnan(columns[name]) for name in _TIMES]
+    bits: NDArray[np.uint8] = np.packbits(there, axis=0)[0]
+    return bits
+
+
+def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
+    """Make measurements of accesses that have the same figures."""
+    figures: dict[str, NDArray[Any] | None] = {
+        name: mine[name].astype(np.int64) if (mine[name] >= 0).all() else None for name in _COUNTS
+    }
+    figures |= {
+        name: None if np.isnan(mine[name]).any() else mine[name].astype(np.float64)
+        for name in _TIMES
+    }
+    return Measurements(
+        op, mine["address"].astype(np.uint32), mine["mask"].astype(np.uint32), **figures
+    )
+
+
+@cache
+def packaged(name: str) -> Recording:
+    """Load a recording of this package: "h200_accesses" or "h200_loops"."""
+    with as_file(files("gpu_check").joinpath("data", f"{name}.npz")) as path:
+        return load(path)
+
+
+def packaged_table(name: str) -> list[dict[str, str]]:
+    """Load a table of this package: "h200_kernels" or "h200_clock_classes"."""
+    import csv
+
+    with files("gpu_check").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))

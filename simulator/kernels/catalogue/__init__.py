@@ -1,0 +1,1 @@
+"""Kernels of published tutorials: each module here describes those of one document."""

@@ -1,0 +1,313 @@
+"""`replay`: every memory instruction of a whole kernel, counted.
+
+Each site becomes the warp accesses that it executes; equal ones are counted once and
+multiplied. That this is the same as running every block, turn and warp is a property test
+(tests/property/test_replay.py), not an assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from operator import mul
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from layouts.errors import accepted, short
+from layouts.shapes import is_integer, listed
+from simulator.errors import KernelError, OptionError
+from simulator.kernels.global_memory import LINE, SECTOR, operation, suffix, touched
+from simulator.kernels.lowering import lower_global, lower_shared
+from simulator.kernels.sites import (
+    AS_WRITTEN,
+    ASSUMED,
+    ASSUMED_PRESENT,
+    GlobalSite,
+    Kernel,
+    Launch,
+    SharedSite,
+)
+from simulator.kernels.sizes import require
+from simulator.law.counting import check_rule, count
+from simulator.law.instructions import instruction
+from simulator.results.tables import Result
+
+__all__ = ["FORMS", "KernelReport", "SiteReport", "check_value", "replay"]
+
+FORMS = ("compiled", "written")
+"""`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
+
+_LARGEST = 2**31 - 1  # of m, n and k: the documents' kernels take them as int
+_LARGEST_TILE = 2**16
+
+
+@dataclass(frozen=True)
+class SiteReport:
+    """What one site costs in the whole launch.
+
+    A global site costs sectors and lines and no wavefronts here; a shared site the reverse.
+    """
+
+    source: str
+    memory: Literal["shared", "global"]
+    kind: Literal["load", "store"]
+    op: str
+    instructions: int
+    """Copies of the instruction in the unrolled code."""
+    requests: int
+    """Executions by a warp with at least one active lane."""
+    wavefronts: int
+    ideal: int
+    excessive: int
+    bank_conflicts: int
+    sectors: int
+    lines: int
+    evidence: str
+
+    @property
+    def sectors_per_request(self) -> float:
+        """Sectors that a request moves on average, Nsight Compute's measure of coalescing."""
+        return self.sectors / self.requests if self.requests else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class KernelReport(Result):
+    """A row for each site of the kernel, and totals for the grid."""
+
+    kernel: str
+    m: int | None
+    """Rows of C; None, as n and k, for compiled code, which may be no GEMM."""
+    n: int | None
+    k: int | None
+    form: str
+    rule: str
+    parameters: Mapping[str, Any]
+    """Every tile parameter, given or by default; read-only."""
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    sites: tuple[SiteReport, ...]
+    instructions: tuple[tuple[str, int, int, int], ...]
+    """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only view can be neither pickled nor deep-copied: its dictionary can.
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return type(self), tuple({**values, "parameters": dict(self.parameters)}.values())
+
+    @property
+    def title(self) -> str:
+        """The kernel, and the size of its matrices where they are known."""
+        return self.kernel if self.m is None else f"{self.kernel}, {self.m}×{self.n}×{self.k}"
+
+    def totals(self) -> dict[str, dict[str, int]]:
+        """Sum over the shared-memory sites: loads, stores, all of them."""
+        return self._totals(
+            "shared", ("requests", "wavefronts", "ideal", "excessive", "bank_conflicts")
+        )
+
+    def global_totals(self) -> dict[str, dict[str, int]]:
+        """Sum over the global-memory sites: loads, stores, all of them."""
+        return self._totals("global", ("requests", "sectors", "lines"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"sites": {column: list}, "totals": {"load": {…}, "store": {…}, "all": {…}}}`.
+
+        The totals are those of shared memory; `global_totals` gives the others.
+        """
+        names = [each.name for each in fields(SiteReport)]
+        columns = {name: [getattr(site, name) for site in self.sites] for name in names}
+        return {"sites": columns, "totals": self.totals()}
+
+    def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
+        def summed(*kinds: str) -> dict[str, int]:
+            chosen = [s for s in self.sites if s.memory == memory and s.kind in kinds]
+            return {name: sum(getattr(site, name) for site in chosen) for name in figures}
+
+        return {"load": summed("load"), "store": summed("store"), "all": summed("load", "store")}
+
+
+def replay(
+    kernel: str | Kernel,
+    *,
+    m: int,
+    n: int,
+    k: int,
+    form: str = "compiled",
+    rule: str = "silicon",
+    progress: Callable[[int, int], None] | None = None,
+    **parameters: Any,
+) -> KernelReport:
+    """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
+
+    C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
+    "written" (the source as it stands), `rule` that of `count`; `parameters` are the kernel's
+    tile sizes, by default the document's. `progress` is told, after each site,
+    how many are done and how many there are.
+
+    >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
+    >>> report.totals()["load"]["bank_conflicts"]
+    402653184
+
+    Raises KernelError for an unknown name, sizes that the kernel cannot run with, unknown or
+    impossible tile parameters; OptionError for an unknown form or rule.
+    """
+    if not isinstance(kernel, Kernel):
+        from simulator.kernels import get
+
+        kernel = get(kernel)
+    sizes = {"m": m, "n": n, "k": k}
+    for name, value in {"form": form, "rule": rule, **sizes}.items():
+        check_value(kernel, name, value)
+    parameters = {**kernel.parameters, **_checked(kernel, parameters)}
+    launch = kernel.launch(int(m), int(n), int(k), **parameters)
+    require(
+        isinstance(launch, Launch),
+        f"kernel {kernel.name!r} gives {short(launch)} (accepted: a Launch)",
+    )
+    of_document = parameters == kernel.parameters
+    counted: list[SiteReport] = []
+    instructions: list[tuple[str, int, int, int]] = []
+    for done, site in enumerate(launch.sites, start=1):
+        if site.only in (None, form) and site.runs:
+            evidence = _evidence(site, form, of_document)
+            if isinstance(site, SharedSite):
+                row, copies = _shared(site, launch, form, rule, evidence)
+                instructions += copies
+            else:
+                row = _global(site, launch, form, evidence)
+            counted.append(row)
+        if progress is not None:
+            progress(done, len(launch.sites))
+    return KernelReport(
+        kernel.name, int(m), int(n), int(k), form, rule, parameters,
+        launch.grid, launch.block, tuple(counted), tuple(instructions),
+    )  # fmt: skip
+
+
+def check_value(kernel: Kernel, name: str, value: Any) -> None:
+    """Raise the error of `replay` for a value of one parameter that fits no others whatsoever."""
+    if name == "form":
+        if value not in FORMS:
+            raise OptionError(f"unknown form {value!r}: {accepted(value, FORMS)}")
+    elif name == "rule":
+        check_rule(value)
+    elif name in ("m", "n", "k"):
+        if not is_integer(value) or not 1 <= value <= _LARGEST:
+            raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
+    else:
+        _checked(kernel, {name: value})
+
+
+def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the parameters as plain Python values: NumPy's integers would overflow silently.
+
+    Which kind a parameter is, its default says. What is no number names a layout, and the
+    language of layouts has more forms than a default shows: `layouts` judges those itself.
+    """
+    known = kernel.parameters
+    plain: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise KernelError(
+                f"{kernel.name} has no parameter {name!r}:"
+                f" {accepted(name, known) if known else 'it has none'}"
+            )
+        if isinstance(known[name], bool):
+            require(
+                isinstance(value, bool | np.bool_),
+                f"{name} = {short(value)} is no truth value (accepted: True, False)",
+            )
+            plain[name] = bool(value)
+        elif is_integer(known[name]):
+            least = 0 if name.startswith("pad") else 1
+            if not is_integer(value) or not least <= value <= _LARGEST_TILE:
+                raise KernelError(
+                    f"{name} = {short(value)} is no size (accepted: {least} to {_LARGEST_TILE})"
+                )
+            plain[name] = int(value)
+        else:
+            value = listed(value)
+            plain[name] = tuple(value) if isinstance(value, list) else value
+    return plain
+
+
+def _shared(
+    site: SharedSite, launch: Launch, form: str, rule: str, evidence: str
+) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
+    accesses = lower_shared(site, launch, form)
+    if site.op is None:
+        op = f"{'LDS' if site.kind == 'load' else 'STS'}{suffix(accesses.width)}"
+    else:
+        op = instruction(site.op).name
+    masks = (accesses.active << np.arange(32)).sum(axis=-1)
+    costs = count(op, accesses.addresses, masks, rule=rule)
+    # By instruction: over the warps of a block first, then over the blocks and repeats.
+    columns = [
+        (figure.sum(axis=-1).astype(object).T @ np.array(accesses.weights, dtype=object)).tolist()
+        for figure in (costs.phases > 0, costs.wavefronts, costs.ideal, costs.bank_conflicts)
+    ]
+    rows = list(zip(*columns, strict=True)) * accesses.copies
+    requests, wavefronts, ideal, bank_conflicts = (sum(each) for each in zip(*rows, strict=True))
+    report = SiteReport(
+        source=site.source,
+        memory="shared",
+        kind=site.kind,
+        op=op,
+        instructions=len(rows),
+        requests=requests,
+        wavefronts=wavefronts,
+        ideal=ideal,
+        excessive=wavefronts - ideal,
+        bank_conflicts=bank_conflicts,
+        sectors=0,
+        lines=0,
+        evidence=evidence,
+    )
+    return report, [(op, *row[:3]) for row in rows]
+
+
+def _global(site: GlobalSite, launch: Launch, form: str, evidence: str) -> SiteReport:
+    accesses = lower_global(site, launch, form)
+    figures = [
+        accesses.active.any(axis=-1).astype(np.int64),
+        touched(accesses.addresses, accesses.active, SECTOR),
+        touched(accesses.addresses, accesses.active, LINE),
+    ]
+    # By pattern first; the weights are Python integers, and may exceed 64 bits.
+    requests, sectors, lines = (
+        accesses.copies * sum(map(mul, accesses.weights, figure.sum(axis=(1, 2)).tolist()))
+        for figure in figures
+    )
+    return SiteReport(
+        source=site.source,
+        memory="global",
+        kind=site.kind,
+        op=operation(site.kind, site.width * site.matrix.element),
+        instructions=accesses.active.shape[1] * accesses.copies,
+        requests=requests,
+        wavefronts=0,
+        ideal=0,
+        excessive=0,
+        bank_conflicts=0,
+        sectors=sectors,
+        lines=lines,
+        evidence=evidence,
+    )
+
+
+def _evidence(site: SharedSite | GlobalSite, form: str, of_document: bool) -> str:
+    changed = bool(site.hoisted) or (isinstance(site, SharedSite) and site.merges is not None)
+    if form == "written" or not (changed or site.only):
+        return site.assumed or AS_WRITTEN
+    if of_document and site.evidence != AS_WRITTEN:
+        compiled = site.evidence
+    elif changed:
+        compiled = ASSUMED
+    else:
+        return site.assumed or ASSUMED_PRESENT
+    return f"{site.assumed}; {compiled}" if site.assumed else compiled

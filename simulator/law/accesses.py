@@ -1,0 +1,202 @@
+"""Warp accesses, and what is refused before anything is counted.
+
+A warp access is an instruction, 32 byte addresses (one a lane) and a mask of active lanes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layouts.errors import BankwiseError, short
+from layouts.shapes import is_integer
+from simulator.errors import AddressError, MaskError
+from simulator.law.instructions import Instruction
+
+__all__ = [
+    "ALL_LANES",
+    "SHARED_BYTES",
+    "Rows",
+    "WarpAccess",
+    "check",
+    "check_mask",
+    "integers",
+    "warp_accesses",
+]
+
+ALL_LANES = 0xFFFFFFFF
+
+_CHUNK = 1 << 14  # accesses checked at a time, so that their scratch arrays stay small
+
+SHARED_BYTES = 227 * 1024
+"""Shared memory that a block can address at most: 227 KiB, on sm_90.
+
+Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+"""
+
+
+class WarpAccess(NamedTuple):
+    """One warp-wide access; `count(*access)` and `explain(*access)` take it as it is."""
+
+    op: str
+    addresses: tuple[int, ...]
+    """Byte address of each of the 32 lanes."""
+    mask: int = ALL_LANES
+
+
+class Rows:
+    """The rows of an array (..., 32) in C order, some at a time: no more than those are copied."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._shape = array.shape[:-1]
+        # To flatten an array that lies in another order would copy all of it.
+        self._flat = array.ndim <= 2 or array.flags.c_contiguous
+        self._array = array.reshape(-1, array.shape[-1]) if self._flat else array
+
+    def __len__(self) -> int:
+        return math.prod(self._shape)
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        if self._flat:
+            return self._array[part]
+        return self._array[np.unravel_index(np.arange(*part.indices(len(self))), self._shape)]
+
+
+def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
+    """Take integers of any width as an array (object arrays where they exceed 64 bits).
+
+    An array is taken as it is, whatever its byte order and its strides.
+    """
+    # By its mask: to name its class would import all of numpy.ma.
+    if isinstance(values, np.ndarray) and hasattr(values, "mask"):
+        raise error(f"{what} are a masked array (accepted: a plain one, and lanes in `mask`)")
+    if isinstance(values, np.ndarray):
+        array = values
+    else:
+        ragged = error(f"{what} {short(values)} are ragged (accepted: a regular array)")
+        try:
+            array = np.array(values, dtype=object)
+        except ValueError:  # NumPy's own message speaks of broadcasting
+            raise ragged from None
+        for value in array.flat:
+            if isinstance(value, list | tuple | np.ndarray):
+                raise ragged
+            if not is_integer(value):
+                raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
+        if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
+            array = array.astype(np.int64)
+    if array.size == 0:
+        raise error(f"{what} are empty, shape {array.shape} (accepted: at least one access)")
+    if array.dtype.kind not in "iu" and not (
+        array.dtype == object and all(map(is_integer, array.flat))
+    ):
+        raise error(
+            f"{what} {short(array)} have type {array.dtype}"
+            " (accepted: integers; floats and booleans are not converted)"
+        )
+    return array
+
+
+def warp_accesses(
+    instruction: Instruction, addresses: ArrayLike, mask: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.uint32] | None]:
+    """Bring addresses to shape (..., 32) and masks to shape (...); the values are unchecked.
+
+    Masks come back as uint32, or None for all lanes of every access.
+    """
+    array = integers(addresses, AddressError, "addresses")
+    if array.ndim == 0 or array.shape[-1] != 32:
+        raise AddressError(
+            f"addresses {short(addresses)} have shape {array.shape}"
+            " (accepted: (..., 32), one byte address a lane)"
+        )
+    if mask is None:
+        masks = None
+    else:
+        given = integers(mask, MaskError, "masks")
+        for extreme in {int(given.min()), int(given.max())}:
+            check_mask(extreme)
+        if given.ndim and given.shape != array.shape[:-1]:
+            raise MaskError(
+                f"masks have shape {given.shape} for addresses of shape {array.shape}"
+                f" (accepted: one integer, or shape {array.shape[:-1]})"
+            )
+        if instruction.is_matrix and (partial := given[given != ALL_LANES]).size:
+            raise MaskError(
+                f"mask {int(partial[0]):#010x} leaves lanes of {instruction.name} inactive"
+                " (accepted: 0xffffffff; all lanes of a warp take part in a matrix access)"
+            )
+        masks = np.broadcast_to(given.astype(np.uint32, copy=False), array.shape[:-1])
+    if array.dtype == object:
+        # Beyond 64 bits: keep what fits; a lane that does not is refused if it is active.
+        array = np.where((array >= 0) & (array < SHARED_BYTES), array, -1).astype(np.int64)
+    return array, masks
+
+
+def check_mask(mask: int) -> None:
+    """Raise MaskError unless `mask` is 32 bits."""
+    if not 0 <= mask <= ALL_LANES:
+        raise MaskError(
+            f"mask {mask:#x} is not 32 bits (accepted: 0 to 0xffffffff, bit l for lane l)"
+        )
+
+
+def check(
+    instruction: Instruction,
+    addresses: NDArray[Any],
+    masks: NDArray[np.uint32] | None,
+    given: ArrayLike,
+    first: int = 0,
+) -> None:
+    """Refuse active lanes whose address is misaligned or outside shared memory.
+
+    Shapes are those of `warp_accesses`; `given` is what the caller gave, for the message; the
+    accesses before `first`, in C order, are known to be good. Addresses of inactive lanes, and
+    of lanes that the instruction leaves out, mean nothing.
+    """
+    flat = Rows(addresses)
+    flat_masks = None if masks is None else masks.reshape(-1)
+    for start in range(first, len(flat), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        bad = _invalid(instruction, flat[part])
+        if flat_masks is not None:
+            bad &= (flat_masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+        bad[:, instruction.lanes :] = False
+        if bad.any():
+            access, lane = (int(index) for index in np.argwhere(bad)[0])
+            where = tuple(map(int, np.unravel_index(start + access, addresses.shape[:-1])))
+            _refuse(instruction, given, where, lane)
+
+
+def _refuse(
+    instruction: Instruction, given: ArrayLike, where: tuple[int, ...], lane: int
+) -> NoReturn:
+    values = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+    value = int(values[(*where, lane)])
+    place = f"lane {lane}" + (f" of access {', '.join(map(str, where))}" if where else "")
+    if value < 0 or value + instruction.width > SHARED_BYTES:
+        raise AddressError(
+            f"address {value} of {place} is outside shared memory (accepted for"
+            f" {instruction.name}: 0 to {SHARED_BYTES - instruction.width}; a block has at most"
+            " 227 KiB)"
+        )
+    raise AddressError(
+        f"address {value} of {place} is misaligned (accepted for {instruction.name}:"
+        f" multiples of {instruction.width} bytes; the chip traps on others)"
+    )
+
+
+def _invalid(instruction: Instruction, addresses: NDArray[Any]) -> NDArray[np.bool_]:
+    # In the input's own type, so that 16- and 32-bit input is not widened; unsigned input is
+    # never negative, and narrow types never reach the upper bound.
+    bad: NDArray[np.bool_] = addresses & (instruction.width - 1) != 0
+    if addresses.dtype.kind == "i":
+        bad |= addresses < 0
+    top = SHARED_BYTES - instruction.width
+    if np.iinfo(addresses.dtype).max > top:
+        bad |= addresses > top
+    return bad

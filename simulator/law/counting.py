@@ -1,0 +1,207 @@
+"""`count`: wavefronts, conflicts and cycles of any number of warp accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layouts.errors import accepted
+from layouts.shapes import is_integer
+from simulator.errors import OptionError
+from simulator.law import specification
+from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
+from simulator.law.instructions import RULES, Instruction, instruction
+from simulator.results.tables import Result
+
+__all__ = [
+    "ENGINES",
+    "FIGURES",
+    "Counts",
+    "check_rule",
+    "check_threads",
+    "count",
+    "n_way",
+]
+
+ENGINES = ("auto", "python", "numpy", "numba")
+"""`auto` chooses by the number of accesses; the other three give the same figures."""
+
+# Up to here, in accesses, the slower engine wins: NumPy has its fixed cost of a dozen array
+# operations, Numba its import and the loading of compiled code.
+_PYTHON_UP_TO = 2
+_NUMPY_UP_TO = 200_000
+
+
+FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
+"""What `Counts` says of each access, in the order of its rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Result):
+    """What each access costs: an int32 array of the accesses' shape for each of FIGURES.
+
+    Names are the profiler's.
+    """
+
+    figures: NDArray[np.uint8]
+    """All of them in a byte each, shape (6, ...).
+
+    None exceeds 64, two passes over 32 lanes; what an `Instruction` of one's own may say is
+    bounded for it.
+    """
+
+    def __post_init__(self) -> None:
+        """Keep the figures as they are."""
+        self.figures.flags.writeable = False
+
+    @cached_property
+    def phases(self) -> NDArray[np.int32]:
+        """Groups of lanes served one after the other, after fusing, empty ones too."""
+        return self._figure("phases")
+
+    @cached_property
+    def wavefronts(self) -> NDArray[np.int32]:
+        """Times that the banks are used."""
+        return self._figure("wavefronts")
+
+    @cached_property
+    def ideal(self) -> NDArray[np.int32]:
+        """Wavefronts that the bytes alone would need."""
+        return self._figure("ideal")
+
+    @cached_property
+    def excessive(self) -> NDArray[np.int32]:
+        """Wavefronts beyond the ideal."""
+        return self._figure("excessive")
+
+    @cached_property
+    def bank_conflicts(self) -> NDArray[np.int32]:
+        """Wavefronts of each phase beyond its first."""
+        return self._figure("bank_conflicts")
+
+    @cached_property
+    def cycles(self) -> NDArray[np.int32]:
+        """Cycles that the access occupies the pipe when many warps keep it busy."""
+        return self._figure("cycles")
+
+    def _figure(self, name: str) -> NDArray[np.int32]:
+        # Widened when asked for: memory that nobody looks at would cost as much as the counting.
+        wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)
+        wide.flags.writeable = False
+        return wide
+
+    def __repr__(self) -> str:
+        """Show every figure by its name, without keeping it: nobody may ask for them again."""
+        return f"Counts({', '.join(f'{name}={self._figure(name)!r}' for name in FIGURES)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the figures alone, in their bytes; the copy is as read-only."""
+        return Counts, (self.figures,)
+
+    def __getitem__(self, index: Any) -> Counts:
+        """Take some of the accesses, by any index that NumPy takes."""
+        return Counts(np.stack([row[index] for row in self.figures]))
+
+    def totals(self) -> dict[str, int | float]:
+        """Sum over all accesses; requests are those with an active lane on this pipe."""
+        requests = int(np.count_nonzero(self.figures[0]))
+        rows = zip(FIGURES[1:], self.figures[1:], strict=True)
+        sums = {name: int(row.sum(dtype=np.int64)) for name, row in rows}
+        return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
+        rows = zip(FIGURES, self.figures, strict=True)
+        columns = {name: row.ravel().tolist() for name, row in rows}
+        return {"accesses": columns, "totals": self.totals()}
+
+
+def count(
+    op: str | Instruction,
+    addresses: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    rule: str = "silicon",
+    engine: str = "auto",
+    threads: int | None = None,
+) -> Counts:
+    """Count warp accesses of the instruction `op`.
+
+    `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
+    memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
+    integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
+    phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
+    for many accesses.
+
+    >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
+    array(32, dtype=int32)
+    >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
+    array(2, dtype=int32)
+
+    Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
+    """
+    known = instruction(op)
+    check_rule(rule)
+    if engine not in ENGINES:
+        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+    check_threads(threads)
+    array, masks = warp_accesses(known, addresses, mask)
+    shape = array.shape[:-1]
+    flat = Rows(array)
+    flat_masks = None if masks is None else masks.reshape(-1)
+    if engine == "auto":
+        engine = _engine_for(len(flat))
+    if engine == "numba":
+        from simulator.law import numba_engine
+
+        # It reads the addresses once, and checks them on the way.
+        figures, suspect = numba_engine.count_accesses(known, flat, flat_masks, rule, threads)
+        if suspect is not None:
+            check(known, array, masks, addresses, suspect)
+    else:
+        check(known, array, masks, addresses)
+        if engine == "python":
+            figures = _count_in_python(known, flat, flat_masks, rule)
+        else:
+            from simulator.law.numpy_engine import count_accesses
+
+            figures = count_accesses(known, flat, flat_masks, rule)
+    return Counts(figures.reshape(6, *shape))
+
+
+def check_rule(rule: str) -> None:
+    """Raise OptionError unless `rule` is one of RULES."""
+    if rule not in RULES:
+        raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise OptionError unless `threads` is None or a positive integer."""
+    if threads is not None and not (is_integer(threads) and threads > 0):
+        raise OptionError(f"threads {threads!r} (accepted: a positive integer, or None for all)")
+
+
+def n_way(wavefronts: int, requests: int) -> float:
+    """Wavefronts a request, which Nsight Compute words as an "n-way bank conflict"."""
+    return wavefronts / requests if requests else 0.0
+
+
+def _engine_for(accesses: int) -> str:
+    if accesses <= _PYTHON_UP_TO:
+        return "python"
+    return "numpy" if accesses <= _NUMPY_UP_TO else "numba"
+
+
+def _count_in_python(
+    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
+) -> NDArray[np.uint8]:
+    bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
+    counted = [
+        specification.count_access(known, row, mask, rule)
+        for row, mask in zip(addresses[:].tolist(), bits, strict=True)
+    ]
+    return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()

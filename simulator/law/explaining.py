@@ -1,0 +1,327 @@
+"""`explain`: one access taken apart into phases, wavefronts, banks, words and lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from simulator.errors import AddressError
+from simulator.law import specification
+from simulator.law.accesses import ALL_LANES, check, warp_accesses
+from simulator.law.counting import check_rule, n_way
+from simulator.law.instructions import Instruction, instruction
+from simulator.results.tables import Result
+
+__all__ = ["Explanation", "Phase", "Served", "explain", "ranges"]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A word that a bank serves in one wavefront, and the lanes that want it."""
+
+    bank: int
+    word: int
+    """Address // 4."""
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Lanes served together, and how many wavefronts that takes.
+
+    Which word goes into which wavefront is a convention: the k-th wavefront serves the k-th
+    distinct word of each bank, in lane order. The chip's own order is not observable; the
+    number of wavefronts is.
+    """
+
+    index: int
+    lanes: range
+    """The lanes of this phase, active or not."""
+    active: tuple[int, ...]
+    wavefronts: tuple[tuple[Served, ...], ...]
+    """What each wavefront serves, bank by bank."""
+    banks: dict[int, tuple[Served, ...]]
+    """What each bank serves, in order: one entry a wavefront."""
+    sentence: str
+
+    @property
+    def worst_bank(self) -> int | None:
+        """The bank with the longest queue (the lowest such bank); None in an empty phase."""
+        return max(self.banks, key=lambda bank: (len(self.banks[bank]), -bank), default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation(Result):
+    """Why one access costs what it costs. The figures are `count`'s."""
+
+    op: str
+    rule: str
+    addresses: tuple[int, ...]
+    mask: int
+    wavefronts: int
+    ideal: int
+    excessive: int
+    bank_conflicts: int
+    cycles: int
+    phases: tuple[Phase, ...]
+    partners: tuple[int, ...]
+    """1 and/or 2: for every two active lanes i, i^partner the addresses agree, so phases fuse."""
+    broken: dict[int, tuple[tuple[int, int], ...]]
+    """For an instruction that can fuse but did not: the pairs of lanes that disagree."""
+    note: str
+    """A sentence on why phases fused or did not, or why there are none; often empty."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The access in words: whether phases fused, then each phase."""
+        total = (
+            f"{self.op}, {self.rule} rule: {_plural(self.wavefronts, 'wavefront')}"
+            f" ({self.ideal} ideal), {_plural(self.bank_conflicts, 'bank conflict')}."
+        )
+        phases = (f"Phase {phase.index}, {phase.sentence}" for phase in self.phases)
+        return tuple(filter(None, (total, self.note, *phases)))
+
+    @property
+    def reason(self) -> str:
+        """The access in a sentence or two: fusing, the phases' costs, and the worst phase."""
+        costs = [len(phase.wavefronts) for phase in self.phases]
+        if not costs:
+            return self.note
+        worst = self.phases[costs.index(max(costs))]
+        each = " each" if len(costs) > 1 else ""
+        if len(set(costs)) == 1:
+            spent = f"{_plural(costs[0], 'wavefront')}{each}"
+        else:
+            spent = f"{', '.join(map(str, costs))} wavefronts"
+        summary = f"{_plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
+        return f"{self.note} {summary}{worst.sentence}".strip()
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def groups(self) -> list[dict[str, Any]]:
+        """List what each wavefront serves, neighbouring banks with the same lanes in one row."""
+        return [
+            {
+                "phase": phase.index,
+                "wavefront": number,
+                "lanes": ranges(lanes),
+                "banks": ranges(served.bank for served in together),
+                "words": ranges(served.word for served in together),
+            }
+            for phase in self.phases
+            for number, wavefront in enumerate(phase.wavefronts)
+            for lanes, group in groupby(wavefront, key=lambda served: served.lanes)
+            if (together := list(group))
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"served": {column: list}, "totals": {…}}`: a row for each word served."""
+        served = [
+            {
+                "phase": phase.index,
+                "wavefront": number,
+                "bank": entry.bank,
+                "word": entry.word,
+                "byte": entry.word * specification.WORD,
+                "lanes": list(entry.lanes),
+            }
+            for phase in self.phases
+            for number, wavefront in enumerate(phase.wavefronts)
+            for entry in wavefront
+        ]
+        names = ("phase", "wavefront", "bank", "word", "byte", "lanes")
+        requests = int(bool(self.phases))
+        return {
+            "served": {name: [row[name] for row in served] for name in names},
+            "totals": {
+                "requests": requests,
+                "wavefronts": self.wavefronts,
+                "ideal": self.ideal,
+                "excessive": self.excessive,
+                "bank_conflicts": self.bank_conflicts,
+                "cycles": self.cycles,
+                "n_way": n_way(self.wavefronts, requests),
+                "phases": len(self.phases),
+            },
+        }
+
+    def _repr_html_(self) -> str:
+        from simulator.results.html import bank_table, figures_table
+
+        return figures_table(self) + bank_table(self)
+
+
+def explain(
+    op: str | Instruction,
+    addresses: ArrayLike,
+    mask: int | None = None,
+    *,
+    rule: str = "silicon",
+) -> Explanation:
+    """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+
+    >>> print(explain("LDS.64", [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]))
+    LDS.64, silicon rule: 2 wavefronts (2 ideal), 1 bank conflict.
+    Fused from 2 phases to 1: throughout the warp, active lanes i and i^1 have the same address.
+    Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
+likewise): 2 wavefronts for this phase.
+
+    Raises what `count` raises, and AddressError for more than one access.
+    """
+    known = instruction(op)
+    check_rule(rule)
+    array, masks = warp_accesses(known, addresses, mask)
+    if array.ndim != 1:  # and so is the mask one integer, or refused already
+        raise AddressError(
+            f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
+        )
+    check(known, array, masks, addresses)
+    bytes_ = array.tolist()
+    bits = ALL_LANES if masks is None else int(masks)
+
+    _, wavefronts, ideal, excessive, bank_conflicts, cycles = specification.count_access(
+        known, bytes_, bits, rule
+    )
+    active = specification.active_lanes(known, bits)
+    groups = specification.phases(known, bytes_, bits, rule) if active else []
+    partners = specification.holding_partners(known, bytes_, bits, rule) if active else []
+    broken: dict[int, tuple[tuple[int, int], ...]] = {}
+    if known.fuses and rule == "silicon" and active and not partners:
+        pairs = {
+            partner: specification.broken_pairs(bytes_, bits, partner)
+            for partner in specification.PARTNERS
+        }
+        broken = {partner: tuple(found) for partner, found in pairs.items() if found}
+    return Explanation(
+        op=known.name,
+        rule=rule,
+        addresses=tuple(bytes_),
+        mask=bits,
+        wavefronts=wavefronts,
+        bank_conflicts=bank_conflicts,
+        ideal=ideal,
+        excessive=excessive,
+        cycles=cycles,
+        phases=tuple(
+            _phase(known, index, group, [lane for lane in group if lane in active], bytes_)
+            for index, group in enumerate(groups)
+        ),
+        partners=tuple(partners),
+        broken=broken,
+        note=_note(known, active, partners, broken, rule),
+    )
+
+
+def _phase(
+    known: Instruction, index: int, group: range, active: list[int], addresses: Sequence[int]
+) -> Phase:
+    queues = specification.bank_queues(known, addresses, active)
+    banks = {
+        bank: tuple(
+            Served(bank, word, tuple(lanes))
+            for word, lanes in queues[bank]
+            for _ in range(known.passes)
+        )
+        for bank in sorted(queues)
+    }
+    depth = max(map(len, banks.values()), default=0)
+    return Phase(
+        index=index,
+        lanes=group,
+        active=tuple(active),
+        wavefronts=tuple(
+            tuple(queue[number] for queue in banks.values() if number < len(queue))
+            for number in range(depth)
+        ),
+        banks=banks,
+        sentence=f"lanes {ranges(group)}: {_collisions(known, banks, depth)}",
+    )
+
+
+def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth: int) -> str:
+    """Say which lanes meet in the worst banks, and what it costs."""
+    cost = f"{_plural(depth, 'wavefront')} for this phase"
+    if depth == 0:
+        return "no active lane, no wavefront."
+    if depth == known.passes:
+        return f"no bank serves more than one {'word' if known.merges else 'lane'}: {cost}."
+
+    def lanes_of(bank: int) -> tuple[int, ...]:
+        # Where words merge, one lane speaks for all that share its word.
+        return tuple(served.lanes[0] for served in banks[bank][:: known.passes])
+
+    worst = [bank for bank, queue in banks.items() if len(queue) == depth]
+    lanes = lanes_of(worst[0])
+    alike = [bank for bank in worst if lanes_of(bank) == lanes]
+    others = len(worst) - len(alike)
+    where = f"bank{'s' if len(alike) > 1 else ''} {ranges(alike)}"
+    words = {served.word for served in banks[worst[0]]}
+    who = f"lanes {_listed(lanes)} {known.verb}"
+    if len(words) == len(lanes):
+        what = f"different words of {where}"
+    elif len(words) == 1:
+        what = f"the same word of {where}, which {known.name} does not merge"
+    else:
+        what = f"{len(words)} words of {where}, which {known.name} does not merge"
+    likewise = f" (and {_plural(others, 'other bank')} likewise)" if others else ""
+    twice = ", each lane taken twice" if known.passes == 2 else ""
+    return f"{who} {what}{likewise}: {cost}{twice}."
+
+
+def _note(
+    known: Instruction,
+    active: list[int],
+    partners: list[int],
+    broken: dict[int, tuple[tuple[int, int], ...]],
+    rule: str,
+) -> str:
+    if not active:
+        return "No lane is active: nothing is accessed."
+    if known.phases == 0:
+        return f"{known.name} bypasses the pipe that wavefronts are counted on."
+    if not known.fuses:
+        return ""
+    if partners:
+        fused = f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: "
+        agree = [p for p in partners if any(lane ^ p in active for lane in active)]
+        if not agree:
+            return f"{fused}no active lane i has an active partner i^{partners[0]}."
+        also = f", and so do i and i^{agree[1]}" if len(agree) > 1 else ""
+        return (
+            f"{fused}throughout the warp, active lanes i and i^{agree[0]} have the same"
+            f" address{also}."
+        )
+    if rule == "documented":
+        return "Not fused: the documented rule never fuses phases."
+    (first, second) = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
+    return f"Not fused: {first} have different addresses, and so do {second}."
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Write ascending integers with runs shortened.
+
+    >>> ranges([0, 1, 2, 3, 8, 10, 11])
+    '0-3, 8, 10-11'
+    """
+    runs = []
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        first, *rest = (number for _, number in run)
+        runs.append(f"{first}-{rest[-1]}" if rest else f"{first}")
+    return ", ".join(runs)
+
+
+def _listed(lanes: Sequence[int]) -> str:
+    """Write "0 and 4", "0, 4 and 8", or runs where there are many."""
+    if len(lanes) > 4:
+        return ranges(lanes)
+    *most, last = map(str, lanes)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

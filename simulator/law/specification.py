@@ -1,0 +1,124 @@
+"""The law, to be read: how many wavefronts one warp access costs, and why.
+
+This is the specification. `numpy_engine` and `numba_engine` say the same thing for many
+accesses at once; tests hold the three equal, and all three to recorded silicon.
+docs/model.md derives each rule from what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.law.instructions import Instruction
+
+__all__ = [
+    "BANKS",
+    "PARTNERS",
+    "WORD",
+    "Figures",
+    "active_lanes",
+    "bank_queues",
+    "broken_pairs",
+    "count_access",
+    "cycles",
+    "holding_partners",
+    "phases",
+]
+
+BANKS = 32
+WORD = 4  # bytes a bank delivers in a wavefront
+
+PARTNERS = (1, 2)
+"""Lane i's partner is lane i^1, or lane i^2."""
+
+Figures = tuple[int, int, int, int, int, int]
+"""phases, wavefronts, ideal, excessive, bank_conflicts, cycles."""
+
+
+def active_lanes(instruction: Instruction, mask: int) -> list[int]:
+    """Lanes whose address means something."""
+    return [lane for lane in range(instruction.lanes) if mask >> lane & 1]
+
+
+def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tuple[int, int]]:
+    """Pairs of active partners (i, i^partner) that have different addresses."""
+    return [
+        (lane, lane ^ partner)
+        for lane in range(32)
+        if not lane & partner
+        and mask >> lane & 1
+        and mask >> (lane ^ partner) & 1
+        and addresses[lane] != addresses[lane ^ partner]
+    ]
+
+
+def holding_partners(
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+) -> list[int]:
+    """Find the partners for which the pair condition holds; one is enough to fuse phases.
+
+    It is judged over the whole warp. An inactive partner breaks nothing.
+    """
+    if rule == "documented" or not instruction.fuses:
+        return []
+    return [partner for partner in PARTNERS if not broken_pairs(addresses, mask, partner)]
+
+
+def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: str) -> list[range]:
+    """Lanes served together, phase after phase, once fused."""
+    count = instruction.phases
+    if holding_partners(instruction, addresses, mask, rule):
+        count //= 2
+    group = instruction.lanes // count if count else 0
+    return [range(group * phase, group * (phase + 1)) for phase in range(count)]
+
+
+def bank_queues(
+    instruction: Instruction, addresses: Sequence[int], lanes: Sequence[int]
+) -> dict[int, list[tuple[int, list[int]]]]:
+    """Queue up, for each bank, what it must serve for the active `lanes` of one phase.
+
+    An entry is a word and the lanes on it, in lane order; a bank serves one entry a
+    wavefront. Lanes on the same word share an entry where the instruction merges them.
+    """
+    queues: dict[int, list[tuple[int, list[int]]]] = {}
+    for lane in lanes:
+        first = addresses[lane] // WORD
+        last = (addresses[lane] + instruction.width - 1) // WORD
+        for word in range(first, last + 1):
+            queue = queues.setdefault(word % BANKS, [])
+            shared = [served for entry, served in queue if entry == word]
+            if shared and instruction.merges:
+                shared[0].append(lane)
+            else:
+                queue.append((word, [lane]))
+    return queues
+
+
+def count_access(
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+) -> Figures:
+    """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
+    active = active_lanes(instruction, mask)
+    if not active:
+        return 0, 0, 0, 0, 0, 0
+    groups = phases(instruction, addresses, mask, rule)
+    served = [
+        max(map(len, bank_queues(instruction, addresses, lanes).values()))
+        for group in groups
+        if (lanes := [lane for lane in group if lane in active])
+    ]
+    wavefronts = instruction.passes * sum(served)
+    bank_conflicts = sum(served) - len(served)  # a non-empty phase costs one without conflict
+    ideal = instruction.fixed_ideal
+    if ideal is None:
+        full = BANKS * WORD  # bytes that one wavefront can carry
+        ideal = min(wavefronts, -(-len(active) * instruction.width // full))
+    busy = cycles(instruction, wavefronts, len(groups))
+    return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, busy
+
+
+def cycles(instruction: Instruction, wavefronts: int, phases: int) -> int:
+    """Give the cycles of an access with an active lane; empty phases take theirs, too."""
+    least = instruction.least_cycles[wavefronts - 1 : wavefronts]
+    return max(wavefronts, instruction.phase_cycles * phases, *least)

@@ -1,0 +1,82 @@
+"""What a notebook shows of one access without JavaScript: a table, and banks as coloured cells.
+
+The colours of lanes are defined here, and nowhere else: `viz` draws with the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.law.explaining import Explanation
+
+__all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
+
+# A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
+# up and orange on the way down, so that it can be read without telling red from green: lanes
+# four or more apart differ under each of the colour-vision deficiencies, as
+# tests/unit/viz/test_figures.py checks.
+_LOOP = ["352a87", "2f6fc4", "6fb3e0", "cfe0cb", "f4d35e", "ee964b", "b8473c", "6d2a6b"]
+
+
+def _loop(lane: int) -> str:
+    step = 32 // len(_LOOP)
+    first, second = _LOOP[lane // step], _LOOP[(lane // step + 1) % len(_LOOP)]
+    share = lane % step / step
+    channels = (
+        round(int(first[i : i + 2], 16) * (1 - share) + int(second[i : i + 2], 16) * share)
+        for i in (0, 2, 4)
+    )
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
+
+
+LANE_COLORS: Sequence[str] = tuple(map(_loop, range(32)))
+"""A colour for each lane, `#rrggbb`; lane 31's is next to lane 0's."""
+
+
+def ink(background: str) -> str:
+    """Choose black or white text for a background `#rrggbb`, by luma (ITU-R BT.601).
+
+    >>> ink("#f4d35e"), ink("#352a87")
+    ('#000000', '#ffffff')
+    """
+    red, green, blue = (int(background[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def figures_table(explanation: Explanation) -> str:
+    """Write the access in words, and its figures as an HTML table."""
+    from tabulate import tabulate
+
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
+    figures = {"op": explanation.op, **explanation.to_dict()["totals"], "rule": explanation.rule}
+    # "unsafehtml" trusts its cells; "html" escapes them.
+    return said + str(tabulate([figures], headers="keys", tablefmt="html"))
+
+
+def bank_table(explanation: Explanation) -> str:
+    """Draw one row a wavefront, one cell a bank; a cell names its first lane, `+` for more.
+
+    Pointing at a cell tells its lanes and its word.
+    """
+    head = "".join(f'<th style="{_CELL}">{bank}</th>' for bank in range(32))
+    lines = [f"<tr><th>phase</th><th>wavefront</th>{head}</tr>"]
+    for phase in explanation.phases:
+        for number, wavefront in enumerate(phase.wavefronts):
+            cells = [f'<td style="{_CELL}"></td>'] * 32
+            for served in wavefront:
+                first, *more = served.lanes
+                color = LANE_COLORS[first]
+                lanes = ", ".join(map(str, served.lanes))
+                cells[served.bank] = (
+                    f'<td style="{_CELL};background:{color};color:{ink(color)}"'
+                    f' title="bank {served.bank}, word {served.word},'
+                    f' lane{"s" if more else ""} {lanes}">{first}{"+" if more else ""}</td>'
+                )
+            lines.append(f"<tr><td>{phase.index}</td><td>{number}</td>{''.join(cells)}</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+_CELL = "padding:0;width:1.9em;height:1.9em;text-align:center;font-size:80%"

@@ -1,0 +1,258 @@
+"""Reading a cubin: its kernels, what each needs, its constants and global variables.
+
+A cubin is an ELF file; pyelftools takes it apart. What NVIDIA adds to ELF is read here: the
+attributes in `.nv.info.<kernel>` (parameters, stack), shared memory as the size of
+`.nv.shared.<kernel>`, constant banks as `.nv.constant<bank>[.<kernel>]`, and addresses of global
+variables as relocations of bank 4.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from layouts.errors import accepted
+from simulator.errors import CubinError
+from simulator.sass.architectures import ARCHITECTURES, Architecture
+
+__all__ = ["Cubin", "Kernel", "Parameter", "Variable", "base_name", "read_cubin"]
+
+# Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
+_FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
+_UNKNOWN = 0xFFFFFFFF
+_MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: where it lies among the parameters, and its bytes."""
+
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Bytes of global memory that the module brings along."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One entry point."""
+
+    name: str
+    """As the file has it: mangled, for C++."""
+    code_bytes: int
+    parameters: tuple[Parameter, ...]
+    parameter_base: int
+    """Where the parameters begin in constant bank 0."""
+    shared_bytes: int
+    """Static shared memory, with what the architecture reserves."""
+    stack_bytes: int
+    banks: dict[int, bytes]
+    """Constant banks; bank 0 holds zeros where launch and parameters go."""
+    addresses: tuple[tuple[int, int, str, int], ...]
+    """(bank, offset, variable, offset in it): 64-bit addresses to fill in."""
+    entries: dict[str, int]
+    """Functions inside the kernel's code, by symbol: their offset."""
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """Device code for one architecture."""
+
+    image: bytes
+    architecture: Architecture
+    kernels: dict[str, Kernel]
+    variables: tuple[Variable, ...]
+
+    def kernel(self, name: str | None) -> Kernel:
+        """Find a kernel by its symbol or by its plain C++ name; None: the only one.
+
+        Raises CubinError, which lists the kernels, where that names none or several.
+        """
+        if name is None:
+            if len(self.kernels) == 1:
+                return next(iter(self.kernels.values()))
+            raise CubinError(f"which kernel? (accepted: {_listed(self.kernels)})")
+        if name in self.kernels:
+            return self.kernels[name]
+        plain = re.sub(r"\s|<.*>$|\(.*\)$", "", name).rsplit("::", 1)[-1]
+        found = [kernel for kernel in self.kernels.values() if base_name(kernel.name) == plain]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise CubinError(
+                f"{name!r} names {len(found)} kernels (accepted: {_listed(k.name for k in found)})"
+            )
+        names = {*self.kernels, *map(base_name, self.kernels)}
+        raise CubinError(f"no kernel {name!r}: {accepted(name, sorted(names))}")
+
+
+def base_name(symbol: str) -> str:
+    """Give the plain name in a mangled symbol.
+
+    >>> base_name("_ZN2my5sgemmILi128EEEvPKfS2_Pfiii")
+    'sgemm'
+    >>> base_name("softmax")
+    'softmax'
+    """
+    nested = symbol.startswith("_ZN")
+    rest = symbol[3:] if nested else symbol.removeprefix("_Z")
+    if rest == symbol:
+        return symbol
+    name = symbol
+    while found := re.match(r"L?(\d+)", rest):
+        size = int(found[1])
+        name, rest = rest[found.end() : found.end() + size], rest[found.end() + size :]
+        if not nested:
+            break
+    return name
+
+
+def read_cubin(image: bytes) -> Cubin:
+    """Take a cubin apart. Raises CubinError for anything that is not a whole, linked cubin."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        elf = ELFFile(io.BytesIO(image))
+        sections = {section.name: section for section in elf.iter_sections()}
+        if elf.header.e_machine not in ("EM_CUDA", 190):
+            raise CubinError(f"an ELF file for {elf.header.e_machine} (accepted: device code)")
+        return _read(image, elf, sections)
+    except CubinError:
+        raise
+    except Exception as error:  # a broken file can break any part of the reader
+        raise CubinError(f"not a readable cubin: {type(error).__name__}: {error}") from error
+
+
+def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
+    flags = elf.header.e_flags
+    number = flags & 0xFF if flags & 0xFF in ARCHITECTURES else (flags >> 8) & 0xFF
+    if number not in ARCHITECTURES:
+        known = ", ".join(each.name for each in ARCHITECTURES.values())
+        raise CubinError(f"the cubin is for an architecture with flags {flags:#x} ({known})")
+    architecture = ARCHITECTURES[number]
+    symbols = list(sections[".symtab"].iter_symbols()) if ".symtab" in sections else []
+    stacks = _stacks(sections, symbols)
+    addresses = tuple(_addresses(elf, sections, symbols))
+    kernels = {}
+    for name, section in sections.items():
+        kernel = name.removeprefix(".text.")
+        if kernel == name or f".nv.info.{kernel}" not in sections:
+            continue
+        if f".nv.constant0.{kernel}" not in sections:
+            continue  # a device function of its own
+        if any(
+            rela in sections and sections[rela]["sh_size"]
+            for rela in (f".rela.text.{kernel}", f".rel.text.{kernel}")
+        ):
+            raise CubinError(f"{kernel} is not linked yet (accepted: a linked cubin)")
+        kernels[kernel] = _kernel(
+            kernel, elf, section, sections, symbols, stacks.get(kernel, 0), addresses
+        )
+    if not kernels:
+        raise CubinError("the cubin holds no kernel")
+    variables = tuple(
+        Variable(name, _data(sections[name]))
+        for name in (".nv.global", ".nv.global.init")
+        if name in sections
+    )
+    return Cubin(image, architecture, kernels, variables)
+
+
+def _kernel(
+    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any], stack: int,
+    addresses: tuple[tuple[int, int, str, int], ...],
+) -> Kernel:  # fmt: skip
+    parameters: dict[int, Parameter] = {}
+    base = 0
+    for attribute, value in _attributes(_data(sections[f".nv.info.{name}"])):
+        if attribute == _KPARAM_INFO and isinstance(value, bytes):
+            _, ordinal, offset, packed = struct.unpack("<IHHI", value)
+            parameters[ordinal] = Parameter(offset, packed >> 18)
+        elif attribute == _PARAM_CBANK and isinstance(value, bytes):
+            base = struct.unpack("<IHH", value)[1]
+    banks = {}
+    for section in sections:
+        found = re.fullmatch(r"\.nv\.constant(\d{1,2})(?:\.(.*))?", section)
+        if found and found[2] in (None, name) and int(found[1]) < 32:
+            banks[int(found[1])] = _data(sections[section])
+    index = next(i for i, section in enumerate(elf.iter_sections()) if section.name == code.name)
+    shared = sections.get(f".nv.shared.{name}")
+    return Kernel(
+        name,
+        int(code["sh_size"]),
+        tuple(parameters[ordinal] for ordinal in sorted(parameters)),
+        base,
+        0 if shared is None else int(shared["sh_size"]),
+        stack,
+        banks,
+        addresses,
+        {
+            symbol.name: int(symbol["st_value"])
+            for symbol in symbols
+            if symbol["st_shndx"] == index and symbol["st_info"]["type"] == "STT_FUNC"
+        },
+    )
+
+
+def _stacks(sections: dict[str, Any], symbols: list[Any]) -> dict[str, int]:
+    """Bytes of stack by kernel, from the module's attributes."""
+    stacks: dict[str, int] = {}
+    if ".nv.info" in sections:
+        for attribute, value in _attributes(_data(sections[".nv.info"])):
+            if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE) and isinstance(value, bytes):
+                symbol, size = struct.unpack("<II", value)
+                name = symbols[symbol].name
+                if size != _UNKNOWN:  # recursion: what a launch has by default must do
+                    stacks[name] = max(stacks.get(name, 0), size)
+    return stacks
+
+
+def _addresses(
+    elf: Any, sections: dict[str, Any], symbols: list[Any]
+) -> Iterator[tuple[int, int, str, int]]:
+    """Relocations of constant banks that point into global memory."""
+    for name, section in sections.items():
+        found = re.fullmatch(r"\.rela?\.nv\.constant(\d+)", name)
+        if not found:
+            continue
+        for relocation in section.iter_relocations():
+            symbol = symbols[relocation["r_info_sym"]]
+            if symbol["st_shndx"] == "SHN_UNDEF":
+                continue  # a system function: its call is refused when it is reached
+            target = elf.get_section(symbol["st_shndx"]).name
+            addend = relocation["r_addend"] if relocation.is_RELA() else 0
+            yield int(found[1]), relocation["r_offset"], target, symbol["st_value"] + addend
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Give the entries of an .nv.info section: attribute and value."""
+    offset = 0
+    while offset + 4 <= len(data):
+        form, attribute, value = struct.unpack_from("<BBH", data, offset)
+        offset += 4
+        if form == 4:
+            yield attribute, data[offset : offset + value]
+            offset += value
+        else:
+            yield attribute, value
+
+
+def _data(section: Any) -> bytes:
+    size = section["sh_size"]
+    if size > _MOST_BYTES:
+        raise CubinError(f"section {section.name} has {size} bytes (accepted: {_MOST_BYTES})")
+    return bytes(size) if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names)

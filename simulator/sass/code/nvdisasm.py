@@ -1,0 +1,127 @@
+"""Asking nvdisasm for a kernel's instructions, and where in the source each comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from simulator.errors import CubinError, ToolError
+
+__all__ = ["Instruction", "disassemble", "tool"]
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One SASS instruction as the disassembler prints it."""
+
+    address: int
+    guard: str
+    """@P0, @!UP1, or nothing."""
+    opcode: str
+    """With its modifiers: LDS.128."""
+    operands: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.guard, self.opcode, self.operands)))
+
+
+@lru_cache
+def tool(name: str) -> str:
+    """Find a program of the CUDA toolkit: on PATH, under CUDA_HOME, or from its PyPI package.
+
+    Raises ToolError where there is none.
+    """
+    found = shutil.which(name)
+    if found:
+        return found
+    places = [Path(os.environ["CUDA_HOME"]) / "bin"] if "CUDA_HOME" in os.environ else []
+    try:
+        import nvidia
+    except ImportError:
+        pass
+    else:
+        for root in nvidia.__path__:
+            places += sorted(Path(root).glob("cu*/bin"), reverse=True)
+            places += sorted(Path(root).glob("*/bin"))
+    for place in places:
+        if (place / name).is_file() and os.access(place / name, os.X_OK):
+            return str(place / name)
+    raise ToolError(
+        f"no {name} found (accepted: a CUDA toolkit on PATH, or `pip install 'bankwise[sass]'`)"
+    )
+
+
+@lru_cache(maxsize=32)
+def disassemble(image: bytes, kernel: str) -> tuple[Instruction, ...]:
+    """Disassemble one kernel of a cubin.
+
+    Raises CubinError where nvdisasm cannot read it, ToolError where there is none.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "image.cubin"
+        path.write_bytes(image)
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(_run, [*flags, str(path)]) for flags in (("-json",), ("-c", "-g"))]
+            described, listing = (run.result() for run in runs)
+    try:
+        functions = json.loads(described)[1]
+        raw = next(each for each in functions if each["function-name"] == kernel)
+        code = raw["sass-instructions"]
+    except (ValueError, LookupError, TypeError, StopIteration) as error:
+        raise CubinError(f"nvdisasm does not show a kernel {kernel!r}") from error
+    lines = _lines(listing, kernel)
+    instructions = []
+    for number, entry in enumerate(code):
+        guard, operands = entry.get("predicate", ""), entry.get("operands", "")
+        if not guard.startswith("@"):  # in `P2R R0, PR, …` nvdisasm takes PR for a guard
+            guard = ""
+        file, line = lines.get(16 * number, ("", 0))
+        instructions.append(
+            Instruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
+        )
+    return tuple(instructions)
+
+
+def _run(arguments: Sequence[str]) -> str:
+    """Run nvdisasm within bounds: what it reads may be anybody's."""
+    try:
+        done = subprocess.run(  # noqa: S603  its arguments are a flag and our own file
+            [tool("nvdisasm"), *arguments],
+            capture_output=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise CubinError(f"nvdisasm did not answer in {_SECONDS:.0f} s") from None
+    except OSError as error:
+        raise ToolError(f"nvdisasm cannot be run: {error}") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CubinError(f"nvdisasm refuses the cubin: {said[0] if said else done.returncode}")
+    return done.stdout.decode(errors="replace")
+
+
+def _lines(listing: str, kernel: str) -> dict[int, tuple[str, int]]:
+    """File and line of each address, from the comments of the listing."""
+    found: dict[int, tuple[str, int]] = {}
+    inside, place = False, ("", 0)
+    for text in listing.splitlines():
+        if text.startswith(".text."):
+            inside, place = text == f".text.{kernel}:", ("", 0)
+        elif inside:
+            if source := re.search(r'//## File "(.*?)", line (\d+)', text):
+                place = (source[1], int(source[2]))
+            elif code := re.match(r"\s*/\*([0-9a-f]{4,})\*/", text):
+                found[int(code[1], 16)] = place
+    return found

@@ -1,0 +1,1 @@
+"""From the text of an instruction to what the machine executes."""

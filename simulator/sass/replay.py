@@ -1,0 +1,131 @@
+"""`replay_compiled`: any CUDA kernel as it was compiled, executed and counted, without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from layouts.errors import accepted
+from simulator.errors import ExecutionError, LaunchError, OptionError
+from simulator.law.counting import check_rule
+from simulator.sass.code.images import Given, load
+from simulator.sass.code.nvdisasm import Instruction, disassemble
+from simulator.sass.decode.decoder import lower
+from simulator.sass.launch import Dim3, Launch, Progress, dim3
+from simulator.sass.report import CompiledReport, make_report
+
+__all__ = ["BLOCKS", "replay_compiled"]
+
+BLOCKS = ("sample", "all")
+"""`sample`: corners, edges and one interior block. `all`: the whole grid."""
+
+_MOST_BLOCKS = 1 << 24
+
+
+def replay_compiled(
+    source_or_cubin: Given,
+    *,
+    kernel: str | None = None,
+    grid: int | tuple[int, ...],
+    block: int | tuple[int, ...],
+    args: Sequence[Any],
+    shared_bytes: int = 0,
+    blocks: str = "sample",
+    arch: str = "sm_90",
+    max_instructions: int | None = None,
+    rule: str = "silicon",
+    progress: Progress | None = None,
+) -> CompiledReport:
+    """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.
+
+    `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary, an
+    object or CUDA source, told by content); any other str is CUDA source; bytes are a cubin.
+    `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
+    NumPy array (copied) for each pointer, a NumPy scalar for each value. `shared_bytes`: dynamic
+    shared memory. `blocks`: "all", or "sample" for corners, edges and one interior block, whose
+    counts are extrapolated to the grid where all of them agree; where they do not, the report
+    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch.
+    `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
+    blocks done, blocks to do.
+
+    >>> import numpy as np
+    >>> report = replay_compiled(
+    ...     "__global__ void turn(float* a) {"
+    ...     "  __shared__ float s[32][32];"
+    ...     "  s[threadIdx.y][threadIdx.x] = a[threadIdx.y * 32 + threadIdx.x];"
+    ...     "  __syncthreads();"
+    ...     "  a[threadIdx.y * 32 + threadIdx.x] = s[threadIdx.x][threadIdx.y]; }",
+    ...     grid=1, block=(32, 32), args=[np.arange(1024, dtype=np.float32).reshape(32, 32)],
+    ... )
+    >>> report.instructions["opcode"], report.instructions["wavefronts"]
+    (['STS', 'LDS'], [32, 1024])
+    >>> bool((report.outputs[0] == np.arange(1024).reshape(32, 32).T).all())
+    True
+
+    Raises SassError: CompileError, CubinError, ToolError before the launch, LaunchError for what
+    cannot be launched, and an ExecutionError with `partial`, the report until then, for an
+    instruction that is not modelled, an access out of bounds, a deadlock, or a limit reached.
+    """
+    if blocks not in BLOCKS:
+        raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
+    check_rule(rule)
+    shape, threads = dim3(grid, "grid"), dim3(block, "block")
+    cubin, source = load(source_or_cubin, arch, kernel)
+    chosen = cubin.kernel(kernel)
+    instructions = _named(disassemble(cubin.image, chosen.name), source)
+    lowered = lower(instructions, chosen)
+    launch = Launch(
+        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
+    )
+    count = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    try:
+        if blocks == "all":
+            if count > _MOST_BLOCKS:
+                raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
+            every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
+            return make_report(launch, launch.run_all(every), 1, count, [])
+        return _sampled(launch, count)
+    except ExecutionError as error:
+        error.partial = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        raise
+
+
+def _named(instructions: tuple[Instruction, ...], source: str) -> tuple[Instruction, ...]:
+    """Call the compiled source as it was given; the line table has its full path."""
+    full = str(Path(source).absolute())
+    return tuple(
+        replace(each, file=source) if source and each.file == full else each
+        for each in instructions
+    )
+
+
+def _sampled(launch: Launch, count: int) -> CompiledReport:
+    sample = _sample(launch.grid)
+    tallies = launch.run_each(sample)
+    total, first = launch.done, tallies[0]
+    notes: list[str] = []
+    if len(sample) == count:
+        return make_report(launch, total, 1, count, notes)
+    if all(first.agrees(other, launch.sites) for other in tallies[1:]):
+        notes.append(
+            f"{len(sample)} of {count} blocks ran and agreed: their figures stand for the grid"
+        )
+        return make_report(launch, first, count, len(sample), notes, total.threads)
+    notes.append(
+        f"{len(sample)} of {count} blocks ran and did not agree: the figures are those blocks'"
+        " sums, not the grid's (blocks='all' runs every block)"
+    )
+    return make_report(launch, total, 1, len(sample), notes)
+
+
+def _sample(grid: Dim3) -> list[Dim3]:
+    """Corners, edges and one interior block, in the order in which the grid counts.
+
+    >>> _sample((8, 1, 1))
+    [(0, 0, 0), (4, 0, 0), (7, 0, 0)]
+    """
+    axes = [sorted({0, size // 2, size - 1}) for size in grid]
+    return [(x, y, z) for z, y, x in product(*reversed(axes))]

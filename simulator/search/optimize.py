@@ -1,0 +1,260 @@
+"""`optimize`: the layout with the least cost over all accesses to a tile, and the proof.
+
+Three kinds of question, one answer:
+
+    optimize([Access(…), …], tile="64x64", element=2)            a tile and who touches it
+    optimize(kernel="leimao.v07", space={"pad_m": range(33)})    a kernel's own parameters
+    optimize(fragment={"thread_tile": "8x8"}, space={…})         the fragment reads of a GEMM
+
+Costs are compared first, then bytes of shared memory, then the operations of the index, then
+occupancy. The winner is counted again by the law in pure Python, whatever found it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from layouts.errors import accepted
+from layouts.fragment import FRAGMENTS
+from layouts.shapes import Shape, is_integer, parse_shape, shape_text
+from layouts.warp import LANE_ORDERS
+from simulator.errors import SearchError
+from simulator.gemm.simulate import A_LAYOUTS, LDS_WIDTHS, simulate
+from simulator.inputs.files import RESERVED
+from simulator.kernels import get
+from simulator.kernels.replay import FORMS
+from simulator.kernels.sites import Kernel
+from simulator.law.counting import check_rule
+from simulator.search.accesses import Access
+from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
+from simulator.search.optimum import Optimum
+from simulator.search.pricing import OBJECTIVES, check_objective
+from simulator.search.run import Problem, Search, Values
+from simulator.search.swizzles import read_swizzles
+from simulator.sweeps.grid import Grid
+
+__all__ = ["OBJECTIVES", "optimize"]
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "warp_shape": tuple(shape_text((1 << bit, 32 >> bit)) for bit in range(6)),
+    "lane_order": LANE_ORDERS,
+    "fragment": FRAGMENTS,
+    "lds": LDS_WIDTHS,
+    "a_layout": A_LAYOUTS,
+}
+"""What "all" stands for, for parameters of `simulate` that have a list of values."""
+
+
+def optimize(
+    accesses: Iterable[Access] | None = None,
+    *,
+    kernel: str | Kernel | None = None,
+    fragment: Mapping[str, Any] | None = None,
+    space: Mapping[str, Any] | None = None,
+    objective: str = "cycles",
+    rule: str = "silicon",
+    tile: Shape | None = None,
+    element: int = 4,
+    names: Mapping[str, int] | None = None,
+    array: str | None = None,
+    m: int = 4096,
+    n: int = 4096,
+    k: int = 4096,
+    form: str = "compiled",
+    limit: int = 10_000_000,
+    trials: int = 500,
+) -> Optimum:
+    """Find the layout with the least total cost of all accesses, each by its weight.
+
+    Give one of: `accesses` to a `tile` of rows×cols elements of `element` bytes (without a
+    tile, indices are flat); a `kernel` with m, n, k (all of its shared-memory accesses, or
+    those of one `array`, which is a `tile`); a `fragment`: fixed parameters of `simulate`.
+
+    `space` says what is free. `pad`: paddings of the tile. `swizzle`: "xor" (without padding
+    any XOR of upper onto lower bits, with padding one term of it), "cute" (one Sw<B,M,S>),
+    "none", or a list of swizzles. Any other name that the accesses use, or a parameter of the
+    kernel or of `simulate`: its values, or "all". By default paddings of 0 to 32 and "xor"; for
+    a fragment warp shape, lane order and fragment.
+
+    `objective` is "cycles", "wavefronts" or "bank_conflicts". At most some `limit` warp accesses,
+    each once for every layout, are counted to enumerate: a few choices tell what all would take.
+    Beyond, optuna makes `trials` trials and the result is not proved.
+
+    >>> column = Access("LDS", "lane, i", loops={"i": 32})
+    >>> row = Access("STS", "i, lane", loops={"i": 32})
+    >>> found = optimize([column, row], tile="32x32")
+    >>> found.before, found.cost, found.expression
+    (1056, 64, 'row*32 + (col ^ row)')
+    >>> optimize([column, row], tile="32x32", space={"pad": range(33)}).expression
+    'row*33 + col'
+
+    Raises SearchError for a bad space or accesses outside of the tile, and what `simulate`,
+    `replay` and `count` raise.
+    """
+    check_objective(objective)
+    check_rule(rule)
+    for name, value in (("limit", limit), ("trials", trials)):
+        if not is_integer(value) or value < 1:
+            raise SearchError(f"{name} {value!r} is no count (accepted: 1, 2, 3, ...)")
+    if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
+        raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
+    for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
+        if not (mapping is None or isinstance(mapping, Mapping)):
+            raise SearchError(f"{what} {mapping!r} is none (accepted: a mapping, {{name: ...}})")
+    for what, extra, used in (
+        ("tile", tile, fragment is None),
+        ("array", array, kernel is not None),
+        ("names", names or None, accesses is not None),
+        ("element", None if element == 4 else element, accesses is not None),
+    ):
+        if extra is not None and not used:
+            raise SearchError(
+                f"{what} {extra!r} would be ignored (accepted: a tile with accesses or a kernel's"
+                " array, an array with a kernel, names and an element with accesses)"
+            )
+    shape = None if tile is None else parse_shape(tile, "RC", "tile")
+    if not is_integer(element) or element not in (1, 2, 4, 8, 16):
+        raise SearchError(f"element {element!r} is no size (accepted: 1, 2, 4, 8, 16 bytes)")
+    if fragment is not None:
+        problem = _of_fragment(fragment, space, rule)
+    elif kernel is not None:
+        known = kernel if isinstance(kernel, Kernel) else get(kernel)
+        if form not in FORMS:
+            raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
+        problem = _of_kernel(known, space, (m, n, k), form, array, shape)
+    else:
+        problem = _of_accesses(accesses, space, shape, element, names or {})
+    return Search(problem, objective, rule, limit, trials).optimum()
+
+
+def _of_accesses(
+    given: Iterable[Access] | None,
+    space: Mapping[str, Any] | None,
+    shape: tuple[int, ...] | None,
+    element: int,
+    names: Mapping[str, int],
+) -> Problem:
+    accesses = tuple(given) if isinstance(given, Iterable) else ()
+    if not accesses or not all(isinstance(each, Access) for each in accesses):
+        raise SearchError(f"accesses {given!r} are none (accepted: a list of Access)")
+    used = set().union(*(each.free for each in accesses))
+    if space is None:
+        space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
+    wrong = sorted(set(names) & {*space, *RESERVED})
+    if wrong:
+        raise SearchError(f"{', '.join(wrong)}: fixed by names, and free or reserved (use one)")
+    own = {"swizzle"} if "pad" in used else {"swizzle", "pad"}
+    padded = "pad" in space and "pad" in own
+    if padded and shape is None:
+        raise SearchError(
+            "pad is free, but no access names it and there is no tile (accepted: a tile such as"
+            " '64x64', or an index that names pad)"
+        )
+    free = _free(space, used, own)
+    needed = set().union(*(each.needed for each in accesses))
+    missing = sorted(needed - set(free.axes) - set(names))
+    if missing:
+        raise SearchError(
+            f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"
+        )
+    swizzles = read_swizzles(space.get("swizzle", "none"))
+    tile = None if shape is None else (shape[0], shape[1])
+
+    def case(values: Values) -> Case:
+        return tile_case(accesses, {**names, **values}, tile, element, swizzled=swizzles != "none")
+
+    def start() -> Case:
+        return tile_case(
+            accesses, {**names, **free.between(0, 1)[0]}, tile, element, swizzled=False
+        )
+
+    pads = _pads(space["pad"]) if padded else (0,)
+    return Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
+
+
+def _of_kernel(
+    kernel: Kernel,
+    space: Mapping[str, Any] | None,
+    sizes: tuple[int, int, int],
+    form: str,
+    array: str | None,
+    shape: tuple[int, ...] | None,
+) -> Problem:
+    for name, size in zip("mnk", sizes, strict=True):
+        if not is_integer(size) or not 1 <= size < 2**31:
+            raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
+    named = isinstance(array, str) and array.isidentifier()
+    if (array is None) != (shape is None) or not (array is None or named):
+        raise SearchError(
+            "an array of a kernel is searched as a tile (accepted: both, such as array='As',"
+            " tile='8x64', or neither: then the kernel's own parameters are searched)"
+        )
+    own = kernel.parameters
+    if space is None and array is not None:
+        space = {"pad": range(33), "swizzle": "xor"}
+    if not space:
+        raise SearchError(
+            f"no parameter of {kernel.name} is free (accepted: a space over {', '.join(own)})"
+        )
+    reserved = {"pad", "swizzle"} if array else set()
+    free = _free(space, set(own) - reserved, reserved)
+    tile = None if shape is None else (shape[0], shape[1])
+
+    def case(values: Values) -> Case:
+        return kernel_case(kernel, values, sizes, form, array, tile)
+
+    return Problem(
+        case,
+        lambda: case({}),
+        free,
+        _pads(space.get("pad", (0,))) if array else (0,),
+        read_swizzles(space.get("swizzle", "none")) if array else "none",
+        tiled=array is not None,
+    )
+
+
+def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> Problem:
+    known = set(inspect.signature(simulate).parameters) - {"rule"}
+    if space is None:
+        space = {
+            name: "all" for name in ("warp_shape", "lane_order", "fragment") if name not in fixed
+        }
+    strange = sorted(set(fixed) - known)
+    if strange:
+        raise SearchError(f"fragment has {strange[0]!r}: {accepted(strange[0], sorted(known))}")
+    free = _free(space, known - set(fixed), set())
+    if not free.axes:
+        raise SearchError(f"nothing is free (accepted: a space over {', '.join(sorted(known))})")
+    per_block = bool({"thread_tile", "block_tile"} & set(free.axes))
+
+    def case(values: Values) -> Case:
+        return fragment_case({**fixed, **values}, rule, per_block=per_block)
+
+    return Problem(case, lambda: case({}), free)
+
+
+def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
+    """Read the free values that are not the tile's own."""
+    wanted = {
+        name: _CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
+        for name, values in space.items()
+        if name not in reserved
+    }
+    if not wanted:
+        return Grid({})
+    grid = Grid.of(wanted, accepted_names=sorted(known | reserved), target="the search")
+    if grid.size >= 1 << 62:
+        raise SearchError(f"the space has {grid.size:,} combinations (accepted: below 2^62)")
+    return grid
+
+
+def _pads(given: Any) -> Sequence[int]:
+    pads = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    if not pads or len(pads) > 4096 or not all(is_integer(pad) and pad >= 0 for pad in pads):
+        raise SearchError(
+            f"pad has the values {given!r} (accepted: a range or a list of 1 to 4096 paddings, in"
+            " elements: 0, 1, 2, ...)"
+        )
+    return tuple(dict.fromkeys(int(pad) for pad in pads))

@@ -1,0 +1,282 @@
+"""One search: the choices of the free values gone through, or sampled, and the best kept."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layouts.errors import BankwiseError
+from simulator.errors import SearchError
+from simulator.search.cases import Case
+from simulator.search.optimum import Certificate, Optimum, access_rows, amount
+from simulator.search.pricing import misfit, price, recount
+from simulator.search.sampling import available, sample
+from simulator.search.swizzles import Found, Question, Swizzles, best_layout, single_terms
+from simulator.search.tile import TileLayout
+from simulator.sweeps.grid import Grid
+
+__all__ = ["Problem", "Search", "Values"]
+
+_TELLING = 1000  # choices looked at, at least, before none is said to run
+_PROBES = 16  # choices searched, at most, to tell what all of them would take
+_OVERLAP = "elements overlap"
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A question, whatever its kind: free values, the case each choice makes, and the tile's."""
+
+    case: Callable[[Values], Case]
+    start: Callable[[], Case]
+    """Makes the case that is improved on."""
+    grid: Grid
+    pads: Sequence[int] = (0,)
+    swizzles: Swizzles = "none"
+    tiled: bool = False
+    """Whether the layout is that of a tile, and part of the answer."""
+    flat: bool = False
+    """Whether nothing but the number of elements tells that some overlap."""
+
+
+class Search:
+    """The run of one search; `best` is the winner so far."""
+
+    def __init__(
+        self, problem: Problem, objective: str, rule: str, limit: int, trials: int
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.rule = rule
+        self.limit = limit
+        self.trials = trials
+        self.best: tuple[Case, Found, TileLayout] | None = None
+        self.best_key: tuple[float, ...] = ()
+        self.layouts = 0
+        self.skipped: Counter[str] = Counter()
+        self.proved = True
+        self.enumerated = True  # all choices of the free values, if not all layouts
+        self.left: list[str] = []
+        self.least_floor: int | None = None
+
+    def optimum(self) -> Optimum:
+        """Run the search. Raises SearchError where no choice and layout can run."""
+        combinations = self.problem.grid.size
+        # One choice that can run tells how large they are; there may be too many to go through.
+        probed = self._cases(range(min(combinations, max(self.limit, _TELLING))))
+        _, first = next(probed, (0, None))
+        if first is None:
+            raise self._nothing()
+        self.skipped.clear()
+        most = self.limit // combinations  # warp accesses a choice
+        if combinations > 1 and (
+            self._question(first).accesses > most or self._mean(combinations) > most
+        ):
+            self._sample()
+        else:
+            self._enumerate(combinations)
+        if self.best is None:
+            raise self._nothing()
+        case, found, layout = self.best
+        return self._result(case, found, layout)
+
+    def _mean(self, combinations: int) -> float:
+        """Search some choices, far apart, for how many warp accesses one takes on average.
+
+        How many layouts it has, and after how many the floor is reached, is hardly foreseen.
+        """
+        probes = max(2, min(_PROBES, combinations // _PROBES))
+        # The golden section, and odd: an axis hardly stays at one value.
+        stride = combinations * 0x61C88647 >> 32 | 1
+        numbers = [number * stride % combinations for number in range(1, probes + 1)]
+        counted = [best_layout(self._question(case)).counted for _, case in self._cases(numbers)]
+        self.skipped.clear()
+        return sum(counted) / probes
+
+    def _nothing(self) -> SearchError:
+        reasons = "; ".join(self.skipped) or "no choice of the free values can run"
+        return SearchError(f"no layout of this space can run: {reasons}")
+
+    def _cases(self, numbers: Iterable[int]) -> Iterator[tuple[int, Case]]:
+        for number in numbers:
+            (values,) = self.problem.grid.between(number, number + 1)
+            case = self._case(values)
+            if case is not None:
+                yield number, case
+
+    def _case(self, values: Values) -> Case | None:
+        try:
+            return self.problem.case(values)
+        except BankwiseError as error:
+            if not values:
+                raise
+            self.skipped[_reason(error)] += 1
+            return None
+
+    def _enumerate(self, combinations: int) -> None:
+        numbers: Sequence[int] = range(combinations)
+        if self.problem.flat and combinations > 1:
+            touched = {number: case.elements for number, case in self._cases(numbers)}
+            most = max(touched.values())
+            numbers = [number for number, elements in touched.items() if elements == most]
+            if len(numbers) < len(touched):
+                self.skipped[_OVERLAP] += len(touched) - len(numbers)
+        for _, case in self._cases(numbers):
+            found = best_layout(self._question(case))
+            if found.left and len(numbers) == 1:
+                self._sample_swizzles(case, found)
+            self._take(case, found)
+
+    def _question(self, case: Case) -> Question:
+        return Question(
+            case.groups, case.shape, case.element, self.problem.pads, self.problem.swizzles,
+            self.objective, self.rule, self.limit,
+        )  # fmt: skip
+
+    def _take(self, case: Case, found: Found) -> None:
+        self.skipped += found.skipped
+        self.layouts += found.layouts
+        self.proved &= found.proved
+        self.left += [family for family in found.left if family not in self.left]
+        if found.layout is None:
+            return
+        if self.least_floor is None or found.floor < self.least_floor:
+            self.least_floor = found.floor
+        key = (
+            found.cost, _bytes(case, found.layout), found.operations, -(case.occupancy or 0),
+            *found.key(),
+        )  # fmt: skip
+        if self.best is None or key < self.best_key:
+            self.best, self.best_key = (case, found, found.layout), key
+
+    def _sample(self) -> None:
+        """Let optuna choose among the free values."""
+        self.proved = self.enumerated = False
+        self.left.append("combinations of the free values")
+        most = 0
+
+        def evaluate(values: Values) -> int | None:
+            nonlocal most
+            case = self._case(values)
+            if case is None:
+                return None
+            if self.problem.flat:
+                elements = case.elements
+                if elements < most:
+                    self.skipped[_OVERLAP] += 1
+                    return None
+                if elements > most:  # so in all that came before, some overlapped
+                    most, self.best, self.least_floor = elements, None, None
+            found = best_layout(self._question(case))
+            self._take(case, found)
+            return found.cost if found.layout is not None else None
+
+        sample(self.problem.grid.axes, evaluate, trials=self.trials, enough=0)
+
+    def _sample_swizzles(self, case: Case, found: Found) -> None:
+        """Let optuna choose a padding and up to three XOR terms."""
+        question = self._question(case)
+        plain = TileLayout(*case.shape)
+        terms = [None, *single_terms(plain, question)]
+        if not available() or not found.layout:
+            return
+
+        def evaluate(values: Values) -> int | None:
+            pad, *several = values.values()
+            chosen = tuple(sorted(term for term in several if term))
+            if len({term.shift for term in chosen}) < len(chosen):
+                return None
+            try:
+                layout = TileLayout(*case.shape, pad, chosen)
+            except SearchError:
+                return None
+            if misfit(case.groups, layout, case.element):
+                return None
+            (cost,) = price(case.groups, [layout], case.element, self.objective, self.rule)
+            found.offer([layout], [int(cost)])
+            return int(cost)
+
+        choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
+        sample(choices, evaluate, trials=self.trials, enough=found.floor)
+
+    def _result(self, case: Case, found: Found, layout: TileLayout) -> Optimum:
+        again = recount(case.groups, layout, case.element, self.objective, self.rule)
+        if again != found.cost:
+            raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
+        before = self._before()
+        values = {name: case.values[name] for name in self.problem.grid.axes}
+        if self.problem.tiled and layout.rows > 1:
+            values["pad"] = layout.pad
+        if layout.terms:
+            values["swizzle"] = " o ".join(map(str, layout.swizzles))
+        return Optimum(
+            objective=self.objective,
+            rule=self.rule,
+            values=values,
+            layout=layout if self.problem.tiled else None,
+            cost=found.cost,
+            before=None
+            if before is None
+            else recount(before[0].groups, before[1], before[0].element, self.objective, self.rule),
+            certificate=self._certificate(found),
+            bytes=_bytes(case, layout),
+            bytes_before=None if before is None else _bytes(*before),
+            accesses=access_rows(before, (case, layout), self.rule),
+            skipped=dict(self.skipped),
+        )
+
+    def _before(self) -> tuple[Case, TileLayout] | None:
+        try:
+            case = self.problem.start()
+        except BankwiseError:
+            return None
+        plain = TileLayout(*case.shape)
+        return None if misfit(case.groups, plain, case.element) else (case, plain)
+
+    def _certificate(self, found: Found) -> Certificate:
+        cost = amount(found.cost, self.objective)
+        least = found.floor if self.least_floor is None else self.least_floor
+        among = ", for any of these values" if self.problem.grid.axes else ""
+        layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
+        if self.enumerated and found.cost <= least:
+            text = (
+                f"Proved: no layout of any kind does better than {cost}{among}:"
+                " each phase must carry its bytes, 128 in a wavefront, in whole vectors."
+            )
+            return Certificate("floor", least, self.layouts, text)
+        if self.proved:
+            text = (
+                f"Proved: no layout of this family does better than {cost}{among}:"
+                f" {layouts} were counted or excluded by ranks. (No layout of any kind does better"
+                f" than {least:,}.)"
+            )
+            return Certificate("exhaustive", least, self.layouts, text)
+        text = (
+            f"Not proved: {cost} is the best of {layouts}; not all were tried of:"
+            f" {', '.join(self.left)}."
+        )
+        if self.enumerated:
+            text += f" No layout of any kind does better than {least:,}{among}."
+        return Certificate("sampled", least, self.layouts, text)
+
+
+def _bytes(case: Case, layout: TileLayout) -> int:
+    if case.bytes is not None:
+        return case.bytes
+    if case.reach is not None and not layout.terms:
+        return case.reach * case.element
+    return layout.elements * case.element
+
+
+def _reason(error: BankwiseError) -> str:
+    """Give a message's first line without its numbers, so that equal reasons count together.
+
+    >>> _reason(BankwiseError("pad_a = 3 would misalign float4 (accepted: 0, 4, 8, ...)"))
+    'pad_a = N would misalign float4'
+    """
+    text = re.sub(r"\b\d+\b", "N", str(error).splitlines()[0].partition(" (accepted")[0])
+    return text if len(text) <= 80 else f"{text[:77]}..."

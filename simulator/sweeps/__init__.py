@@ -1,0 +1,1 @@
+"""Every combination of some parameters, counted on all processors and kept where asked."""

@@ -1,0 +1,429 @@
+"""`sweep`: what every combination of some parameters costs.
+
+The grid is cut into chunks of neighbouring combinations. Workers of any executor measure them;
+their outcomes are put in order, and into the store, if there is one, as they arrive.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from layouts.errors import BankwiseError, accepted, short
+from layouts.shapes import is_integer
+from simulator.errors import (
+    ExecutorError,
+    GridError,
+    MissingPackageError,
+    OptionError,
+    StoreError,
+    TargetError,
+)
+from simulator.law.counting import check_rule
+from simulator.results.files import save
+from simulator.results.tables import Columns, Result
+from simulator.sweeps.grid import Grid
+from simulator.sweeps.store import Chunk, Store
+from simulator.sweeps.targets import Combination, Figures, Target, target_of
+
+__all__ = ["Sweep", "parquet_writer", "sweep"]
+
+_AHEAD = 128  # chunks handed to the executor at a time
+
+Progress = bool | Callable[[int, int], None]
+"""Whether to show a bar (on a terminal only), or what to tell the number done and the total."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Result):
+    """A row for each combination that exists, in the grid's order: parameters, then figures.
+
+    A row's figures are those of the target: `simulate`'s totals, the totals of a kernel's
+    shared-memory sites (and its sectors in global memory), or the sums over a function's accesses.
+    """
+
+    target: str
+    parameters: tuple[str, ...]
+    figures: tuple[str, ...]
+    combinations: int
+    """How many were to be measured: those of the grid, or the limit."""
+    skipped: Mapping[str, int]
+    """How many combinations do not exist, by reason, the most frequent first. Reasons that differ
+    in numbers only are one; the first such combination's words stand for all."""
+    _columns: Columns = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self._columns[self.figures[0]])
+
+    @property
+    def complete(self) -> bool:
+        """Whether every combination was measured or skipped."""
+        return len(self) + sum(self.skipped.values()) == self.combinations
+
+    def columns(self) -> Columns:
+        """Give the columns, equally long: parameters by name, then figures."""
+        return {name: list(column) for name, column in self._columns.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give `{"combinations": {column: list}, "totals": {…}}`; totals count combinations."""
+        skipped = sum(self.skipped.values())
+        totals = {"combinations": self.combinations, "counted": len(self), "skipped": skipped}
+        return {"combinations": self.columns(), "totals": totals}
+
+    def best(self, n: int = 1, *, by: str | None = None) -> list[dict[str, Any]]:
+        """Give the n rows with the least of the figure `by`: cycles, or else wavefronts.
+
+        Ties are broken by bank conflicts, then by instructions, then by the grid's order.
+        Raises OptionError for an unknown figure or a number that is none.
+        """
+        if not is_integer(n) or n < 1:
+            raise OptionError(f"n {n!r} is no number of rows (accepted: 1, 2, ...)")
+        if by is None:
+            by = "cycles" if "cycles" in self.figures else "wavefronts"
+        if by not in self.figures:
+            raise OptionError(f"unknown figure {by!r}: {accepted(by, self.figures)}")
+        ties = ("bank_conflicts", "instructions", "requests")
+        keys = [self._columns[name] for name in (by, *ties) if name in self.figures]
+        chosen = nsmallest(int(n), range(len(self)), key=lambda row: [key[row] for key in keys])
+        return [{name: column[row] for name, column in self._columns.items()} for row in chosen]
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write all rows as CSV; the numbers of a tuple are one cell, apart by spaces.
+
+        The file appears whole or not at all. Raises OutputError.
+        """
+
+        def write(file: Path) -> None:
+            with file.open("w", newline="", encoding="utf-8") as opened:
+                writer = csv.writer(opened, lineterminator="\n")
+                writer.writerow(self._columns)
+                cells = ([*map(_cell, column)] for column in self._columns.values())
+                writer.writerows(zip(*cells, strict=True))
+
+        save(path, write)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write all rows as Parquet (needs the extra `parquet`), whole or not at all.
+
+        A column of mixed types, of tuples, or of integers beyond 64 bits is one of text.
+        Raises OutputError, or MissingPackageError.
+        """
+        write = parquet_writer()
+        columns = {name: _uniform(column) for name, column in self._columns.items()}
+        save(path, lambda file: write(columns, file))
+
+    def _repr_html_(self) -> str:
+        from tabulate import tabulate
+
+        best = self.best(20) if len(self) else []
+        said = f"The best {len(best)} of {len(self):,} rows, {self.combinations:,} combinations"
+        return f"<p>{said}</p>" + str(tabulate(best, headers="keys", tablefmt="html"))
+
+
+def parquet_writer() -> Callable[[Columns, Path], None]:
+    """Give what writes columns of one type each; raises MissingPackageError without pyarrow."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingPackageError(
+            "Parquet files need pyarrow, which is not installed"
+            " (accepted: pip install 'bankwise[parquet]')"
+        ) from error
+    return lambda columns, file: parquet.write_table(pyarrow.table(columns), file)
+
+
+def sweep(
+    target: Any,
+    grid: Mapping[str, Any],
+    *,
+    rule: str = "silicon",
+    executor: Executor | None = None,
+    progress: Progress = True,
+    store: str | os.PathLike[str] | None = None,
+    limit: int | None = None,
+) -> Sweep:
+    """Measure `target` at every combination of the grid's parameters.
+
+    `target` is `simulate`; a kernel for `replay`, or its name, with m, n and k in the grid; or
+    a function from parameters to a WarpAccess, (op, addresses), (op, addresses, mask), or a list
+    of them. `grid` maps parameters to values, any iterables; a single value is one too, and
+    `rule` may be among the parameters. Combinations that raise a BankwiseError do not exist: they
+    are skipped, and their reasons counted. `executor` is any `concurrent.futures.Executor`, by
+    default a thread for each processor. `progress` is whether to show a bar on a terminal, or a
+    function that is told how many are done and their number. With a `store`, a file, the same
+    call continues where an earlier one was interrupted. `limit` takes the first so many
+    combinations, of which the last parameter moves fastest.
+
+    >>> from simulator import simulate
+    >>> found = sweep(simulate, {"lane_order": ["row-major", "z-order"], "pad": range(4)})
+    >>> len(found), found.complete, list(found.skipped.values())
+    (2, True, [6])
+    >>> [row["cycles"] for row in found.best(2)]
+    [12, 20]
+
+    Raises GridError, StoreError, ExecutorError, TargetError or OptionError, all of them
+    BankwiseError; where something was counted before, `error.partial` is the Sweep of it.
+    """
+    check_rule(rule)
+    if executor is not None and not isinstance(executor, Executor):
+        raise OptionError(
+            f"executor {executor!r} is none (accepted: a concurrent.futures.Executor, such as"
+            " ProcessPoolExecutor() or a Dask client's get_executor())"
+        )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise OptionError(
+            f"progress {short(progress)} is none (accepted: True, False, or a function of the"
+            " number done and the total)"
+        )
+    chosen = target_of(target)
+    axes = Grid.of(
+        grid,
+        accepted_names=chosen.accepted_names,
+        required=chosen.required,
+        target=chosen.name,
+    )
+    clash = [name for name in grid if name in chosen.figures]
+    if clash:
+        raise GridError(
+            f"{chosen.name} has a parameter called {clash[0]!r}, as a figure is (accepted: other"
+            f" names than {', '.join(chosen.figures)})"
+        )
+    total = axes.limited(limit)
+    size = max(1, min(chosen.chunk, total // 64))
+    found = _Found(chosen, axes, total)
+    try:
+        with ExitStack() as stack:
+            kept = None
+            if store is not None:
+                described = _described(chosen, axes, rule)
+                kept = Store(store, described, size=size, total=total, figures=len(chosen.figures))
+                stack.enter_context(kept)
+                for chunk in kept.chunks.values():
+                    found.add(chunk)
+            tell = stack.enter_context(_telling(progress, chosen.name, found.done, total))
+            if executor is None:
+                executor = ThreadPoolExecutor(os.cpu_count() or 1)
+                stack.callback(executor.shutdown, cancel_futures=True)
+            todo = (
+                (start, axes.between(start, min(start + size, total)))
+                for start in range(0, total, size)
+                if start not in found.chunks
+            )
+            measured = stack.enter_context(closing(_measured(executor, chosen, rule, todo)))
+            for chunk in measured:
+                found.add(chunk)
+                if kept is not None:
+                    kept.append(chunk)
+                tell(found.done)
+    except (ExecutorError, TargetError, StoreError) as error:
+        error.partial = found.sweep()
+        raise
+    return found.sweep()
+
+
+class _Found:
+    """The chunks so far."""
+
+    def __init__(self, target: Target, grid: Grid, total: int) -> None:
+        self._target, self._grid, self._total = target, grid, total
+        self.chunks: dict[int, Chunk] = {}
+        self.done = 0
+
+    def add(self, chunk: Chunk) -> None:
+        self.chunks[chunk.start] = chunk
+        self.done += len(chunk.rows) + sum(many for _, many, _ in chunk.skipped)
+
+    def sweep(self) -> Sweep:
+        """Put the chunks in order."""
+        names, figures = tuple(self._grid.axes), self._target.figures
+        columns: Columns = {name: [] for name in (*names, *figures)}
+        reasons: dict[str, str] = {}
+        skipped: Counter[str] = Counter()
+        for _, chunk in sorted(self.chunks.items()):
+            for number, row in chunk.rows:
+                (combination,) = self._grid.between(number, number + 1)
+                for name in names:
+                    columns[name].append(_plain(combination[name]))
+                for name, figure in zip(figures, row, strict=True):
+                    columns[name].append(figure)
+            for _, many, reason in chunk.skipped:
+                skipped[reasons.setdefault(_kind(reason), reason)] += many
+        return Sweep(
+            self._target.name, names, figures, self._total, dict(skipped.most_common()), columns
+        )
+
+
+def _measured(
+    executor: Executor, target: Target, rule: str, todo: Iterator[tuple[int, Sequence[Combination]]]
+) -> Generator[Chunk, None, None]:
+    """Give the chunks as they are done. If the executor dies, those it did come first."""
+    pending: set[Future[Chunk]] = set()
+    failure: BankwiseError | None = None
+    try:
+        while failure is None:
+            try:
+                for start, combinations in islice(todo, _AHEAD - len(pending)):
+                    pending.add(_future(executor.submit(_work, target, rule, start, combinations)))
+            except Exception as error:  # it is shut down, or broken
+                failure = _failure(error)
+            if not pending:
+                break
+            if failure is None:
+                wait(pending, return_when=FIRST_COMPLETED)
+            for future in [future for future in pending if future.done()]:
+                pending.discard(future)
+                try:
+                    chunk = _chunk(future.result())
+                except TargetError as error:
+                    failure = failure or error
+                except (Exception, CancelledError) as error:
+                    failure = failure or _failure(error)
+                else:
+                    yield chunk
+    finally:
+        for future in pending:
+            future.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _future(given: Any) -> Future[Chunk]:
+    if not isinstance(given, Future):
+        raise TypeError(f"submit gave {short(given)}, no concurrent.futures.Future")
+    return given
+
+
+def _chunk(given: Any) -> Chunk:
+    if not isinstance(given, Chunk):
+        raise TypeError(f"a future gave {short(given)}, not what the submitted function returns")
+    return given
+
+
+def _failure(error: BaseException) -> ExecutorError:
+    failure = ExecutorError(
+        f"the executor failed: {error!r} (accepted: a running executor; for processes, a target"
+        " that can be pickled, such as a function at the top of a module)"
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def _work(target: Target, rule: str, start: int, combinations: Sequence[Combination]) -> Chunk:
+    """Measure neighbouring combinations: what a worker does, here or elsewhere."""
+    try:
+        outcomes = target.measure([{"rule": rule, **each} for each in combinations])
+    except TargetError:
+        raise
+    except Exception as error:
+        raise TargetError(f"{target.name} failed: {error!r} (combination {start} on)") from error
+    rows: list[tuple[int, Figures]] = []
+    skipped: dict[str, tuple[int, int, str]] = {}
+    for number, outcome in enumerate(outcomes, start=start):
+        if isinstance(outcome, str):
+            why = _why(outcome)
+            first, many, reason = skipped.get(_kind(why), (number, 0, why))
+            skipped[_kind(why)] = (first, many + 1, reason)
+        else:
+            rows.append((number, outcome))
+    return Chunk(start, rows, list(skipped.values()))
+
+
+def _why(message: str) -> str:
+    """Leave out the parenthesis that repeats the input and says what would be accepted.
+
+    >>> _why("pad (0, -1) is odd (lds 128, pad (0, -1); accepted: 0, 1, 2, ...)")
+    'pad (0, -1) is odd'
+    >>> _why("no op 'LDX' (accepted, nearest first: LDS, ...)")
+    "no op 'LDX'"
+    """
+    depth, said = 0, re.search(r"\baccepted\b[^()]*:", message)
+    for place in range((said.start() if said else 0) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(message[place], 0)
+        if depth < 0:
+            return message[:place].rstrip()
+    return message
+
+
+def _kind(reason: str) -> str:
+    """Leave a reason's own numbers out: addresses, lanes, sizes; not those of LDS.128.
+
+    >>> _kind("LDS.128 of A would be misaligned: byte 516 for lane 0")
+    'LDS.128 of A would be misaligned: byte # for lane #'
+    """
+    return re.sub(r"(?<![\w.])-?\d+", "#", reason)
+
+
+def _described(target: Target, grid: Grid, rule: str) -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        own = version("bankwise")
+    except PackageNotFoundError:  # run from its source, not installed
+        own = "not installed"
+    return {
+        "version": own,
+        "target": target.identity,
+        "rule": rule,
+        "figures": list(target.figures),
+        "grid": grid.described(),
+    }
+
+
+@contextmanager
+def _telling(
+    progress: Progress, label: str, done: int, total: int
+) -> Iterator[Callable[[int], None]]:
+    """Give what is to be told how many combinations are done."""
+    if not isinstance(progress, bool):
+        progress(done, total)
+        yield lambda now: progress(now, total)
+    elif progress and sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        with tqdm(total=total, initial=done, desc=label, unit=" combinations") as bar:
+
+            def update(now: int) -> None:
+                bar.update(now - bar.n)
+
+            yield update
+    else:
+        yield lambda now: None
+
+
+def _plain(value: Any) -> Any:
+    """Give a parameter's value as a column holds it: plain, or its text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _uniform(column: list[Any]) -> list[Any]:
+    """Give a column of one type, as Parquet has them."""
+    kinds = {type(value) for value in column if value is not None}
+    fits = all(-(2**63) <= value < 2**63 for value in column if isinstance(value, int))
+    if len(kinds) <= 1 and list not in kinds and fits:
+        return column
+    return [None if value is None else str(_cell(value)) for value in column]

@@ -1,0 +1,448 @@
+"""The report: one file, whole or not at all, safe for any text; the commands that write it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from simulator import explain, kernels, replay, simulate
+from simulator.cli import main
+from simulator.cli.commands import cli
+from simulator.errors import OutputError
+from simulator.results.files import save
+from viz import DrawError, ReportError, report, timeline
+
+PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- \u2028 &lt;b&gt;\"'"
+
+
+class Page(HTMLParser):
+    """The tags of a page, their attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.figures: Any = None
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self.tags[-1] if self.tags else ("", {})
+        if attributes.get("id") == "figures" and data.startswith("{"):
+            self.figures = json.loads(data)
+        elif tag not in ("script", "style"):
+            self.texts.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+def of_every_kind() -> list[Any]:
+    sizes = {"m": 1024, "n": 1024, "k": 1024}
+    return [
+        explain("LDS.64", PAIRS),
+        simulate("2x16", lane_order="row-major"),
+        replay("junstar92.2d", **sizes),
+        {"pad": [0, 1], "wavefronts": [32, 1]},
+        {"cycles": [1, 2], "measured_cycles": [1.0, 2.5]},
+    ]
+
+
+def test_a_page_has_the_table_the_sentences_and_the_figures() -> None:
+    explanation = explain("LDS.64", PAIRS)
+    page = Page(report(explanation, cdn=True, command="bankwise explain ..."))
+    text = "\n".join(page.texts)
+    for sentence in explanation.sentences[1:]:
+        assert sentence in text
+    assert [text for text in page.texts if text.startswith("Wavefronts Shared")] == [
+        "Wavefronts Shared",
+        "Wavefronts Shared Ideal",
+        "Wavefronts Shared Excessive",
+    ]
+    assert "bankwise explain ..." in text
+    assert re.search(r"plotly [\d.]+, numpy [\d.]+, Python 3", text)
+    kinds = [figure["id"] for figure in page.figures["figures"]]
+    assert kinds == ["bank_heatmap-0", "word_map-1", "timeline-2"]
+    assert {attributes.get("id") for tag, attributes in page.tags if tag == "div"} == set(kinds)
+
+
+def test_every_kind_of_result_has_its_figures() -> None:
+    found = Page(report(*of_every_kind(), cdn=True)).figures["figures"]
+    assert [figure["id"].partition("-")[0] for figure in found] == [
+        *("bank_heatmap", "word_map", "timeline"),
+        *("warp_map", "bank_heatmap", "word_map", "bank_heatmap", "word_map", "timeline"),
+        "kernel_bars",
+        "sweep_heatmap",
+        "parity",
+    ]
+
+
+def test_two_of_a_kind_are_compared() -> None:
+    both = [explain("LDS", range(0, 4096, 128), rule=rule) for rule in ("silicon", "documented")]
+    last = Page(report(*both, cdn=True)).figures["figures"][-1]
+    assert last["id"].startswith("compare")
+    assert "documented rule" in last["figure"]["layout"]["title"]["text"]
+
+
+def test_the_same_results_give_the_same_bytes() -> None:
+    assert report(*of_every_kind()) == report(*of_every_kind())
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_a_kernels_page_is_small_and_soon_there(name: str) -> None:
+    start = time.perf_counter()
+    result = replay(name, m=4096, n=4096, k=4096)
+    assert len(report(result).encode()) <= 6_000_000
+    assert time.perf_counter() - start < 5
+    assert len(report(result, cdn=True).encode()) <= 300_000
+
+
+def test_no_text_becomes_markup() -> None:
+    table = {f"pad{EVIL}": [EVIL, "1"], f"lds{EVIL}": ["0", EVIL], "wavefronts": [1, 2]}
+    checked = {"op": [EVIL, "LDS"], "cycles": [1, 2], "measured_cycles": [1, 3]}
+    inputs = [*of_every_kind(), table, checked]
+    page, plain = (
+        Page(report(*inputs, title=text, command=text, cdn=True)) for text in (EVIL, "plain")
+    )
+    # As many tags as without the script, and no attribute that runs anything.
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in plain.tags]
+    assert page.count("img") == 0
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert page.texts.count(EVIL) >= 3  # the title twice, the command
+    # In figures Plotly reads tags: there they are entities, but in plain data.
+    sweep, parity = page.figures["figures"][-2:]
+    assert "<" not in sweep["figure"]["layout"]["title"]["text"].replace("<br>", "")
+    assert "<" not in sweep["figure"]["layout"]["xaxis"]["title"]["text"]
+    assert not [t for t in sweep["figure"]["layout"]["yaxis"]["ticktext"] if "<" in t]
+    hover = sweep["figure"]["data"][0]["customdata"]
+    tags = {tag for line in hover for cell in line if cell for tag in re.findall("<[^>]*>", cell)}
+    assert tags <= {"<b>", "</b>", "<br>"}
+    for trace in parity["figure"]["data"]:
+        assert "<" not in trace["name"]
+
+
+def test_text_that_is_no_unicode_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = os.path.join(os.fsencode(tmp_path), b"\xffz.html")
+    assert main(["simulate", "--html", os.fsdecode(place), "--cdn"]) == 0
+    assert "Wrote" in capsys.readouterr().err
+    with open(place, encoding="utf-8") as file:
+        assert "/\ufffdz.html" in file.read()
+    lone = "\ud800 \\ud800 \U0001f600"
+    table = {f"a{lone}": [lone, 2], f"b{lone}": [lone, 3], "wavefronts": [1, 2]}
+    html = report(table, title=lone, command=lone, file=tmp_path / "page.html", cdn=True)
+    page = Page(html)
+    shown = "\ufffd \\ud800 \U0001f600"
+    assert page.texts.count(shown) >= 3
+    drawn = json.dumps(page.figures, ensure_ascii=False)
+    drawn.encode()
+    assert page.figures["figures"][0]["figure"]["layout"]["xaxis"]["ticktext"][0] == shown
+
+
+def test_a_page_says_nothing_twice() -> None:
+    sweep, comparison = of_every_kind()[-2:]
+    for results in ([sweep], [comparison], [sweep, comparison]):
+        page = Page(report(*results, cdn=True))
+        for drawn in page.figures["figures"]:
+            said = drawn["figure"]["layout"]["meta"]["bankwise"]["title"]
+            # A page on one result also has it in <title>, which only the browser's tab shows.
+            assert page.texts.count(said) == 1 + (len(results) == 1)
+
+
+def test_the_page_asks_for_nothing_and_allows_no_other_script() -> None:
+    page = Page(report(explain("LDS.64", PAIRS)))
+    assert not [tag for tag, attributes in page.tags if {"src", "href"} & set(attributes)]
+    (policy,) = (a["content"] for t, a in page.tags if "http-equiv" in a)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy.partition("style-src")[0]
+    small = Page(report(explain("LDS.64", PAIRS), cdn=True))
+    (loaded,) = (a for t, a in small.tags if t == "script" and "src" in a)
+    assert str(loaded["src"]).startswith("https://cdn.plot.ly/plotly-")
+    assert str(loaded["integrity"]).startswith("sha256-")
+
+
+def test_nothing_to_report_is_refused() -> None:
+    with pytest.raises(DrawError, match="nothing to report"):
+        report()
+    with pytest.raises(DrawError, match="int is no table"):
+        report(3)
+    with pytest.raises(DrawError, match="hold no outcome"):
+        report({"pad": [1]})
+
+
+# Writing
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_written_whole_with_the_rights_of_a_file(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    html = report(explain("LDS", PAIRS), file=place, cdn=True)
+    assert place.read_text(encoding="utf-8") == html
+    assert files(tmp_path) == ["page.html"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o666 & ~mask
+
+
+def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    place.write_text("mine")
+    with pytest.raises(ReportError, match=r"page.html' exists already .*--force"):
+        report(explain("LDS", PAIRS), file=place, cdn=True)
+    assert place.read_text() == "mine"
+    link = tmp_path / "link.html"
+    link.symlink_to(place)
+    report(explain("LDS", PAIRS), file=link, cdn=True, force=True)
+    assert link.is_symlink()
+    assert place.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("none/page.html", "there is no folder"),
+        (".", "is no file"),
+        ("/dev/null", "is no file"),
+        ("/proc/page.html", "cannot be written"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused(place: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=said):
+        report(explain("LDS", PAIRS), file=tmp_path / place, cdn=True, force=True)
+    assert files(tmp_path) == []
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, other = tmp_path / "page.html", tmp_path / "other.html"
+    place.symlink_to(other)
+    other.symlink_to(place)
+    with pytest.raises(OutputError, match=r"page.html' is a link that leads nowhere"):
+        save(place, lambda file: file.write_text("never"))
+    with pytest.raises(OutputError, match=r"page.html' is a link that leads nowhere"):
+        report(explain("LDS", PAIRS), file=place, cdn=True, force=True)
+    assert main(["simulate", "--html", str(place)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert files(tmp_path) == ["other.html", "page.html"]
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "page.html"
+    place.write_text("mine")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        report(explain("LDS", PAIRS), file=place, cdn=True, force=True)
+    assert place.read_text() == "mine"
+    assert files(tmp_path) == ["page.html"]
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    ("arguments", "figures"),
+    [
+        (["explain", "--op", "LDS", "lane*2"], 3),
+        (["explain", "--op", "LDS", "lane*2", "--compare"], 7),
+        (["simulate", "--warp-shape", "2x16"], 6),
+        (["replay", "junstar92.2d", "--block-m", "64"], 1),
+        (["sweep", "simulate", "--pad", "0..8:4", "--warp-shape", "all"], 1),
+    ],
+)
+def test_commands_write_what_they_print(
+    arguments: list[str], figures: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    place = tmp_path / "page.html"
+    given = [*arguments, "--html", str(place), "--cdn"]
+    assert main(given) == 0
+    captured = capsys.readouterr()
+    assert captured.out == printed
+    assert captured.err == f"Wrote {place}\n"
+    page = Page(place.read_text(encoding="utf-8"))
+    assert len(page.figures["figures"]) == figures
+    assert any(
+        text.startswith(f"bankwise {arguments[0]}") and str(place) in text for text in page.texts
+    )
+    assert main(given) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main([*given, "--force"]) == 0
+
+
+def test_report_puts_several_results_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = tmp_path / "sweep.csv"
+    sweep.write_text("pad,lane order,wavefronts\n0,row-major,32\n1,z-order,1.5\n")
+    place = tmp_path / "page.html"
+    inputs = ["simulate --pad 4", "explain --op LDS 'lane * 2'", "replay junstar92.1d", str(sweep)]
+    assert main(["report", str(place), *inputs, "--title", "All of it", "--cdn"]) == 0
+    assert capsys.readouterr().out == ""
+    page = Page(place.read_text(encoding="utf-8"))
+    assert page.texts.count("All of it") == 2
+    assert [figure["id"].partition("-")[0] for figure in page.figures["figures"]][-5:] == [
+        *("bank_heatmap", "word_map", "timeline"), "kernel_bars", "sweep_heatmap",
+    ]  # fmt: skip
+    assert page.figures["figures"][-1]["figure"]["data"][0]["z"] == [[32, None], [None, 1.5]]
+
+
+def test_an_empty_cell_of_a_table_is_a_configuration_without_an_outcome(tmp_path: Path) -> None:
+    sweep, checked, place = (tmp_path / name for name in ("sweep.csv", "gpu.csv", "page.html"))
+    sweep.write_text("pad,wavefronts\n0,\n1,7\n")
+    checked.write_text("op,cycles,measured_cycles\nLDS,3,\nLDS,2,3\nSTS,1,5\n")
+    assert main(["report", str(place), str(sweep), str(checked), "--cdn"]) == 0
+    page = Page(place.read_text(encoding="utf-8"))
+    assert page.figures["figures"][0]["figure"]["data"][0]["z"] == [[None, None], [None, 7]]
+    assert "cycles: 2 rows" in page.figures["figures"][1]["figure"]["layout"]["title"]["text"]
+
+
+def test_report_tells_of_conflicts(tmp_path: Path) -> None:
+    asked = ["simulate --fail-on-conflict", "explain --op LDS 'lane*2' --fail-on-conflict"]
+    assert main(["report", str(tmp_path / "a.html"), asked[0], "--cdn"]) == 0
+    assert main(["report", str(tmp_path / "b.html"), *asked, "--cdn"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["report", "{}/a.html", "frobnicate"], "no command with a report .accepted: explain"),
+        (["report", "{}/a.html", ""], "no command with a report"),
+        (["report", "{}/a.html", "count --op LDS lane"], "no command with a report"),
+        (["report", "{}/a.html", "explain 'lane"], "No closing quotation"),
+        (["report", "{}/a.html", "simulate --lds 77"], "lds 77 is not a load width"),
+        (["report", "{}/a.html", "simulate --help"], "'simulate --help': --help is not for"),
+        (["report", "{}/a.html", "explain --op LDS lane --help"], "--help is not for an input"),
+        (["report", "{}/a.html", "simulate --html {}/b.html"], "--html is not for an input"),
+        (["report", "{}/a.html", "{}/none.csv"], "none.csv cannot be read"),
+        (["report", "{}/a.html", "{}/uneven.csv"], "uneven.csv, line 3: not a table"),
+        (["report", "{}/a.html", "{}/twice.csv"], "twice.csv, line 1: not a table"),
+        (["report", "{}/a.html", "{}/empty.csv"], "empty.csv, line 1: not a table"),
+        (["report", "{}/a.html", "{}/latin.csv"], "latin.csv cannot be read: it is no UTF-8"),
+        (["report", "{}/no/a.html", "simulate"], "there is no folder"),
+        (["report", "{}/a.html"], "Missing argument"),
+        (["simulate", "--force"], "--cdn and --force are for --html"),
+        (["simulate", "--html", "{}"], "is no file"),
+    ],
+)
+def test_bad_input_is_said_and_nothing_is_written(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "uneven.csv").write_text("a,wavefronts\n1,2\n1\n")
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "latin.csv").write_bytes(b"\xe9,wavefronts\n1,2\n")
+    assert main([each.replace("{}", str(tmp_path)) for each in arguments]) == 2
+    captured = capsys.readouterr()
+    assert re.search(said, captured.err)
+    assert captured.err.count("\n") == 1
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_help_of_report_can_be_read() -> None:
+    shown = CliRunner().invoke(cli, ["report", "--help"]).stdout
+    assert "Each of INPUTS is a command in quotes" in shown
+
+
+# Without plotly
+
+WITHOUT = """
+import sys
+sys.modules["plotly"] = None
+from simulator.cli import main
+"""
+
+
+def test_without_plotly_one_error_names_the_extra(tmp_path: Path) -> None:
+    code = (
+        WITHOUT
+        + """
+import layouts, simulator
+try:
+    import viz
+except simulator.BankwiseError as error:
+    print(type(error).__name__, isinstance(error, ImportError), error)
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout == (
+        "MissingPackageError True viz draws with plotly, which is not installed"
+        " (accepted: pip install 'bankwise[viz]')\n"
+    )
+    place = str(tmp_path / "page.html")
+    code = (
+        WITHOUT
+        + f"""
+print(main(["simulate"]), main(["ops", "--format", "json"]))
+print(main(["simulate", "--html", {place!r}]), main(["report", {place!r}, "simulate"]))
+simulator = __import__("simulator")
+print("<table" in simulator.simulate()._repr_html_())
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    codes = [line for line in done.stdout.splitlines() if re.fullmatch(r"(\d \d)|True", line)]
+    assert codes == ["0 0", "2 2", "True"]
+    assert done.stderr.count("pip install 'bankwise[viz]'") == 2
+    assert not Path(place).exists()
+
+
+# In a notebook
+
+
+def test_notebooks_show_a_table_and_coloured_cells_without_javascript() -> None:
+    explanation = explain("LDS.64", PAIRS)
+    html = explanation._repr_html_()
+    page = Page(html)
+    assert page.count("script") == 0
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    served = [a for t, a in page.tags if t == "td" and "background" in (a.get("style") or "")]
+    assert len(served) == len(explanation.to_dict()["served"]["word"])
+    assert "bank 1, word 33, lane 1" in {attributes["title"] for attributes in served}
+    both = Page(simulate("2x16")._repr_html_())
+    assert both.count("script") == 0
+    assert both.count("table") == 3
+
+
+def test_a_page_tells_once_what_is_repeated() -> None:
+    """Frames are told by what changes, the tile below two figures once, empty cells by nothing."""
+    result = simulate(
+        "32x1", lds=32, thread_tile="15x1", block_tile="480x1x65", a_layout="row-major"
+    )
+    html = report(result, cdn=True)
+    assert len(html) < 900_000  # 2.2 MB where all is told
+    figures = {each["id"]: each["figure"] for each in Page(html).figures["figures"]}
+    told, drawn = figures["timeline-5"], timeline(result, fragment="A")
+    cells = np.asarray(drawn.data[0].z).copy()
+    assert len(told["frames"]) == len(drawn.frames) == 15
+    for short, whole in zip(told["frames"], drawn.frames, strict=True):
+        changed = short["data"][0]["z"]
+        cells.ravel()[changed[::2]] = changed[1::2]
+        assert (cells == whole.data[0].z).all()
+    assert [trace.get("as") for trace in told["data"]] == [None, None, [2, 0]]
+    assert figures["word_map-2"]["data"][0]["name"] == drawn.data[2].name == "tile"

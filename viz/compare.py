@@ -1,0 +1,62 @@
+"""`compare`: two accesses, geometries or kernels on the same scales."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from simulator.kernels.replay import KernelReport
+from viz.bank_heatmap import bank_panel
+from viz.errors import DrawError
+from viz.figure import assemble
+from viz.kernel_bars import kernel_bars
+from viz.strips import plural, strips
+
+__all__ = ["compare"]
+
+_WIDEST = 640  # pixels of one panel's cells
+
+
+def compare(
+    before: object,
+    after: object,
+    *,
+    fragment: str | None = None,
+    names: tuple[str, str] = ("Before", "After"),
+    title: str | None = None,
+    theme: str = "light",
+) -> go.Figure:
+    """Draw two results next to each other: as bank heat maps, or as the bars of two kernels.
+
+    Both are what `explain` or `simulate` returned (of the latter, `fragment` chooses "A" or
+    "B"), or both what `replay` returned. `names` says what the two are.
+
+    >>> from simulator import explain
+    >>> column = [[4 * pitch * lane for lane in range(32)] for pitch in (32, 33)]
+    >>> compare(explain("LDS", column[0]), explain("LDS", column[1])).layout.title.text
+    'Before: 32 wavefronts. After: 1 wavefront'
+
+    Raises DrawError for results that cannot be compared.
+    """
+    if isinstance(before, KernelReport) or isinstance(after, KernelReport):
+        if not (isinstance(before, KernelReport) and isinstance(after, KernelReport)):
+            raise DrawError(
+                f"{type(before).__name__} and {type(after).__name__} have no common scale"
+                " (accepted: two kernels, or two results of explain or simulate)"
+            )
+        return kernel_bars([before, after], title=title, theme=theme)
+    found = [strips(result, fragment) for result in (before, after)]
+    panels = [bank_panel(each.strips, "lane") for each in found]
+    costs = [sum(strip.explanation.wavefronts for strip in each.strips) for each in found]
+    said = []
+    for panel, each, when, cost in zip(panels, found, names, costs, strict=True):
+        panel.heading = f"{when}: {plural(cost, 'wavefront')}"
+        said += [f"{when}: {each.subject}, {each.cost}.", each.left_out]
+    finding = ". ".join(panel.heading for panel in panels)
+    return assemble(
+        "compare",
+        panels,
+        finding if title is None else title,
+        " ".join(filter(None, said)),
+        theme=theme,
+        widest=_WIDEST,
+    )

@@ -1,0 +1,199 @@
+"""`kernel_bars`: what each memory access of a kernel costs, ideal against excessive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from simulator.kernels.replay import KernelReport, SiteReport
+from viz.errors import DrawError
+from viz.figure import titled
+from viz.theme import KINDS, SMALL, plain, template
+
+__all__ = ["kernel_bars", "short"]
+
+_ROW = 40  # pixels of a bar with its label above
+_LONGEST = 34  # characters of a source expression
+
+
+def kernel_bars(reports: object, *, title: str | None = None, theme: str = "light") -> go.Figure:
+    """Draw the wavefronts of each shared-memory site of one or several kernels, on one scale.
+
+    `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
+    are hatched.
+
+    >>> from simulator import replay
+    >>> kernel_bars(replay("junstar92.2d", m=4096, n=4096, k=4096)).layout.title.text
+    'junstar92.2d, 4096×4096×4096: 973 M wavefronts, 604 M ideal, 503 M bank conflicts'
+
+    Raises DrawError for anything else, or nothing.
+    """
+    kernels: list[KernelReport] = []
+    for report in reports if isinstance(reports, list | tuple) else [reports]:
+        if not isinstance(report, KernelReport):
+            raise DrawError(
+                f"{type(report).__name__} is no kernel's report (accepted: what replay returns,"
+                " or a list of that)"
+            )
+        kernels.append(report)
+    if not kernels:
+        raise DrawError("no kernel to draw (accepted: one report of replay, or more)")
+    bars: list[tuple[float, KernelReport, SiteReport]] = []
+    headings: list[tuple[float, str]] = []
+    y = 0.0
+    for report in kernels:
+        if len(kernels) > 1:
+            headings.append((y, _brief(report)))
+            y += 1
+        sites = [site for site in report.sites if site.memory == "shared"]
+        for site in sorted(sites, key=lambda site: site.kind):  # loads before stores
+            bars.append((y, report, site))
+            y += 1
+    most = max((site.wavefronts for _, _, site in bars), default=0) or 1
+    hover = [
+        [
+            plain(site.source),
+            site.op,
+            f"{site.requests:,}",
+            f"{site.wavefronts:,}",
+            f"{site.ideal:,}",
+            f"{site.excessive:,}",
+            f"{site.bank_conflicts:,}",
+            plain(site.evidence),
+            plain(report.kernel),
+        ]
+        for _, report, site in bars
+    ]
+    traces = [
+        go.Bar(
+            orientation="h",
+            name=name,
+            x=[getattr(site, name) for _, _, site in bars],
+            y=[place for place, _, _ in bars],
+            width=0.36,
+            offset=0.04,
+            base=None if name == "ideal" else [site.ideal for _, _, site in bars],
+            marker={
+                "color": color,
+                "line": {"width": 0},
+                "pattern": {
+                    "shape": ["/" if site.kind == "store" else "" for _, _, site in bars],
+                    "fillmode": "overlay",
+                    "size": 6,
+                    "solidity": 0.25,
+                    "fgcolor": "#ffffff",
+                },
+            },
+            customdata=hover,
+            hovertemplate=(
+                "<b>%{customdata[0]}</b> (%{customdata[8]})<br>%{customdata[1]}:"
+                " %{customdata[2]} requests<br>%{customdata[3]} wavefronts = %{customdata[4]} ideal"
+                " + %{customdata[5]} excessive<br>%{customdata[6]} bank conflicts"
+                "<br>%{customdata[7]}<extra></extra>"
+            ),
+        )
+        for name, color in (("ideal", KINDS["blue"]), ("excessive", KINDS["orange"]))
+    ]
+    labels = {"xanchor": "left", "x": 0, "showarrow": False, "yanchor": "middle"}
+    annotations: list[dict[str, Any]] = [
+        {**labels, "y": place - 0.2, "text": _label(site)} for place, _, site in bars
+    ]
+    annotations += [
+        {
+            **labels,
+            "y": place + 0.15,
+            "text": f"<b>{plain(said)}</b>",
+            "font": {"size": 13},
+        }
+        for place, said in headings
+    ]
+    annotations += [
+        {
+            "text": f"{short(site.wavefronts)}",
+            "x": site.wavefronts,
+            "y": place + 0.22,
+            "xanchor": "left",
+            "xshift": 4,
+            "showarrow": False,
+            "font": {"size": SMALL},
+        }
+        for place, _, site in bars
+    ]
+    if not bars:
+        annotations.append({**labels, "y": 0, "text": "No access to shared memory."})
+    finding = _finding(kernels[0])
+    if len(kernels) > 1:
+        finding = "; ".join(map(_brief, kernels))
+    finding = finding if title is None else title
+    subtitle = "Wavefronts of the whole grid; hatched: stores."
+    text, top = titled(finding, subtitle, 960)
+    rows = max(y, 1)
+    height = round(top + rows * _ROW + 74)
+    figure = go.Figure(traces)
+    figure.update_layout(
+        template=template(theme),
+        title=text,
+        height=height,
+        margin={"l": 12, "r": 12, "t": top, "b": 74, "autoexpand": False},
+        barmode="overlay",
+        xaxis={
+            "range": [0, most * 1.22],
+            "title": {"text": "wavefronts"},
+            "nticks": 6,
+            "fixedrange": True,
+        },
+        yaxis={
+            "range": [rows - 0.4, -0.5],
+            "showticklabels": False,
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "traceorder": "normal",
+            "font": {"size": SMALL},
+        },
+        annotations=annotations,
+        meta={"bankwise": {"kind": "kernel_bars", "title": finding, "subtitle": subtitle}},
+    )
+    return figure
+
+
+def short(number: int) -> str:
+    """Write a count in three digits.
+
+    >>> short(402653184), short(12), short(2048)
+    ('403 M', '12', '2.05 k')
+    """
+    size = float(number)
+    for unit in ("", " k", " M", " G", " T", " P"):
+        if size < 999.5 or unit == " P":
+            break
+        size /= 1000
+    return f"{number}" if not unit else f"{size:.3g}{unit}"
+
+
+def _label(site: SiteReport) -> str:
+    source = site.source if len(site.source) <= _LONGEST else f"{site.source[: _LONGEST - 1]}…"
+    return f"{plain(source)}  <b>{site.op}</b>"
+
+
+def _brief(report: KernelReport) -> str:
+    name = report.kernel if len(report.kernel) <= _LONGEST else f"{report.kernel[: _LONGEST - 1]}…"
+    return f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
+
+
+def _finding(report: KernelReport) -> str:
+    total = report.totals()["all"]
+    conflicts = total["bank_conflicts"]
+    said = [
+        f"{short(total['wavefronts'])} wavefronts",
+        f"{short(total['ideal'])} ideal",
+        f"{short(conflicts)} bank conflicts" if conflicts else "no bank conflict",
+    ]
+    return f"{report.title}: {', '.join(said)}"
