@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import ToolError
-from simulator.sass.code.nvdisasm import Instruction, tool
+from simulator.sass.code.nvdisasm import SassInstruction, tool
 
 HERE = Path(__file__).parent / "silicon" / "sass"
 
@@ -35,11 +35,11 @@ def cubin(name: str) -> bytes:
     return (HERE / "cubins" / f"{name}.cubin").read_bytes()
 
 
-def program(*lines: str) -> tuple[Instruction, ...]:
+def program(*lines: str) -> tuple[SassInstruction, ...]:
     """Instructions as nvdisasm prints them, at addresses from 0; EXIT is added."""
     found = []
     for number, text in enumerate([*lines, "EXIT"]):
         guard, text = text.split(" ", 1) if text.startswith("@") else ("", text)
         opcode, _, operands = text.partition(" ")
-        found.append(Instruction(16 * number, guard, opcode, operands.replace(" ", "")))
+        found.append(SassInstruction(16 * number, guard, opcode, operands.replace(" ", "")))
     return tuple(found)

@@ -36,7 +36,7 @@ _MOST_TILE_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
-class Access:
+class Service:
     """One service of a word: in which access, phase and wavefront, for whom."""
 
     heading: str
@@ -120,9 +120,9 @@ def found_layers(
     return found, layers_of(found.strips, found.tile if tile is None else tile, size)
 
 
-def read_words(accesses: Iterable[Strip]) -> dict[int, list[Access]]:
+def read_words(accesses: Iterable[Strip]) -> dict[int, list[Service]]:
     """List, for each word, when it is served and to whom."""
-    words: dict[int, list[Access]] = {}
+    words: dict[int, list[Service]] = {}
     for strip in accesses:
         for phase in strip.explanation.phases:
             busy = {
@@ -134,7 +134,7 @@ def read_words(accesses: Iterable[Strip]) -> dict[int, list[Access]]:
                 for served in wavefront:
                     told = who(strip.explanation, served.lanes)
                     words.setdefault(served.word, []).append(
-                        Access(
+                        Service(
                             strip.heading,
                             phase.index,
                             number,
@@ -334,6 +334,6 @@ def _content(layers: Layers, word: int) -> str:
     return f"<br>{layers.contents[word]}" if word in layers.contents else ""
 
 
-def _when(access: Access) -> str:
+def _when(access: Service) -> str:
     where = f"{access.heading}, " if access.heading else ""
     return f"{where}phase {access.phase}, wavefront {access.wavefront}: {access.who[0]}"

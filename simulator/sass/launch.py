@@ -28,10 +28,10 @@ from simulator.errors import (
 from simulator.law.counting import count
 from simulator.sass import machine as m
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW, Architecture
-from simulator.sass.code.cubin import Cubin, Kernel
+from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.decode.line import SPECIAL, Lowered
 
-__all__ = ["BLOCK_LIMIT", "Dim3", "Launch", "Progress", "Tally", "dim3"]
+__all__ = ["BLOCK_LIMIT", "Dim3", "GridRun", "Progress", "Tally", "dim3"]
 
 Dim3 = tuple[int, int, int]
 
@@ -82,7 +82,7 @@ class Tally:
 
 
 @dataclass
-class Launch:
+class GridRun:
     """A kernel with its arguments, ready to run block by block.
 
     Raises LaunchError for a grid, block, argument or size that cannot be launched.
@@ -113,7 +113,7 @@ class Launch:
         self._bank_bytes()
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> CubinKernel:
         """What is launched."""
         return self.lowered.kernel
 
@@ -306,9 +306,9 @@ class Launch:
 
 
 class _Worker:
-    """The state of one block at a time: registers, shared memory, fragments, the trace."""
+    """The state of one block at a time: registers, shared memory, subwarps, the trace."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: GridRun) -> None:
         self.launch = launch
         lowered, kernel_bytes = launch.lowered, launch.block_shared
         x, y, z = launch.block
@@ -317,7 +317,7 @@ class _Worker:
         size = 32 * self.warps
         self.registers = np.zeros((lowered.rows + 4, size), dtype=np.uint32)
         self.predicates = np.zeros((16, size), dtype=np.uint8)
-        self.fragments = np.zeros((5, self.warps, 32), dtype=np.int64)
+        self.subwarps = np.zeros((5, self.warps, 32), dtype=np.int64)
         self.convergence = np.zeros((16, size), dtype=np.uint32)
         self.alive = np.zeros(self.warps, dtype=np.int64)
         self.extra, self.need = np.zeros(16, dtype=np.int64), np.zeros(16, dtype=np.int64)
@@ -377,7 +377,7 @@ class _Worker:
         self.predicates[[7, 15]] = 1
         for axis, name in enumerate("XYZ"):
             self.registers[m.FIRST_FREE + SPECIAL.index(f"SR_CTAID.{name}")] = block[axis]
-        self.fragments[:] = 0
+        self.subwarps[:] = 0
         self.extra[:] = self.need[:] = self.results[:] = 0
         self.shared[:] = 0
         self.local[:] = 0
@@ -385,7 +385,7 @@ class _Worker:
             lanes = min(32, self.threads - 32 * warp)
             mask = (1 << lanes) - 1
             self.alive[warp] = mask
-            self.fragments[:, warp, 0] = (0, mask, m.READY, 0, 1)
+            self.subwarps[:, warp, 0] = (0, mask, m.READY, 0, 1)
         spent = 0
         while True:
             slice_ = self._allowed(spent)
@@ -429,7 +429,7 @@ class _Worker:
     def _step(self) -> None:
         launch, arena = self.launch, self.launch.arena
         m.run(
-            launch.lowered.program, self.registers, self.predicates, self.fragments,
+            launch.lowered.program, self.registers, self.predicates, self.subwarps,
             self.convergence, self.alive, self.extra, self.need, self.results,
             self.shared.view(np.uint32), self.shared, arena.view(np.uint32), arena,
             self.local.view(np.uint32), self.local, self.memory, launch._starts, launch._ends,

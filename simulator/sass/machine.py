@@ -6,7 +6,7 @@ are rows too: an operand is a row number, and no loop asks what kind it is. Arit
 all threads of a range and is written back under the mask of the active ones.
 
 Warps run together while they stand at the same instruction. A warp that diverges is a set of
-*fragments*, each with its own lanes and program counter, that meet again where the compiler
+*subwarps*, each with its own lanes and program counter, that meet again where the compiler
 says so (BSSY and BSYNC, WARPSYNC) and nowhere else: what the compiler did not bring together,
 the profiler counts twice, and so does this.
 
@@ -85,7 +85,7 @@ DONE, FLUSH, PAUSE, FAULT = range(4)
 ) = range(12)  # fmt: skip
 STATE = 16
 
-# ---- States of a fragment. ---------------------------------------------------------------------
+# ---- States of a subwarp. ---------------------------------------------------------------------
 READY, AT_BSYNC, AT_WARPSYNC, AT_BARRIER = 1, 2, 3, 4
 
 _jit = jit(error_model="numpy", fastmath={"contract"})
@@ -1437,9 +1437,9 @@ def _trace(S, trace, weights, latest, site, warp, warps, mask, where):
 # ---- Fragments: the lanes of a warp that run together. -----------------------------------------
 @_jit
 def _put(F, w, mask, pc, state, argument):
-    """Make a fragment; it is filed under its lowest lane.
+    """Make a subwarp; it is filed under its lowest lane.
 
-    F: pc, mask, state, argument, and in its last part at lane 0 the lanes with a fragment.
+    F: pc, mask, state, argument, and in its last part at lane 0 the lanes with a subwarp.
     """
     lane = _lowest(mask)
     F[0, w, lane], F[1, w, lane], F[2, w, lane], F[3, w, lane] = pc, mask, state, argument
@@ -1448,14 +1448,14 @@ def _put(F, w, mask, pc, state, argument):
 
 @_jit
 def _take(F, w, lane):
-    """Remove the fragment filed under a lane."""
+    """Remove the subwarp filed under a lane."""
     F[2, w, lane] = 0
     F[4, w, 0] &= ~(np.int64(1) << lane)
 
 
 @_jit
 def _reconverge(F, bars, alive, w):
-    """Let the waiting fragments of warp w go on together whose others have all come."""
+    """Let the waiting subwarps of warp w go on together whose others have all come."""
     again = True
     while again:
         again = False
@@ -1553,7 +1553,7 @@ def _indirect(op, q, R, base, F, w, mask, pc, length, S):
 
 @_jit
 def _control(q, pc, w, lane, m, lo, R, P, F, bars, alive, extra, need, results, length, S):
-    """One control instruction of the fragment filed under `lane` of warp w."""
+    """One control instruction of the subwarp filed under `lane` of warp w."""
     op = q[OP]
     base = 32 * w
     mask = F[1, w, lane]
@@ -1672,7 +1672,7 @@ def _together(q, pc, group, lanes, lo, hi, m, running, R, F, bars, alive, S):
 def _choose(F, W, S):
     """Choose the program counter to run: the least, so that those behind catch up with the others.
 
-    Now and then it is another fragment's turn: one that waits in a loop for what the others do
+    Now and then it is another subwarp's turn: one that waits in a loop for what the others do
     would starve them.
     """
     S[TURN] += 1
@@ -1894,7 +1894,7 @@ def run(
                             S[F_PC] = F[0, w, lane] - (F[2, w, lane] == AT_BARRIER)
                             _fault(S, F_DEADLOCK, 32 * w + lane, 0)
             return
-        # The group: of every warp the first fragment that stands at pc.
+        # The group: of every warp the first subwarp that stands at pc.
         n = 0
         running = 0
         for w in range(W):

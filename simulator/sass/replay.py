@@ -12,9 +12,9 @@ from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
 from simulator.sass.code.images import Given, load
-from simulator.sass.code.nvdisasm import Instruction, disassemble
+from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import Dim3, Launch, Progress, dim3
+from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
 
 __all__ = ["BLOCKS", "replay_compiled"]
@@ -77,7 +77,7 @@ def replay_compiled(
     chosen = cubin.kernel(kernel)
     instructions = _named(disassemble(cubin.image, chosen.name), source)
     lowered = lower(instructions, chosen)
-    launch = Launch(
+    launch = GridRun(
         cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
     )
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -93,7 +93,7 @@ def replay_compiled(
         raise
 
 
-def _named(instructions: tuple[Instruction, ...], source: str) -> tuple[Instruction, ...]:
+def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
     full = str(Path(source).absolute())
     return tuple(
@@ -102,7 +102,7 @@ def _named(instructions: tuple[Instruction, ...], source: str) -> tuple[Instruct
     )
 
 
-def _sampled(launch: Launch, count: int) -> CompiledReport:
+def _sampled(launch: GridRun, count: int) -> CompiledReport:
     sample = _sample(launch.grid)
     tallies = launch.run_each(sample)
     total, first = launch.done, tallies[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simulator.kernels.replay import KernelReport, SiteReport
 from simulator.results.tables import Columns
 from simulator.sass import machine as m
-from simulator.sass.launch import Launch, Tally
+from simulator.sass.launch import GridRun, Tally
 
 __all__ = ["CompiledReport", "make_report"]
 
@@ -104,7 +104,7 @@ def _sum(values: Any) -> int | None:
 
 
 def make_report(
-    launch: Launch, tally: Tally, times: int, blocks: int, notes: list[str],
+    launch: GridRun, tally: Tally, times: int, blocks: int, notes: list[str],
     threads: int | None = None,
 ) -> CompiledReport:  # fmt: skip
     """Make the report of a tally, each figure `times` as large."""

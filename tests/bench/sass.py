@@ -21,7 +21,7 @@ from tabulate import tabulate
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import disassemble
 from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import Launch, dim3
+from simulator.sass.launch import GridRun, dim3
 from tests.sass_kernels import HERE
 
 TILES = {
@@ -31,7 +31,7 @@ TILES = {
 }  # fmt: skip
 
 
-def launch(name: str, m: int, n: int, k: int) -> Launch:
+def launch(name: str, m: int, n: int, k: int) -> GridRun:
     case = next(
         each for each in json.loads((HERE / "cases.json").read_text()) if each["name"] == name
     )
@@ -45,10 +45,10 @@ def launch(name: str, m: int, n: int, k: int) -> Launch:
     tile = TILES[name]
     grid = dim3((n // tile, m // tile), "grid")
     block = dim3(tuple(case["block"]), "block")
-    return Launch(cubin, lower(disassemble(cubin.image, kernel.name), kernel), grid, block, args)
+    return GridRun(cubin, lower(disassemble(cubin.image, kernel.name), kernel), grid, block, args)
 
 
-def blocks(of: Launch) -> list[tuple[int, int, int]]:
+def blocks(of: GridRun) -> list[tuple[int, int, int]]:
     return [(x, y, 0) for y in range(of.grid[1]) for x in range(of.grid[0])]
 
 

@@ -10,7 +10,7 @@ from simulator import replay_compiled
 from simulator.errors import CubinError, SassError
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.headers import hide_host_code
-from simulator.sass.code.nvdisasm import Instruction, disassemble
+from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import OPCODES, lower
 from simulator.sass.decode.operands import DecodeProblem, parse
 from tests.property.test_sass_machine import KERNEL
@@ -42,16 +42,16 @@ def test_operands_parse_or_are_a_problem(parts: list[str], noise: str) -> None:
 
 
 @st.composite
-def instruction_texts(draw: st.DrawFn) -> Instruction:
+def instruction_texts(draw: st.DrawFn) -> SassInstruction:
     name = draw(st.sampled_from(sorted(OPCODES)))
     parts = [name, *draw(st.lists(modifiers, max_size=4))]
     guard = draw(st.sampled_from(["", "@P0", "@!P2", "@UP1", "@PT", "@", "@Q"]))
-    return Instruction(0, guard, ".".join(parts), ",".join(draw(st.lists(pieces, max_size=7))))
+    return SassInstruction(0, guard, ".".join(parts), ",".join(draw(st.lists(pieces, max_size=7))))
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(instruction_texts(), min_size=1, max_size=6))
-def test_any_instructions_lower_to_rows_that_exist(found: list[Instruction]) -> None:
+def test_any_instructions_lower_to_rows_that_exist(found: list[SassInstruction]) -> None:
     lowered = lower(tuple(found), KERNEL)
     program = lowered.program
     rows = program[:, 2:6]
@@ -65,16 +65,17 @@ def test_any_instructions_lower_to_rows_that_exist(found: list[Instruction]) -> 
 @given(st.data())
 def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     found = data.draw(st.lists(instruction_texts(), min_size=1, max_size=12))
-    from simulator.sass.launch import Launch, _Worker
+    from simulator.sass.launch import GridRun, _Worker
     from tests.property.test_sass_machine import CUBIN
 
     numbered = [
-        Instruction(16 * i, each.guard, each.opcode, each.operands) for i, each in enumerate(found)
+        SassInstruction(16 * i, each.guard, each.opcode, each.operands)
+        for i, each in enumerate(found)
     ]
-    lowered = lower((*numbered, Instruction(16 * len(found), "", "EXIT", "")), KERNEL)
+    lowered = lower((*numbered, SassInstruction(16 * len(found), "", "EXIT", "")), KERNEL)
     for number in lowered.problems:  # run the others
         lowered.program[number, 0] = 20
-    launch = Launch(CUBIN, lowered, (1, 1, 1), (48, 1, 1), (), max_instructions=2000)
+    launch = GridRun(CUBIN, lowered, (1, 1, 1), (48, 1, 1), (), max_instructions=2000)
     try:
         _Worker(launch).run((0, 0, 0), 1)
     except SassError:

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sass.architectures import ARCHITECTURES
-from simulator.sass.code.cubin import Cubin, Kernel
+from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import Launch, _Worker
+from simulator.sass.launch import GridRun, _Worker
 from tests.sass_kernels import program
 
-KERNEL = Kernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(0x220)}, (), {})
+KERNEL = CubinKernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(0x220)}, (), {})
 CUBIN = Cubin(b"", ARCHITECTURES[90], {"test": KERNEL}, ())
 LANES = 32
 
@@ -28,7 +28,7 @@ def execute(lines: list[str], **registers: Any) -> _Worker:
     """Run lines in one warp, with registers R… and predicates P… set before."""
     lowered = lower(program(*lines), KERNEL)
     assert not lowered.problems, lowered.problems
-    worker = _Worker(Launch(CUBIN, lowered, (1, 1, 1), (LANES, 1, 1), ()))
+    worker = _Worker(GridRun(CUBIN, lowered, (1, 1, 1), (LANES, 1, 1), ()))
     original = worker._step
 
     def step() -> None:

@@ -19,7 +19,7 @@ from layouts.errors import accepted
 from simulator.errors import CubinError
 from simulator.sass.architectures import ARCHITECTURES, Architecture
 
-__all__ = ["Cubin", "Kernel", "Parameter", "Variable", "base_name", "read_cubin"]
+__all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "read_cubin"]
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
@@ -44,7 +44,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class CubinKernel:
     """One entry point."""
 
     name: str
@@ -70,10 +70,10 @@ class Cubin:
 
     image: bytes
     architecture: Architecture
-    kernels: dict[str, Kernel]
+    kernels: dict[str, CubinKernel]
     variables: tuple[Variable, ...]
 
-    def kernel(self, name: str | None) -> Kernel:
+    def kernel(self, name: str | None) -> CubinKernel:
         """Find a kernel by its symbol or by its plain C++ name; None: the only one.
 
         Raises CubinError, which lists the kernels, where that names none or several.
@@ -171,7 +171,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
 def _kernel(
     name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any], stack: int,
     addresses: tuple[tuple[int, int, str, int], ...],
-) -> Kernel:  # fmt: skip
+) -> CubinKernel:  # fmt: skip
     parameters: dict[int, Parameter] = {}
     base = 0
     for attribute, value in _attributes(_data(sections[f".nv.info.{name}"])):
@@ -187,7 +187,7 @@ def _kernel(
             banks[int(found[1])] = _data(sections[section])
     index = next(i for i, section in enumerate(elf.iter_sections()) if section.name == code.name)
     shared = sections.get(f".nv.shared.{name}")
-    return Kernel(
+    return CubinKernel(
         name,
         int(code["sh_size"]),
         tuple(parameters[ordinal] for ordinal in sorted(parameters)),

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from simulator.errors import CubinError, ToolError
 
-__all__ = ["Instruction", "disassemble", "tool"]
+__all__ = ["SassInstruction", "disassemble", "tool"]
 
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Instruction:
+class SassInstruction:
     """One SASS instruction as the disassembler prints it."""
 
     address: int
@@ -65,7 +65,7 @@ def tool(name: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def disassemble(image: bytes, kernel: str) -> tuple[Instruction, ...]:
+def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
     """Disassemble one kernel of a cubin.
 
     Raises CubinError where nvdisasm cannot read it, ToolError where there is none.
@@ -90,7 +90,7 @@ def disassemble(image: bytes, kernel: str) -> tuple[Instruction, ...]:
             guard = ""
         file, line = lines.get(16 * number, ("", 0))
         instructions.append(
-            Instruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
+            SassInstruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
         )
     return tuple(instructions)
 

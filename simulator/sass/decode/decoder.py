@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.sass import machine as m
-from simulator.sass.code.cubin import Kernel
-from simulator.sass.code.nvdisasm import Instruction
+from simulator.sass.code.cubin import CubinKernel
+from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.decode import arithmetic, control, memory
 from simulator.sass.decode.line import OPCODES, Line, Lowered, Opcode
 from simulator.sass.decode.operands import DecodeProblem, Predicate, parse
@@ -36,7 +36,7 @@ _ENGINES = {
 """What opcodes that begin so belong to: hardware that is not modelled."""
 
 
-def lower(instructions: tuple[Instruction, ...], kernel: Kernel) -> Lowered:
+def lower(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Lowered:
     """Lower a kernel's instructions."""
     lowered = Lowered(instructions, kernel)
     program = np.zeros((len(instructions), m.FIELDS), dtype=np.int64)
@@ -54,7 +54,7 @@ def lower(instructions: tuple[Instruction, ...], kernel: Kernel) -> Lowered:
     return lowered
 
 
-def _lower_one(lowered: Lowered, number: int, instruction: Instruction) -> None:
+def _lower_one(lowered: Lowered, number: int, instruction: SassInstruction) -> None:
     name, *modifiers = instruction.opcode.split(".")
     fields = lowered.program[number]
     if instruction.guard:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from simulator.law.instructions import INSTRUCTIONS
 from simulator.sass import machine as m
-from simulator.sass.code.cubin import Kernel
-from simulator.sass.code.nvdisasm import Instruction
+from simulator.sass.code.cubin import CubinKernel
+from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.decode.operands import (
     Constant,
     DecodeProblem,
@@ -31,7 +31,7 @@ from simulator.sass.decode.operands import (
     Word,
 )
 
-__all__ = ["OPCODES", "SPECIAL", "Lowered", "Opcode", "Site", "known_name", "lowers"]
+__all__ = ["OPCODES", "SPECIAL", "Lowered", "Opcode", "SharedInstruction", "known_name", "lowers"]
 
 SPECIAL = (
     "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID",
@@ -44,10 +44,10 @@ _MOST_CONSTANTS = 4096
 
 
 @dataclass(frozen=True)
-class Site:
+class SharedInstruction:
     """A shared-memory instruction: where it is and what the law calls it."""
 
-    instruction: Instruction
+    instruction: SassInstruction
     op: str | None
     """Its name in simulator.INSTRUCTIONS; None: one that was never measured."""
     is_store: bool
@@ -81,10 +81,10 @@ def lowers(*names: str, says: str) -> Callable[[Callable[[Line], None]], Callabl
 class Lowered:
     """A program for the machine."""
 
-    instructions: tuple[Instruction, ...]
-    kernel: Kernel
+    instructions: tuple[SassInstruction, ...]
+    kernel: CubinKernel
     program: NDArray[np.int64] = field(init=False)
-    sites: list[Site] = field(default_factory=list)
+    sites: list[SharedInstruction] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
     """Why the instruction of that number is UNKNOWN."""
     constants: dict[tuple[str, int, int], int] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Line:
 
     lowered: Lowered
     number: int
-    instruction: Instruction
+    instruction: SassInstruction
     fields: NDArray[np.int64]
     operands: tuple[Operand, ...]
     modifiers: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.sass import machine as m
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
-from simulator.sass.decode.line import Line, Site, known_name, lowers
+from simulator.sass.decode.line import Line, SharedInstruction, known_name, lowers
 from simulator.sass.decode.operands import Constant, DecodeProblem, Memory, Predicate, Register
 
 __all__: list[str] = []
@@ -48,7 +48,9 @@ def _site(line: Line, is_store: bool) -> None:
     """Make the instruction one of those that are counted."""
     sites = line.lowered.sites
     line.fields[m.SITE] = len(sites)
-    sites.append(Site(line.instruction, known_name(line.name, line.modifiers), is_store))
+    sites.append(
+        SharedInstruction(line.instruction, known_name(line.name, line.modifiers), is_store)
+    )
 
 
 @lowers("LDG", "LDS", "LDL", "LD", says="Loads of 1 to 16 bytes.")
