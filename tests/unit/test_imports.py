@@ -36,6 +36,8 @@ def loaded(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "code",
     [
+        "import bankwise",
+        "from bankwise import count",
         "import layouts",
         "import simulator",
         "import simulator.search",
@@ -53,6 +55,14 @@ def test_the_pytest_plugin_costs_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     names = {name.partition(".")[0] for name in done.stdout.split()}
     assert "pytest_bankwise" in names
+    assert not names & {*HEAVY, "numpy", "simulator", "layouts", "tabulate"}
+
+
+def test_bankwise_loads_nothing_until_it_is_asked() -> None:
+    code = "import bankwise, bankwise.hidden, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    names = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "bankwise" in names
     assert not names & {*HEAVY, "numpy", "simulator", "layouts", "tabulate"}
 
 
