@@ -13,6 +13,7 @@ from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
 from simulator.sass.code.images import Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.nvrtc import plain_name
 from simulator.sass.decode.decoder import lower
 from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
@@ -96,7 +97,7 @@ def replay_compiled(
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(source).absolute())
+    full = str(Path(plain_name(source)).absolute())
     return tuple(
         replace(each, file=source) if source and each.file == full else each
         for each in instructions
