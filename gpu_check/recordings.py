@@ -7,8 +7,7 @@ they come from. Data of an H200 is part of the package; gpu_check/data/README.md
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from gpu_check.clocks import Measurements
 from gpu_check.errors import RecordingError
 from gpu_check.probe.ops import PROBE_OPS, probe_op
+from layouts.errors import short
 from simulator.errors import OutputError
 from simulator.results import files as result_files
 
@@ -42,8 +42,6 @@ _COLUMNS = {
 
 _COUNTS = ("wavefronts", "bank_conflicts")
 _TIMES = ("cycles", "spread")
-
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 _NEXT = "next: record anew with `bankwise gpu-check --save FILE`, or reinstall bankwise"
 
@@ -110,15 +108,11 @@ def load(path: Path) -> Recording:
     Raises RecordingError for a file that is no recording, is damaged, or of another format.
     """
     try:
-        with path.open("rb") as file:
-            arrays = np.load(file, allow_pickle=False)
-            if isinstance(arrays, np.ndarray):
-                raise ValueError("one array")
-            with arrays:
-                read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
-        provenance = json.loads(str(read["provenance"]))
-    except _UNREADABLE as error:
-        raise RecordingError(f"{path} is no whole recording: {error!r} ({_NEXT})") from error
+        read, provenance = _read(path)
+    except Exception as error:  # what a damaged archive makes of zipfile, zlib, lzma, NumPy, json
+        raise RecordingError(
+            f"{path} is no whole recording: {short(error, most=200)} ({_NEXT})"
+        ) from error
     version = read["format"]
     if version.shape == () and version.dtype.kind in "iu" and version != FORMAT:
         raise RecordingError(
@@ -128,7 +122,8 @@ def load(path: Path) -> Recording:
     if not isinstance(provenance, dict):
         wrong.append("provenance")
     if wrong:
-        raise RecordingError(f"{path} does not fit together: {', '.join(wrong)} ({_NEXT})")
+        names = ", ".join(short(name, most=40).strip("'") for name in wrong[:8])
+        raise RecordingError(f"{path} does not fit together: {names} ({_NEXT})")
     columns = {name: read[name] for name in _COLUMNS}
     kinds = _measured(columns)
     return Recording(
@@ -140,6 +135,17 @@ def load(path: Path) -> Recording:
         ),
         provenance,
     )
+
+
+def _read(path: Path) -> tuple[dict[str, NDArray[Any]], Any]:
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's guess where a damaged header comes from
+        arrays = np.load(file, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise ValueError("one array")
+        with arrays:
+            read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
+    return read, json.loads(str(read["provenance"]))
 
 
 def _odd(read: dict[str, NDArray[Any]]) -> list[str]:

@@ -29,7 +29,6 @@ class Architecture:
     """First shared address that a kernel may use; what lies below is the system's."""
     reserved: int
     """Bytes of `.nv.shared.<kernel>` that belong to the system."""
-    instruction_bytes: int = 16
 
 
 ARCHITECTURES = {
