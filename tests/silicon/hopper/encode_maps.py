@@ -37,8 +37,13 @@ class Encoder:
 
     def __init__(self) -> None:
         self._cuda = ctypes.CDLL("libcuda.so.1")
-        if self._cuda.cuInit(0):
-            raise SystemExit("cuInit failed")
+        context = ctypes.c_void_p()
+        if (
+            self._cuda.cuInit(0)
+            or self._cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+            or self._cuda.cuCtxSetCurrent(context)
+        ):
+            raise SystemExit("the driver gives no context")
         version = ctypes.c_int()
         self._cuda.cuDriverGetVersion(ctypes.byref(version))
         self.version = version.value
