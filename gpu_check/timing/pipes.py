@@ -30,6 +30,8 @@ class Op:
     """The register's constraint: r (32 bits), l (64), f (float), d (double), h (16 bits)."""
     expected: str = ""
     """The SASS opcode that it must become."""
+    apart: int = 4
+    """Bytes between the addresses of neighbouring lanes in shared memory."""
     capability: int = 70
 
 
@@ -75,21 +77,22 @@ OPS: dict[str, Op] = {
     "REDUX": Op("redux.sync.add.s32 {d}, {d}, -1;", expected="REDUX", capability=80),
     "LDS": Op("ld.shared.b32 {d}, [{d}];", expected="LDS"),
     "LDS.64": Op(
-        "{{ .reg .b32 t; ld.volatile.shared.v2.b32 {{{d}, t}}, [{d}]; }}", expected="LDS.64"
+        "{{ .reg .b32 t; ld.volatile.shared.v2.b32 {{{d}, t}}, [{d}]; }}", expected="LDS.64", apart=8
     ),
     "LDS.128": Op(
         "{{ .reg .b32 t, u, v; ld.volatile.shared.v4.b32 {{{d}, t, u, v}}, [{d}]; }}",
         expected="LDS.128",
+        apart=16,
     ),
     "STS": Op("st.volatile.shared.b32 [%1], {d};", expected="STS"),
-    "STS.128": Op("st.volatile.shared.v4.b32 [%1], {{{d}, {d}, {d}, {d}}};", expected="STS.128"),
+    "STS.128": Op("st.volatile.shared.v4.b32 [%1], {{{d}, {d}, {d}, {d}}};", expected="STS.128", apart=16),
     "LDSM.1": Op(
-        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{{d}}}, [{d}];", expected="LDSM"
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{{d}}}, [{d}];", expected="LDSM", apart=16
     ),
     "LDSM.4": Op(
         "{{ .reg .b32 t, u, v;"
         " ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{d}, t, u, v}}, [{d}]; }}",
-        expected="LDSM",
+        expected="LDSM", apart=16,
     ),
     "ATOMS.ADD": Op("atom.shared.add.u32 {d}, [%1], {d};", expected="ATOMS"),
     "BAR": Op("bar.sync 0;", expected="BAR"),
@@ -126,8 +129,8 @@ def _mma(shape: str, a: int, b: int, c: int) -> str:
 _HEAD = """
 extern "C" __global__ void {name}(long long* when, int* sink, const int* zeros, int turns) {{
     extern __shared__ __align__(128) int s[];
-    unsigned base = (unsigned)__cvta_generic_to_shared(s), at = base + 16 * (threadIdx.x & 31);
-    for (int i = threadIdx.x; i < 4096; i += blockDim.x) s[i] = base + 4 * (i & ~3);
+    unsigned base = (unsigned)__cvta_generic_to_shared(s), at = base + {apart} * (threadIdx.x & 31);
+    for (int i = threadIdx.x; i < 4096; i += blockDim.x) s[i] = base + 4 * (i & ~{mask});
     __syncthreads();  // each word that a chain reads holds its own address
     int seed = zeros[threadIdx.x & 31];
     {declare}
@@ -165,7 +168,9 @@ def source(name: str, *, apart: bool) -> tuple[str, str]:
             each.replace("[k]", f"[{k}]") for _ in range(copies) for k in range(chains)
         )
         use += " if (sum == 12345) *sink = 1;"
-        return function, _HEAD.format(name=function, declare=declare, body=body, use=use)
+        return function, _HEAD.format(
+            name=function, declare=declare, body=body, use=use, apart=4, mask=0
+        )
     op = OPS[name]
     kind = _TYPES[op.kind]
     start = "at" if "[{d}]" in op.ptx else "seed"
@@ -181,7 +186,9 @@ def source(name: str, *, apart: bool) -> tuple[str, str]:
     )
     use = f"{kind} sum = 0; for (int k = 0; k < {chains}; ++k) sum += v[k];"
     use += " if (sum == 12345) *sink = 1;"
-    return function, _HEAD.format(name=function, declare=declare, body=body, use=use)
+    return function, _HEAD.format(
+        name=function, declare=declare, body=body, use=use, apart=op.apart, mask=op.apart // 4 - 1
+    )
 
 
 def measure_pipes(device: int = 0) -> list[dict[str, Any]]:
