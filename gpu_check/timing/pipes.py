@@ -77,7 +77,8 @@ OPS: dict[str, Op] = {
     "REDUX": Op("redux.sync.add.s32 {d}, {d}, -1;", expected="REDUX", capability=80),
     "LDS": Op("ld.shared.b32 {d}, [{d}];", expected="LDS"),
     "LDS.64": Op(
-        "{{ .reg .b32 t; ld.volatile.shared.v2.b32 {{{d}, t}}, [{d}]; }}", expected="LDS.64", apart=8
+        "{{ .reg .b32 t; ld.volatile.shared.v2.b32 {{{d}, t}}, [{d}]; }}",
+        expected="LDS.64", apart=8,
     ),
     "LDS.128": Op(
         "{{ .reg .b32 t, u, v; ld.volatile.shared.v4.b32 {{{d}, t, u, v}}, [{d}]; }}",
@@ -85,7 +86,9 @@ OPS: dict[str, Op] = {
         apart=16,
     ),
     "STS": Op("st.volatile.shared.b32 [%1], {d};", expected="STS"),
-    "STS.128": Op("st.volatile.shared.v4.b32 [%1], {{{d}, {d}, {d}, {d}}};", expected="STS.128", apart=16),
+    "STS.128": Op(
+        "st.volatile.shared.v4.b32 [%1], {{{d}, {d}, {d}, {d}}};", expected="STS.128", apart=16
+    ),
     "LDSM.1": Op(
         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{{d}}}, [{d}];", expected="LDSM", apart=16
     ),
