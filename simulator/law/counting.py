@@ -193,7 +193,11 @@ def n_way(wavefronts: int, requests: int) -> float:
 def _engine_for(accesses: int) -> str:
     if accesses <= _PYTHON_UP_TO:
         return "python"
-    return "numpy" if accesses <= _NUMPY_UP_TO else "numba"
+    if accesses <= _NUMPY_UP_TO:
+        return "numpy"
+    from simulator.jit import compiles
+
+    return "numba" if compiles() else "numpy"
 
 
 def _count_in_python(
