@@ -74,9 +74,10 @@ class Instruction:
                 "0, 1, 2, 4, of 8 lanes or more",
             ),
             (
-                not self.fuses or (self.lanes == 32 and self.phases in (2, 4)),
+                # Of less than a word, lanes of one address and of one word are not the same.
+                not self.fuses or (self.lanes == 32 and self.phases in (2, 4) and self.width >= 4),
                 "fuses",
-                "False, or 2 or 4 phases of 32 lanes",
+                "False, or 2 or 4 phases of 32 lanes of 4 bytes or more",
             ),
             (0 < self.passes <= 7, "passes", "1 to 7"),
             (

@@ -362,9 +362,10 @@ def _count(addresses, masks, law, figures, at):
                     _transpose(by_access, keys, first, lane)
                 _fetch(addresses, coming, _WHILE_TRANSPOSING)
                 coming += _WHILE_TRANSPOSING
+            fused_some = fuses and _pair_holds(keys, holds)
             if not merges:
                 _tell_lanes_apart(keys)
-            if fuses and _pair_holds(keys, holds):
+            if fused_some:
                 for lane in range(32):
                     for j in range(_BLOCK):
                         spare[lane, j] = keys[lane, j]

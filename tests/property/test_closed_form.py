@@ -26,7 +26,7 @@ from simulator.law import specification as law
 from simulator.law.accesses import ALL_LANES, SHARED_BYTES
 from simulator.law.counting import FIGURES
 from simulator.law.instructions import RULES
-from tests.strategies import instructions
+from tests.strategies import instructions, own_instructions
 
 rules = st.sampled_from(RULES)
 ENGINES = ("python", "numba")
@@ -85,7 +85,7 @@ def test_all_linear_layouts_of_three_bits_an_address(known: Any, rule: str) -> N
     equal(count_linear(known, every[some], rule=rule, engine="python"), expected[some])
 
 
-@given(st.data(), instructions, rules)
+@given(st.data(), instructions | own_instructions(), rules)
 def test_linear_equals_the_law(data: st.DataObject, known: Any, rule: str) -> None:
     given_columns = data.draw(columns(known))
     base = known.width * data.draw(st.integers(0, 1000))
@@ -94,7 +94,7 @@ def test_linear_equals_the_law(data: st.DataObject, known: Any, rule: str) -> No
         assert figures(count_linear(known, given_columns, rule=rule, engine=engine)) == expected
 
 
-@given(st.data(), instructions, rules)
+@given(st.data(), instructions | own_instructions(), rules)
 def test_affine_equals_the_law(data: st.DataObject, known: Any, rule: str) -> None:
     given_strides = data.draw(strides(known).filter(lambda each: sum(each) < SHARED_BYTES - 16))
     unit = max(known.width, 4)

@@ -56,6 +56,8 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
         ("LDS.128", {"phases": 8}, "phases 8 .accepted: 0, 1, 2, 4, of 8 lanes or more"),
         ("ldmatrix.x2", {"phases": 4}, "phases 4"),
         ("LDS", {"fuses": True}, "fuses True .accepted: False, or 2 or 4 phases of 32 lanes"),
+        ("LDS.64", {"width": 1}, "fuses True .accepted: .* phases of 32 lanes of 4 bytes or more"),
+        ("LDS.128", {"width": 2}, "fuses True .accepted: .* of 4 bytes or more"),
         ("ldmatrix.x2", {"fuses": True}, "fuses True"),
         ("ATOMS.CAS", {"passes": 8}, "passes 8 .accepted: 1 to 7"),
         ("LDS", {"passes": 0}, "passes 0"),
