@@ -135,12 +135,9 @@ def _loads() -> list[Instruction]:
 
 def _stores() -> list[Instruction]:
     store = Instruction("STS", 4, verb="write", aliases=("STS.32",))
-    # Two recordings of one chip disagree: tests/silicon/data has 2 cycles for a narrow store of
-    # one wavefront, gpu_check/data has 1. docs/validation.md, "Narrow stores", says why.
-    narrow = replace(store, least_cycles=(2, 2), residues=((1, 1, -1.0),))
     return [
-        replace(narrow, name="STS.U8", width=1, aliases=("STS.8",)),
-        replace(narrow, name="STS.U16", width=2, aliases=("STS.16",)),
+        replace(store, name="STS.U8", width=1, aliases=("STS.8",)),
+        replace(store, name="STS.U16", width=2, aliases=("STS.16",)),
         store,
         replace(store, name="STS.64", width=8, phases=2, aliases=()),
         replace(store, name="STS.128", width=16, phases=4, aliases=()),

@@ -103,10 +103,12 @@ def test_rules_of_cp_async() -> None:
     assert set(bypass.values()) == {0}
 
 
-def test_narrow_stores_take_two_cycles() -> None:
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_narrow_stores_take_a_cycle_a_wavefront(ways: int) -> None:
     for op in ("STS.U8", "STS.U16"):
-        counts = count(op, [4 * lane for lane in range(32)])
-        assert (counts.wavefronts, counts.cycles) == (1, 2)
+        counts = count(op, [lane // ways * 4 + lane % ways * 128 for lane in range(32)])
+        assert (counts.wavefronts, counts.cycles) == (ways, ways)
+        assert instruction(op).residues == ()
 
 
 def test_short_copies_take_longer_than_their_wavefronts() -> None:
