@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from simulator.law.accesses import ALL_LANES
 from simulator.law.instructions import Instruction
-from simulator.law.specification import BANKS, WORD, Figures, count_access, cycles
+from simulator.law.specification import BANKS, WORD, Figures, count_access, figures
 
 __all__ = ["count_affine", "count_linear", "lanes_of"]
 
@@ -70,15 +70,4 @@ def _of_equal_phases(
     fuses = instruction.fuses and rule == "silicon" and 0 in columns[:2]
     phases = instruction.phases // 2 if fuses else instruction.phases
     served = phases * wavefronts((instruction.lanes // phases).bit_length() - 1)
-    total = instruction.passes * served
-    ideal = instruction.fixed_ideal
-    if ideal is None:
-        ideal = min(total, -(-instruction.lanes * instruction.width // (BANKS * WORD)))
-    return (
-        phases,
-        total,
-        ideal,
-        total - ideal,
-        served - phases,
-        cycles(instruction, total, phases),
-    )
+    return figures(instruction, phases, served, phases, instruction.lanes)
