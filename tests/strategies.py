@@ -20,7 +20,8 @@ def own_instructions(draw: st.DrawFn) -> Instruction:
     width = draw(st.sampled_from((4, 8, 16) if fuses else (1, 2, 4, 8, 16)))
     passes = draw(st.integers(1, 7))
     is_matrix = draw(st.booleans())
-    fewest = passes * (phases if is_matrix else min(phases, 1))
+    fused = phases // 2 if fuses else phases
+    fewest = passes * (fused if is_matrix else min(fused, 1))
     return Instruction(
         name="LDSM.OWN" if is_matrix else "OWN",
         width=width,

@@ -64,7 +64,8 @@ class Instruction:
 
     def __post_init__(self) -> None:
         """Refuse what the engines cannot count, or not in a byte a figure."""
-        full = self.phases if self.is_matrix else min(self.phases, 1)  # phases not empty, at least
+        fused = self.phases // 2 if self.fuses else self.phases
+        fewest = self.passes * (fused if self.is_matrix else min(fused, 1))  # wavefronts
         for fine, what, range_ in (
             (self.width in (1, 2, 4, 8, 16), "width", "1, 2, 4, 8, 16 bytes"),
             (self.lanes in (8, 16, 32), "lanes", "8, 16, 32"),
@@ -81,9 +82,9 @@ class Instruction:
             ),
             (0 < self.passes <= 7, "passes", "1 to 7"),
             (
-                self.fixed_ideal is None or 0 <= self.fixed_ideal <= self.passes * full,
+                self.fixed_ideal is None or 0 <= self.fixed_ideal <= fewest,
                 "fixed_ideal",
-                f"None, or 0 to {self.passes * full}, the fewest wavefronts",
+                f"None, or 0 to {fewest}, the fewest wavefronts",
             ),
             (0 <= self.phase_cycles <= 63, "phase_cycles", "0 to 63"),
             (
