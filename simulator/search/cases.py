@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from layouts.shapes import parse_shape
 from simulator.errors import SearchError
-from simulator.gemm.estimates import Device, fragment_registers, occupancy
+from simulator.gemm.occupancy import Device, fragment_registers, occupancy
 from simulator.gemm.simulate import simulate
 from simulator.kernels.global_memory import suffix
 from simulator.kernels.lowering import lower_shared
