@@ -161,23 +161,11 @@ def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
 
 
 def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
-    from layouts.fragment import FRAGMENTS
-    from layouts.warp import LANE_ORDERS
     from simulator.cli.options import named_options
-    from simulator.gemm.geometry import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
-    from simulator.law.instructions import RULES
+    from simulator.gemm.geometry import CHOICES, PARAMETERS, check_value
 
-    known = {
-        "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
-        "lane_order": LANE_ORDERS,
-        "lds": LDS_WIDTHS,
-        "fragment": FRAGMENTS,
-        "a_layout": A_LAYOUTS,
-        "element": ELEMENTS,
-        "rule": RULES,
-    }
     return {
-        key: _values(key, text, known.get(key), check=check_value if key in PARAMETERS else None)
+        key: _values(key, text, CHOICES.get(key), check=check_value if key in PARAMETERS else None)
         for key, text in named_options(words).items()
     }
 
