@@ -270,12 +270,13 @@ def _value(flag: str, text: str, default: object) -> Any:
 
 
 def _executor(jobs: int | None, *, processes: bool) -> Executor:
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-    from multiprocessing import get_context
-
     workers = jobs or os.cpu_count() or 1
-    if processes:  # started afresh: forking a process with threads is no longer safe
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    if processes:
+        from simulator.sweeps.workers import WorkerProcesses
+
+        return WorkerProcesses(workers)
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(workers)
 
 
