@@ -9,7 +9,7 @@ the warp's shape and lane order; where it lies follows from the tile's layout.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from layouts.fragment import FragmentKind
@@ -22,7 +22,9 @@ from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, by_step, count_reads,
 from simulator.law.accesses import WarpAccess
 from simulator.law.counting import Counts, n_way
 from simulator.law.explaining import Explanation, explain
+from simulator.results.columns import COSTS
 from simulator.results.tables import Result
+from simulator.results.text import Table
 
 __all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
 
@@ -76,8 +78,8 @@ class Fragment(_Figures, Result):
     name: str
     """"A" or "B"."""
     op: str
-    accesses: tuple[WarpAccess, ...]
-    counts: Counts
+    accesses: tuple[WarpAccess, ...] = field(repr=False)
+    counts: Counts = field(repr=False)
     """One entry an access."""
     rule: str
     tile: Tile
@@ -93,6 +95,10 @@ class Fragment(_Figures, Result):
             "accesses": {"op": [self.op] * self.instructions, **columns["accesses"]},
             "totals": columns["totals"],
         }
+
+    def table(self) -> Table:
+        """Return a row per instruction, and why they cost what they cost."""
+        return Table(self.rows(), self.to_dict()["totals"], text=[f"{self.name}: {self.reason}"])
 
     def explain(self) -> list[Explanation]:
         """Explain each access."""
@@ -153,8 +159,7 @@ class FragmentReport(_Figures, Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Give `{"fragments": {column: list}, "totals": {…}}`."""
-        figures = ("instructions", "wavefronts", "ideal", "excessive", "bank_conflicts", "n_way")
-        columns = ("fragment", "op", *figures, "cycles")
+        columns = ("fragment", "op", "instructions", *COSTS, "n_way", "cycles")
         return {
             "fragments": {
                 "fragment": [fragment.name for fragment in self.fragments],
@@ -166,12 +171,22 @@ class FragmentReport(_Figures, Result):
             "totals": {column: getattr(self, column) for column in columns[2:]},
         }
 
+    def table(self) -> Table:
+        """Return a row per fragment, why each costs what it costs, and the notes."""
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.to_dict()["totals"],
+            title=f"{self.title}\nOne k step of one warp",
+            text=[*(f"{part.name}: {part.reason}" for part in self.fragments), *self.notes],
+            hidden=("rule",),
+        )
+
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table
 
         # The most expensive access of each fragment; all of them would bury the notebook.
         pictures = (
-            f"<p>{fragment.name}: {fragment.reason}</p>"
+            f"<p>{fragment.name}:</p>"
             + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts))
             for fragment in self.fragments
         )
@@ -224,9 +239,9 @@ def simulate(
         )
         notes = (*notes, said)
     described = {
-        field.name: getattr(geometry, field.name)
-        for field in fields(geometry)
-        if field.name not in ("reads", "notes")
+        each.name: getattr(geometry, each.name)
+        for each in fields(geometry)
+        if each.name not in ("reads", "notes")
     }
     first, second = (
         Fragment(

@@ -1,4 +1,4 @@
-"""What a notebook shows of one access without JavaScript: a table, and banks as coloured cells.
+"""What a notebook shows of one access without JavaScript: its banks as coloured cells.
 
 The colours of lanes are defined here, and nowhere else: `viz` draws with the same ones.
 """
@@ -6,13 +6,12 @@ The colours of lanes are defined here, and nowhere else: `viz` draws with the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simulator.law.explaining import Explanation
 
-__all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
+__all__ = ["LANE_COLORS", "bank_table", "ink"]
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
@@ -44,16 +43,6 @@ def ink(background: str) -> str:
     """
     red, green, blue = (int(background[i : i + 2], 16) for i in (1, 3, 5))
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
-
-
-def figures_table(explanation: Explanation) -> str:
-    """Write the access in words, and its figures as an HTML table."""
-    from tabulate import tabulate
-
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
-    figures = {"op": explanation.op, **explanation.to_dict()["totals"], "rule": explanation.rule}
-    # "unsafehtml" trusts its cells; "html" escapes them.
-    return said + str(tabulate([figures], headers="keys", tablefmt="html"))
 
 
 def bank_table(explanation: Explanation) -> str:
