@@ -133,7 +133,7 @@ def test_counts_as_columns() -> None:
     }
     assert counts[1].wavefronts == 2
     assert counts.to_dataframe()["wavefronts"].tolist() == [1, 2]
-    assert counts._repr_html_().count("<tr>") == 3
+    assert counts._repr_html_().count("<tr>") == 4  # names, two accesses, their total
     assert count("LDS", LINEAR, 0).totals()["n_way"] == 0
 
 
