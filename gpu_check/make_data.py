@@ -2,7 +2,8 @@
 
 It runs the full campaign (an interrupted one goes on), the GEMM kernels, the inference of all
 phases, copies whose sources do not lie side by side, and the atomic loops; it needs counters and
-takes some ten minutes. gpu_check/data/README.md describes the files.
+takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses.
+gpu_check/data/README.md describes the files.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_check.campaign import Plan, all_ops, full_plan, provenance, run
+from gpu_check.campaign import Plan, all_ops, full_plan, provenance, quick_plan, run
 from gpu_check.clocks import Measurements, measure
 from gpu_check.compare import compare, simulated
 from gpu_check.counters import count_on_gpu
@@ -36,12 +37,12 @@ _ROWS = 240  # of each copy with sources of its own, and of each loop
 _LANES = np.arange(32)
 
 
-def main(folder: str, prefix: str) -> None:
-    """Measure everything, and write the files."""
+def main(folder: str, prefix: str, how: str = "") -> None:
+    """Measure everything, or with "--quick" fewer accesses, and write the files."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     ops = all_ops(open_chip().capability)
-    plan = full_plan(ops, counters=True)
+    plan = (quick_plan if how == "--quick" else full_plan)(ops, counters=True)
     source = provenance(plan, 0)
     _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
     tables = [json.loads(_inferred(op).to_json(source)) for op in ops]

@@ -11,12 +11,13 @@ from typing import Any
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
-from simulator.sass.code.images import Given, load
+from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.nvrtc import plain_name
 from simulator.sass.decode.decoder import lower
 from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
+from simulator.sass.source import source_lines
 
 __all__ = ["BLOCKS", "replay_compiled"]
 
@@ -88,11 +89,21 @@ def replay_compiled(
             if count > _MOST_BLOCKS:
                 raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
             every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
-            return make_report(launch, launch.run_all(every), 1, count, [])
-        return _sampled(launch, count)
+            report = make_report(launch, launch.run_all(every), 1, count, [])
+        else:
+            report = _sampled(launch, count)
     except ExecutionError as error:
-        error.partial = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
+    return _with_sources(report, source_or_cubin, source)
+
+
+def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:
+    """Return the report with the source files that it names, where they can be found."""
+    texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
+    path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
+    return replace(report, sources=source_lines(report.instructions["file"], path, texts))
 
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
