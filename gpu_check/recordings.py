@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,19 @@ from numpy.typing import NDArray
 from gpu_check.clocks import Measurements
 from gpu_check.errors import RecordingError
 from gpu_check.probe.ops import PROBE_OPS, probe_op
-from layouts.errors import short
+from layouts.errors import accepted, short
 from simulator.errors import OutputError
 from simulator.results import files as result_files
 
-__all__ = ["Recording", "load", "packaged", "packaged_table", "save"]
+__all__ = [
+    "PackagedRecording",
+    "PackagedTable",
+    "Recording",
+    "load",
+    "packaged",
+    "packaged_table",
+    "save",
+]
 
 FORMAT = 1
 
@@ -191,16 +199,41 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
     )
 
 
+PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
+PackagedTable = Literal[
+    "h100_bandwidth", "h100_clock_classes", "h100_gemm_stalls", "h100_kernels", "h100_latency",
+    "h100_launches", "h100_pipes", "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls",
+    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes",
+]  # fmt: skip
+
+
+def packaged(name: PackagedRecording) -> Recording:
+    """Return a recording of this package; gpu_check/data/README.md describes them.
+
+    Raises RecordingError for another name.
+    """
+    _check_name(name, get_args(PackagedRecording))
+    return _packaged(name)
+
+
 @cache
-def packaged(name: str) -> Recording:
-    """Load a recording of this package: "h200_accesses" or "h200_loops"."""
+def _packaged(name: str) -> Recording:
     with as_file(files("gpu_check").joinpath("data", f"{name}.npz")) as path:
         return load(path)
 
 
-def packaged_table(name: str) -> list[dict[str, str]]:
-    """Load a table of this package: "h200_kernels" or "h200_clock_classes"."""
+def packaged_table(name: PackagedTable) -> list[dict[str, str]]:
+    """Return the rows of a table of this package; gpu_check/data/README.md describes them.
+
+    Raises RecordingError for another name.
+    """
     import csv
 
+    _check_name(name, get_args(PackagedTable))
     with files("gpu_check").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def _check_name(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise RecordingError(f"no packaged data {short(name)}: {accepted(name, names)}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from gpu_check import (
     RecordingError,
     compare,
     load,
+    packaged,
     simulated,
 )
 from gpu_check.probe.ops import PROBE_OPS
-from gpu_check.recordings import save
+from gpu_check.recordings import PackagedRecording, PackagedTable, packaged_table, save
 from tests.gpu_samples import LANES, MEASURED
 
 
@@ -231,3 +233,29 @@ class TestRecording:
     def test_a_place_that_cannot_be_written_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match="cannot be written"):
             save(tmp_path / "none" / "kept.npz", [MEASURED], {})
+
+
+class TestPackaged:
+    def test_the_names_are_those_of_the_files(self) -> None:
+        data = files("gpu_check").joinpath("data")
+        found = {Path(each.name) for each in data.iterdir()}
+        # Copies have addresses in global memory too, and a format of their own.
+        recordings = {path.stem for path in found if path.suffix == ".npz"}
+        assert recordings == {*get_args(PackagedRecording), "h100_copies", "h200_copies"}
+        assert {path.stem for path in found if path.suffix == ".csv"} == {*get_args(PackagedTable)}
+
+    @pytest.mark.parametrize("name", get_args(PackagedRecording))
+    def test_every_recording_is_whole(self, name: PackagedRecording) -> None:
+        assert len(packaged(name)) > 100
+
+    @pytest.mark.parametrize("name", get_args(PackagedTable))
+    def test_every_table_has_rows(self, name: PackagedTable) -> None:
+        assert packaged_table(name)
+
+    def test_other_names_are_refused(self) -> None:
+        with pytest.raises(
+            RecordingError, match=r"no packaged data 'h200_acceses': did you mean h200"
+        ):
+            packaged("h200_acceses")  # type: ignore[arg-type]
+        with pytest.raises(RecordingError, match=r"no packaged data '\.\./x': accepted: h100_b"):
+            packaged_table("../x")  # type: ignore[arg-type]
