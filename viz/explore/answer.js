@@ -27,6 +27,7 @@ const Answer = (() => {
   function showVerdict({ level, text }, more) {
     $("verdict").dataset.level = level;
     $("verdict").querySelector("h2").textContent = text;
+    $("verdict").classList.toggle("long", text.length > 75);
     $("verdict").querySelector("p").textContent = more;
     $("answer").classList.toggle("refused", level === "problem");
   }
@@ -63,6 +64,7 @@ const Answer = (() => {
     stepsOf = view.phases.filter(({ depth }) => depth);
     step = { phase: null, row: null };
     showSteps();
+    tell("Point at a cell or a lane to follow it. On the map, arrow keys step through phases and wavefronts.");
     showLegend(view.phases);
     showWarps(asked, warp, state.warp !== null);
     showAssumed(asked);
@@ -101,7 +103,7 @@ const Answer = (() => {
       entry.append(node("i", `heat-${k}`), text);
       return entry;
     }));
-    if (phases.some(({ queues }) => [...queues.values()].flat().some(({ lanes }) => lanes.length > 1))) {
+    if ([...$("map").querySelectorAll(".shared")].some((cell) => cell.textContent.endsWith("+"))) {
       $("legend").append(node("span", "", "3+: lane 3 and others share the word"));
     }
   }
@@ -176,8 +178,8 @@ const Answer = (() => {
       label: `Warp ${warp}: ${each.wavefronts} wavefronts, ${each.bank_conflicts} conflicts`,
     })), shown);
     [...place.querySelectorAll("button")].forEach((button, warp) => {
-      const { bank_conflicts: bad } = figures[warp];
-      button.classList.add(`heat-${bad ? BankMap.heat(bad) : 0}`);
+      const { bank_conflicts: bad, phases } = figures[warp];
+      button.classList.add(`heat-${BankMap.heat(Math.ceil(bad / Math.max(phases, 1)))}`);
       button.title = button.getAttribute("aria-label");
     });
   }

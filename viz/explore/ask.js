@@ -76,7 +76,7 @@ const Ask = (() => {
   }
 
   function swizzled(offset, { bits, base, shift }) {
-    return offset ^ ((offset >> shift & ((1 << bits) - 1)) << base);
+    return offset ^ ((offset >> shift) & (((1 << bits) - 1) << base)); // as layouts/swizzle.py
   }
 
   // Elements of an array, padded and swizzled; null for an array of unknown size.

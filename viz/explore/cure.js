@@ -58,7 +58,7 @@ const Cure = (() => {
     if (offsets.length) return null; // only as a layout: its Sw<B,M,S> says all
     if (array.dims.length === 1) {
       const own = inside(written(last));
-      const mixed = term(own, swizzle.shift, swizzle, array.dims[0].size);
+      const mixed = term(own, swizzle.base + swizzle.shift, swizzle, array.dims[0].size);
       edits.push([last.start, last.end, `${own} ^ ${mixed}`]);
       return edited(text, edits);
     }
@@ -66,7 +66,7 @@ const Cure = (() => {
     const sizes = array.dims.map(({ size }, k) => size + (k + 1 === array.dims.length ? pad : 0));
     const flat = inside(subscripts.map(written).reduce((whole, each, k) =>
       `${k ? `${inside(whole)} * ${sizes[k]} + ` : ""}${k ? inside(each) : each}`, ""));
-    const mixed = term(flat, swizzle.shift, swizzle, null);
+    const mixed = term(flat, swizzle.base + swizzle.shift, swizzle, null);
     edits.push([question.start, question.end,
       `((${array.type.name}*)${array.name})[${flat} ^ ${mixed}]`]);
     return edited(text, edits);

@@ -36,7 +36,7 @@ const Expression = (() => {
         const [odd] = word.exec(text);
         throw new Problem(text.startsWith("/*", start) ? "a comment that does not end"
           : /^\d/.test(odd) ? `${odd} is not an integer as C writes it (accepted: 33, 33u, 0x21)`
-            : `unexpected ${odd}`, start, start + odd.length);
+            : `unexpected '${odd}'`, start, start + odd.length);
       }
       const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
       if (kind !== "blank") found.push({ kind, text: match[0], start, end: TOKEN.lastIndex });
@@ -63,12 +63,12 @@ const Expression = (() => {
     take(text) { return this.is(text) ? this.next() : null; }
 
     need(text, why = "") {
-      return this.take(text) ?? this.fail(`expected ${text}${why && ` ${why}`}`);
+      return this.take(text) ?? this.fail(`expected '${text}'${why && ` ${why}`}`);
     }
 
     fail(expected) {
       const token = this.peek();
-      const what = token.kind === "end" ? "the text ends too early" : `unexpected ${token.text}`;
+      const what = token.kind === "end" ? "the text ends too early" : `unexpected '${token.text}'`;
       throw new Problem(expected ? `${what}: ${expected}` : what, token.start, token.end);
     }
   }
@@ -206,7 +206,7 @@ const Expression = (() => {
         const value = fit(BigInt(token.text.replace(/[uUlL]+$/, "")), token);
         return () => value;
       }
-      if (token.kind !== "name") return reader.fail("expected a number, a name or (");
+      if (token.kind !== "name") return reader.fail("expected a number, a name or '('");
       reader.next();
       if (token.text === "static_cast") {
         reader.need("<");

@@ -37,6 +37,7 @@ const BankMap = (() => {
   function axis(every) {
     const row = node("div", "axis");
     row.setAttribute("aria-hidden", "true");
+    row.append(node("i", "", "bank"));
     for (let bank = 0; bank < BANKS; bank += every) {
       const tick = node("span", "", bank);
       tick.style.gridColumn = `${bank + 1} / span ${every}`;
@@ -80,9 +81,8 @@ const BankMap = (() => {
 
   function gutter(phase, count) {
     const gut = node("div", "gutter");
-    if (count > 1) gut.append(node("b", "", `phase ${phase.index}`));
-    else gut.append(node("b", "", phase.depth > 1 ? "wave-" : "one wave-"), node("span", "",
-      phase.depth > 1 ? "fronts" : "front"));
+    gut.append(count > 1 ? node("b", "", `phase ${phase.index}`)
+      : node("span", "", phase.depth > 1 ? "wavefront \u2193" : "wavefront"));
     if (count > 1 && phase.depth > 1) {
       gut.append(node("span", "", `lanes ${Words.ranges(phase.lanes)}`));
     }

@@ -8,13 +8,13 @@
   const FAMILIES = [["Loads", /^LDS(\.|$)/], ["Stores", /^STS(\.|$)/], ["Matrices", /^(LDSM|STSM)/],
     ["Atomics", /^ATOMS/], ["Asynchronous copies", /^LDGSTS/]];
   const EXAMPLES = [
-    ["column", { text: "float s[32][32]; s[threadIdx.x][threadIdx.y]" }],
-    ["transposed store", { text: "half2 t[128][32]; t[tid % 32][tid / 32] = x;" }],
-    ["float4 column", { text: "float s[64][32]; *(float4*)&s[lane][warp * 4]" }],
-    ["ldmatrix", { text: "half t[64][64]; &t[lane % 16][lane / 16 * 8]", op: "LDSM.16.M88.4" }],
-    ["perfect float4", { text: "float4 s[32]; s[lane]" }],
-    ["free conflicts", { text: "float4 s[16]; s[lane / 2 % 8 * 2]" }],
-    ["histogram", { text: "int bins[64]; bins[lane * lane % 64]", op: "ATOMS.ADD" }],
+    ["column", { text: "float s[32][32];\ns[threadIdx.x][threadIdx.y]" }],
+    ["transposed store", { text: "half2 t[128][32];\nt[tid % 32][tid / 32] = x;" }],
+    ["float4 column", { text: "float s[64][32];\n*(float4*)&s[lane][warp * 4]" }],
+    ["ldmatrix", { text: "half t[64][64];\n&t[lane % 16][lane / 16 * 8]", op: "LDSM.16.M88.4" }],
+    ["perfect float4", { text: "float4 s[32];\ns[lane]" }],
+    ["free conflicts", { text: "float4 s[16];\ns[lane / 2 % 8 * 2]" }],
+    ["histogram", { text: "int bins[64];\nbins[lane * lane % 64]", op: "ATOMS.ADD" }],
   ];
   const MASKS = [["all", 0xffffffff], ["half", 0xffff], ["even", 0x55555555], ["none", 0]];
 
@@ -74,6 +74,7 @@
     showProblem(problem);
     showControls(found);
     $("pictures").classList.toggle("stale", Boolean(problem));
+    $("pictures").classList.toggle("empty", !asked);
     clearTimeout(waiting);
     if (problem) {
       Answer.showFigures(null);
@@ -92,8 +93,8 @@
   }
 
   function showProblem(problem) {
-    const place = $("problem");
-    place.hidden = !problem;
+    const caret = $("verdict").querySelector("pre");
+    caret.hidden = !problem;
     $("text").setAttribute("aria-invalid", String(Boolean(problem)));
     if (!problem) return;
     const before = state.text.slice(0, problem.start);
@@ -101,11 +102,10 @@
     const line = state.text.slice(from).split("\n")[0].replace(/\t/g, " ");
     const column = problem.start - from;
     const under = "^".repeat(Math.max(1, Math.min(problem.end - problem.start, line.length - column)));
-    place.querySelector("pre").textContent = `${line}\n${" ".repeat(column)}${under}`;
+    caret.textContent = `${line}\n${" ".repeat(column)}${under}`;
     const row = before.split("\n").length;
-    const where = `${row > 1 ? `line ${row}, ` : ""}column ${column + 1}`;
-    place.querySelector("p").textContent = `${where[0].toUpperCase()}${where.slice(1)}: ${problem.message}.`;
-    Answer.showVerdict({ level: "problem", text: "This cannot be counted yet" }, `${problem.message}, at ${where}.`);
+    const where = `${row > 1 ? `Line ${row}, column` : "Column"} ${column + 1}`;
+    Answer.showVerdict({ level: "problem", text: "This cannot be counted yet" }, `${where}: ${problem.message}.`);
     root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
   }
 
@@ -119,7 +119,11 @@
       $("type").value = type;
       if (!state.op) $("op").options[0].text = `${instruction.name} (follows from the access)`;
       else $("op").options[0].text = "follow from the access";
-    } else if (state.block) ["bx", "by", "bz"].forEach((id, k) => { $(id).value = state.block[k]; });
+    } else if (!asked) {
+      ["bx", "by", "bz"].forEach((id, k) => { $(id).value = state.block?.[k] ?? ""; });
+      $("type").selectedIndex = -1;
+      $("op").options[0].text = "follow from the access";
+    }
     $("op").value = state.op ?? "";
     $("block-auto").hidden = !state.block;
     $("layout-reset").hidden = !pad && !swizzle.bits;
@@ -137,7 +141,18 @@
       each.setAttribute("aria-pressed", String(whole || Boolean(Law.isActive(mask, Number(each.dataset.lane)))));
     }
     for (const each of $("masks").children) each.disabled = whole;
+    showSummary(found);
     $("mask-out").textContent = whole ? "all: it is a matrix" : `0x${mask.toString(16).padStart(8, "0")}`;
+  }
+
+  // What the folded settings say, where the window is narrow.
+  function showSummary(found) {
+    if (!found) return;
+    const { block, question, instruction, now } = found;
+    const lanes = Law.span(0, 32).filter((lane) => Law.isActive(state.mask, lane)).length;
+    $("settings").querySelector("summary").textContent = [block.join("\u00d7"), question.array.type.name,
+      instruction.name, state.rule, Answer.layoutName(now) || "as written",
+      lanes < 32 ? Words.plural(lanes, "lane") : ""].filter(Boolean).join(" \u00b7 ");
   }
 
   // Writes another element type into the declaration.
@@ -146,6 +161,14 @@
     const { text, array } = asked.question;
     const { start, end } = array.type;
     set({ text: array.assumed ? `${name} ${array.name}[]; ${text}` : text.slice(0, start) + name + text.slice(end) });
+  }
+
+  // The text with the layout of the sliders written into it, as far as C can say it.
+  function written() {
+    if (!asked) return state.text;
+    const { pad, swizzle } = asked.now;
+    return Cure.write(asked.question, pad, swizzle)
+      ?? `${Cure.write(asked.question, pad, Ask.NO_SWIZZLE)} // laid out by ${Answer.layoutName({ pad: 0, swizzle })}`;
   }
 
   // Copies a text; where the clipboard is not to be had, through a selection.
@@ -244,14 +267,21 @@
       event.preventDefault();
     });
     for (const kind of ["mouseover", "focusin", "click"]) document.addEventListener(kind, ({ target }) => pointAt(target));
+    $("copy").addEventListener("click", () => copy(written(), $("copy")));
     $("link").addEventListener("click", () => copy(location.href.split("#")[0] + State.write(state), $("link")));
     $("theme").addEventListener("click", () => theme(root.dataset.theme !== "dark"));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
     window.addEventListener("hashchange", () => set(State.read(location.hash), true));
   }
 
+  // Where the window is narrow, the answer comes first: the settings are folded.
+  const narrow = matchMedia("(max-width: 980px)");
+  const fold = () => { $("settings").open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+
   options();
   wire();
+  fold();
   theme();
   $("text").value = state.text;
   show();

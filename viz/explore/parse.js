@@ -22,6 +22,7 @@ const Question = (() => {
   const LENGTHS = ["char", "short", "int", "long"];
   const QUALIFIERS = ["extern", "static", "volatile", "const", "constexpr", "__shared__",
     "__restrict__", "__restrict"];
+  const STATEMENTS = ["if", "for", "while", "do", "return", "switch", "else"];
   const AXES = ["threadIdx", "blockDim"].flatMap((name) => ["x", "y", "z"].map((a) => `${name}.${a}`));
   const NAMES = [...AXES, "tx", "ty", "tz", "tid", "lane", "warp", "laneid", "lane_id", "laneId",
     "warpid", "warp_id", "warpId", "warpSize"];
@@ -80,7 +81,7 @@ const Question = (() => {
     do {
       const name = reader.next();
       if (name.kind !== "name") throw new Problem("expected a name", name.start, name.end);
-      if (!reader.is("[")) reader.fail(`expected [ and the size of ${name.text}`);
+      if (!reader.is("[")) reader.fail(`expected '[' and the size of ${name.text}`);
       const dims = [];
       while (reader.take("[")) {
         const { start } = reader.peek();
@@ -167,7 +168,7 @@ const Question = (() => {
       }
       const name = reader.next();
       if (name.kind !== "name") {
-        throw new Problem(name.text ? `unexpected ${name.text}: expected an access such as s[lane]`
+        throw new Problem(name.text ? `unexpected '${name.text}': expected an access such as s[lane]`
           : "an access is missing, such as s[threadIdx.x]", name.start, name.end);
       }
       if (!this.arrays.has(name.text)) this.assume(name);
@@ -177,6 +178,10 @@ const Question = (() => {
     }
 
     assume(name) {
+      if (STATEMENTS.includes(name.text)) {
+        throw new Problem(`'${name.text}' is not taken (accepted: the access alone; choose its lanes`
+          + " by the mask)", name.start, name.end);
+      }
       let depth = 0;
       let subscripts = 0;
       for (const token of this.reader.list.slice(this.reader.at)) {
@@ -340,12 +345,12 @@ const Question = (() => {
     }
     const place = new Access(reader, arrays, names, locals).place();
     const decays = place.moved || place.cast; // s[row] + column, (float4*)s
-    if (!decays && place.subscripts.length && place.pointer) {
+    if (!decays && place.subscripts.length && place.subscripts.length < place.array.dims.length) {
       const { name, dims } = place.array;
       const last = place.subscripts.at(-1);
-      throw new Problem(`${name} has ${dims.length} dimensions, and ${place.subscripts.length}`
-        + ` subscript is given (accepted: ${name}${"[...]".repeat(dims.length)})`,
-        last.start, last.end);
+      throw new Problem(`${name} has ${dims.length} dimensions, of which ${place.subscripts.length}`
+        + ` ${place.subscripts.length > 1 ? "are" : "is"} indexed (accepted:`
+        + ` ${name}${"[...]".repeat(dims.length)})`, last.start, last.end);
     }
     if (!decays && place.pointer && !place.subscripts.length) {
       throw new Problem(`${place.array.name} is an array: which element? (accepted:`

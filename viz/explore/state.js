@@ -3,7 +3,7 @@
 const State = (() => {
   const START = JSON.parse(document.getElementById("start").textContent);
   const EMPTY = {
-    text: "float s[32][32]; s[threadIdx.x][threadIdx.y]", block: null, op: null, pad: 0,
+    text: "float s[32][32];\ns[threadIdx.x][threadIdx.y]", block: null, op: null, pad: 0,
     swizzle: Ask.NO_SWIZZLE, mask: Law.ALL_LANES, rule: "silicon", warp: null,
   };
 
