@@ -1,45 +1,18 @@
-"""The page of `bankwise explore` in a real browser: its law, its reader of C, and its looks."""
+"""The page of `bankwise explore` as people see and use it: in a real browser, offline."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from gpu_check import packaged
-from gpu_check.probe.ops import form
-from layouts.swizzle import Swizzle
-from simulator.errors import ExpressionError
-from simulator.inputs.expression import Expression
-from simulator.law import specification
-from simulator.law.accesses import ALL_LANES, WarpAccess
-from simulator.law.instructions import INSTRUCTIONS, RULES
-from tests.strategies import accesses
 from viz.explore import write
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
-FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
-
-
-@pytest.fixture(scope="module")
-def law(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page, for its functions."""
-    path = tmp_path_factory.mktemp("explore") / "law.html"
-    write(path)
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-shown]")
-    yield page
-    context.close()
 
 
 @pytest.fixture
@@ -63,7 +36,9 @@ def ask(page: Any, text: str, **state: str) -> None:
     """Follow a link to a state, and wait for the cures."""
     page.wait_for_selector("html[data-shown]")
     before = page.evaluate("document.documentElement.dataset.shown")
-    page.evaluate("hash => { location.hash = hash; }", "#" + urlencode({"text": text, **state}))
+    # The last part, which means nothing, makes each link another one.
+    link = urlencode({"text": text, **state, "seen": before})
+    page.evaluate("hash => { location.hash = hash; }", link)
     page.wait_for_selector(f"html[data-shown]:not([data-shown='{before}'])")
 
 
@@ -72,296 +47,346 @@ def verdict(page: Any) -> str:
     return said
 
 
-def asked(page: Any, text: str, **state: Any) -> Any:
-    """What the page's functions answer: figures by warp, or the problem and its place."""
-    return page.evaluate(
-        """([text, state]) => { try {
-             const { instruction, question, block, now, refused } =
-               Ask.ask({ ...State.EMPTY, text, ...state });
-             return { op: instruction.name, store: question.store, block, figures: now.figures,
-                      addresses: now.laid, bytes: now.bytes, wavefronts: now.wavefronts, refused };
-           } catch (problem) {
-             if (!(problem instanceof Problem)) throw problem;
-             return { problem: problem.message, at: text.slice(problem.start, problem.end) };
-           } }""",
-        [text, state],
+NO_FEWER = "Conflict-free: 1 wavefront, and no access takes fewer"
+VERDICTS = [
+    (COLUMN, "32-way bank conflict: 32 wavefronts where 1 would do"),
+    ("float s[32][33]; s[threadIdx.x][threadIdx.y]", NO_FEWER),
+    (
+        "float4 s[32]; s[lane]",
+        "Conflict-free: its 4 wavefronts are the 4 phases that every LDS.128 needs"
+        " (Nsight calls that 4-way)",
+    ),
+    (
+        "float4 s[32]; s[lane / 2]",
+        "Conflict-free: its 2 wavefronts are two fused phases, half of what LDS.128 takes unfused"
+        " (Nsight calls that 2-way)",
+    ),
+    (
+        "float4 s[16]; s[lane / 2 % 8 * 2]",
+        "2 bank conflicts that cost nothing: two fused phases of two wavefronts",
+    ),
+    (
+        "float s[64][32]; *(float4*)&s[lane][0]",
+        "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 would do"
+        " (Nsight calls that 32-way)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), VERDICTS)
+def test_the_verdict_is_in_words(explored: Any, text: str, said: str) -> None:
+    page = explored(text)
+    assert verdict(page) == said
+
+
+def test_other_verdicts(explored: Any) -> None:
+    page = explored()
+    ask(page, "int s[32]; s[0]", op="ATOMS.ADD")
+    assert verdict(page) == "32-way bank conflict: 32 wavefronts where 1 would do"
+    assert (
+        "the same word of bank 0, which ATOMS.ADD does not merge"
+        in page.locator("#said").inner_text()
     )
+    ask(page, "int s[32]; s[lane]", op="ATOMS.CAS")
+    assert (
+        verdict(page)
+        == "Conflict-free: every ATOMS.CAS takes its wavefronts twice (Nsight calls that 2-way)"
+    )
+    ask(page, "float4 s[32]; s[lane]", op="cp.async.cg.16")
+    assert verdict(page).startswith("Conflict-free: it does not pass")
+    ask(page, COLUMN, mask="0")
+    assert verdict(page) == "No lane is active: nothing is accessed"
+    ask(page, "float4 s[32]; s[lane / 2]", rule="documented")
+    assert "4 phases that every LDS.128 needs" in verdict(page)
+    ask(page, "float4 s[32]; s[lane]", mask="ff00")
+    assert verdict(page) == NO_FEWER
 
 
-# The law
+def test_typing_changes_everything_at_once(explored: Any) -> None:
+    page = explored()
+    assert page.locator("#map .cell").count() == 32
+    page.locator("#text").fill("float s[32][33]; s[threadIdx.x][threadIdx.y]")
+    assert verdict(page).startswith("Conflict-free")
+    page.locator("#text").fill("float s[32][33]; s[threadIdx.x][threadIdx.w]")
+    assert verdict(page) == "This cannot be counted yet"
+    assert page.locator("#said").inner_text().startswith("Column 33: unknown name threadIdx.w")
+    line, under = page.locator("#verdict pre").inner_text().split("\n")
+    assert line[under.index("^") : under.rindex("^") + 1] == "threadIdx.w"
+    assert page.locator("#text").get_attribute("aria-invalid") == "true"
+    page.locator("#text").fill("float s[32][33]; s[threadIdx.x][threadIdx.x]")
+    assert page.locator("#text").get_attribute("aria-invalid") == "false"
+    assert page.locator("#verdict pre").is_hidden()
 
 
-@pytest.mark.parametrize(("chip", "rows"), [("h200", 24_040), ("h100", 1_952)])
-def test_every_recorded_access_is_equal(law: Any, chip: str, rows: int) -> None:
-    compared = 0
-    for each in packaged(f"{chip}_accesses").measurements:
-        if each.wavefronts is None:
-            continue
-        whole = form(each.op).is_matrix
-        masks = [ALL_LANES] * len(each) if whole else each.masks.tolist()
-        counted = law.evaluate(
-            """([op, addresses, masks]) => addresses.map((each, k) => {
-                 const found = Law.countAccess(Law.INSTRUCTIONS.get(op), each, masks[k], "silicon");
-                 return [found.wavefronts, found.bank_conflicts];
-               })""",
-            [form(each.op).name, each.addresses.tolist(), masks],
+def figures(page: Any) -> dict[str, str]:
+    return dict(
+        zip(
+            page.locator("#figures dt").all_inner_texts(),
+            page.locator("#figures dd").all_inner_texts(),
+            strict=True,
         )
-        wavefronts, conflicts = np.array(counted).T
-        assert np.array_equal(wavefronts, each.wavefronts), each.op
-        assert np.array_equal(conflicts, each.bank_conflicts), each.op
-        compared += len(each)
-    assert compared == rows
-
-
-@settings(max_examples=300)
-@given(access=accesses(), rule=st.sampled_from(RULES))
-def test_all_figures_are_the_specifications(law: Any, access: WarpAccess, rule: str) -> None:
-    known = INSTRUCTIONS[access.op]
-    counted = law.evaluate(
-        """([op, addresses, mask, rule]) =>
-             Law.countAccess(Law.INSTRUCTIONS.get(op), addresses, mask, rule)""",
-        [access.op, list(access.addresses), access.mask, rule],
-    )
-    expected = specification.count_access(known, access.addresses, access.mask, rule)
-    assert tuple(counted[name] for name in FIGURES) == expected
-
-
-@given(access=accesses(), rule=st.sampled_from(RULES))
-def test_phases_and_queues_are_the_specifications(law: Any, access: WarpAccess, rule: str) -> None:
-    known = INSTRUCTIONS[access.op]
-    groups, queues = law.evaluate(
-        """([op, addresses, mask, rule]) => {
-             const known = Law.INSTRUCTIONS.get(op);
-             const groups = Law.phases(known, addresses, mask, rule);
-             return [groups, groups.map((lanes) => [...Law.bankQueues(known, addresses, lanes)]
-               .map(([bank, queue]) => [bank, queue.map((entry) => [entry.word, entry.lanes])]))];
-           }""",
-        [access.op, list(access.addresses), access.mask, rule],
-    )
-    expected = specification.phases(known, access.addresses, access.mask, rule)
-    assert groups == [list(lanes) for lanes in expected]
-    for lanes, found in zip(expected, queues, strict=True):
-        wanted = specification.bank_queues(known, access.addresses, lanes)
-        assert {bank: [(word, on) for word, on in queue] for bank, queue in found} == wanted
-
-
-@given(st.integers(0, 5), st.integers(0, 7), st.integers(0, 9), st.integers(0, 1 << 17))
-def test_a_swizzle_is_that_of_layouts(law: Any, bits: int, base: int, more: int, offset: int) -> None:
-    fields = {"bits": bits, "base": base, "shift": bits + more}
-    moved = law.evaluate("([offset, fields]) => Ask.swizzled(offset, fields)", [offset, fields])
-    assert moved == Swizzle(bits, base, bits + more)(offset)
-
-
-# The reader of C
-
-leaves = st.sampled_from(["lane", "tx", "7", "0x1F", "2u", "0", "33", "2147483647"])
-expressions = st.recursive(
-    leaves,
-    lambda inner: st.one_of(
-        st.tuples(
-            inner,
-            st.sampled_from("+ - * / % << >> & ^ | < <= > >= == != && ||".split()),
-            inner,
-            st.sampled_from(["{} {} {}", "({} {} {})"]),
-        ).map(lambda parts: parts[3].format(*parts[:3])),
-        st.tuples(inner, inner, inner).map("{0[0]} ? {0[1]} : ({0[2]})".format),
-        st.tuples(st.sampled_from(["~", "-", "!", "+"]), inner).map("{0[0]}({0[1]})".format),
-    ),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=300)
-@given(source=expressions, lane=st.integers(0, 31))
-def test_expressions_are_worth_what_the_command_line_says(law: Any, source: str, lane: int) -> None:
-    plain = source.replace("2u", "2")  # the suffix is one column wide
-    try:
-        expected: Any = Expression(plain)({"lane": lane, "tx": lane} if lane else {"lane": 0, "tx": 0})
-    except ExpressionError as error:
-        expected = str(error).split(" at column")[0]
-    found = law.evaluate(
-        """([source, lane]) => { try {
-             return Expression.read(new Expression.Reader(source), new Map())({ lane, tx: lane });
-           } catch (problem) { return problem.message; } }""",
-        [source, lane],
-    )
-    assert found == expected
-
-
-@given(text=st.text(alphabet="s[]()&*+-=;, 0123456789floatintlanetid.<>?:/#\n'", max_size=60))
-def test_any_text_is_an_answer_or_a_problem_with_a_place(law: Any, text: str) -> None:
-    found = asked(law, text)
-    assert ("figures" in found) or found["problem"]
-
-
-ASKED = [
-    (COLUMN, "LDS", 32, 1024),
-    ("float s[32][33]; s[threadIdx.x][threadIdx.y]", "LDS", 1, 32),
-    ("half2 t[128][33]; t[tid/4][tid%4]", "LDS", None, 2),
-    ("__shared__ half s[64]; s[lane] = x;", "STS.U16", 1, 1),
-    ("extern __shared__ double s[]; s[threadIdx.x]", "LDS.64", 2, 2),
-    ("float s[64][32]; *(float4*)&s[lane][0]", "LDS.128", 32, 32),
-    ("float s[64][32]; *reinterpret_cast<const float4*>(&s[lane][0])", "LDS.128", 32, 32),
-    ("float s[64][32]; reinterpret_cast<float4&>(s[lane][0]) = v;", "STS.128", 32, 32),
-    ("float s[64][32]; ((float4*)&s[lane][0])[1]", "LDS.128", 32, 32),
-    ("float s[2048]; *(float4*)(s + 4*tid)", "LDS.128", 4, 4),
-    ("float s[2048]; ((float4*)s)[lane]", "LDS.128", 4, 4),
-    ("float a[32][32], b[32][33]; int r = threadIdx.x; float v = b[r][threadIdx.y];", "LDS", 1, 32),
-    ("unsigned char s[32]; /* rows */ s[(int)lane] // load", "LDS.U8", 1, 1),
-    ("int8_t s[32]; s[lane]", "LDS.S8", 1, 1),
-    ("float s[32][33]; lane, 0", "LDS", 1, 1),
-    ("lane*2", "LDS", 2, 2),
-    ("float s[4][8][32+1]; s[tz % 4][ty][tx]", "LDS", None, None),
-    ("float s[64]; s[static_cast<int>(tid) * 2u]", "LDS", 2, 2),
-    ("int s[65]; s[lane ? 64/lane : 0]", "LDS", None, None),
-]
-
-
-@pytest.mark.parametrize(("text", "op", "worst", "total"), ASKED)
-def test_c_as_people_write_it(
-    law: Any, text: str, op: str, worst: int | None, total: int | None
-) -> None:
-    found = asked(law, text)
-    assert "problem" not in found, found
-    assert found["op"] == op
-    if worst is not None:
-        assert max(figures["wavefronts"] for figures in found["figures"]) == worst
-    if total is not None:
-        assert found["wavefronts"] == total
-
-
-REFUSED = [
-    ("float s[32][32]; s[threadIdx.x][threadIdx.w]", "threadIdx.w", "unknown name threadIdx.w"),
-    ("float s[32]; s[lane/0]", "/", "division by zero, for thread (0, 0, 0), warp 0 lane 0"),
-    ("float s[32]; s[1 << 40]", "<<", "shift by 40 (accepted: 0 to 31)"),
-    ("float s[32]; s[2147483647 + lane]", "+", "2147483648 does not fit a 32-bit int"),
-    ("float s[32]; s[65536*65536*2]", "*", "4294967296 does not fit a 32-bit int"),
-    ("float s[32]; s[lane+1]", "lane+1", "32 is outside of s[32], for thread (31, 0, 0)"),
-    ("float s[32][32]; s[lane]", "lane", "s has 2 dimensions, of which 1 is indexed"),
-    ("float s[32]; s[lane", "", "the text ends too early: expected ']'"),
-    ("float s[32]; s[lane].x", ".", "a member alone"),
-    ("float s[32]; s[lane] += 1;", "+=", "a load and a store at once"),
-    ("float s[32]; s[0]; s[1]", "s", "one access at a time"),
-    ("float s[64]; *(float4*)&s[lane]", "lane", "is misaligned: LDS.128 needs multiples of 16"),
-    ("float3 s[32]; s[lane]", "float3", "no instruction moves the 12 bytes"),
-    ("tile[ty][tx]", "tile", "tile is not declared (accepted: float tile[32][32]; before it)"),
-    ("float s[tid]; s[0]", "tid", "a dimension must be a number"),
-    ("float s[99999]; s[lane]", "", "outside"),
-    ("floot s[32]; s[lane]", "s", ""),
-    ("float s[1.5]; s[0]", ".", "unexpected '.'"),
-    ("float s[32]; s[lane$2]", "$", "unexpected '$'"),
-    ("if (tid < 32) s[tid]", "if", "'if' is not taken"),
-    ("float s[32]; s[s[lane]]", "[", "what s holds is not known here"),
-    ("/* never ends", "/", "a comment that does not end"),
-    ("(" * 400 + "lane", "(", "nested too deeply"),
-    ("lane" * 2000, "", "8000 characters (accepted: up to 4096)"),
-    ("", "", "an access is missing"),
-]
-
-
-@pytest.mark.parametrize(("text", "at", "problem"), REFUSED)
-def test_a_refusal_points_at_its_place(law: Any, text: str, at: str, problem: str) -> None:
-    if problem == "outside":  # more than a block has, but no lane goes there
-        assert asked(law, text)["wavefronts"] == 1
-        return
-    found = asked(law, text)
-    assert problem in found["problem"]
-    assert found["at"] == at
-
-
-@pytest.mark.parametrize("known", INSTRUCTIONS.values(), ids=INSTRUCTIONS)
-def test_every_instruction_can_be_chosen(law: Any, known: Any) -> None:
-    found = asked(law, f"char s[64][64]; s[lane][{known.width} * 0]", op=known.name)
-    expected = specification.count_access(known, [64 * lane for lane in range(32)], ALL_LANES, "silicon")
-    assert [found["figures"][0][name] for name in FIGURES] == list(expected)
-    for spelling in (known.name.lower(), *known.aliases):
-        read = law.evaluate("(op) => State.read('#text=x&op=' + op).op", spelling)
-        assert read == known.name
-
-
-# The cure
-
-tiles = st.tuples(
-    st.sampled_from([("float", 4), ("half", 2), ("float2", 8), ("float4", 16), ("char", 1)]),
-    st.sampled_from([(32, 32), (64, 16), (16, 48), (32, 8), (64, 64)]),
-    st.sampled_from(
-        ["lane % {0}][0", "lane % {0}][lane / 8 % {1}", "lane / 4 % {0}][lane % 4 * 2 % {1}",
-         "lane * 2 % {0}][1", "lane / 2 % {0}][lane % 2"]
-    ),
-)  # fmt: skip
-
-
-def cost(found: Any, addresses: list[list[int]]) -> int:
-    known = INSTRUCTIONS[found["op"]]
-    return sum(
-        specification.count_access(known, each, ALL_LANES, "silicon")[1] for each in addresses
     )
 
 
-@settings(max_examples=40)
-@given(tile=tiles)
-def test_the_cures_are_the_best_of_all_and_can_be_copied(law: Any, tile: Any) -> None:
-    (name, size), (rows, columns), index = tile
-    text = f"{name} s[{rows}][{columns}]; s[{index.format(rows, columns)}]"
-    found = asked(law, text)
-    elements = [[address // size for address in each] for each in found["addresses"]]
-    best = law.evaluate(
-        """(text) => { const asked = Ask.ask({ ...State.EMPTY, text });
-             return [Ask.bestPad(asked), Ask.bestSwizzle(asked)].map(({ pad, swizzle, wavefronts }) =>
-               ({ pad, swizzle, wavefronts, text: Cure.write(asked.question, pad, swizzle) })); }""",
-        text,
+def test_controls_change_what_is_counted(explored: Any) -> None:
+    page = explored()
+    assert figures(page) == {
+        "phases": "1", "wavefronts": "32", "ideal": "1", "excessive": "31", "bank conflicts": "31",
+        "cycles": "32",
+    }  # fmt: skip
+    page.locator("#pad").fill("1")
+    assert figures(page)["wavefronts"] == "1"
+    page.locator("#pad").fill("2")
+    assert figures(page)["wavefronts"] == "2"
+    page.locator("#layout-reset").click()
+    page.locator("#bits").fill("5")
+    page.locator("#shift").fill("5")
+    assert page.locator("#swizzle-out").inner_text() == "Sw<5,0,5>"
+    assert figures(page)["wavefronts"] == "1"
+    page.locator("#layout-reset").click()
+    page.locator("#lanes button").nth(3).click()
+    assert figures(page)["wavefronts"] == "31"
+    assert page.locator("#mask-out").inner_text() == "0xfffffff7"
+    page.locator("#type").select_option("half")
+    assert page.locator("#text").input_value() == "half s[32][32]; s[threadIdx.x][threadIdx.y]"
+    assert figures(page)["wavefronts"] == "16"
+    page.locator("#op").select_option("STS.U16")
+    assert "STS.U16, as written" in page.locator("#before figcaption h3").inner_text()
+    page.locator("#bx").fill("16")
+    assert page.locator("#warps button").count() == 16
+    page.locator("#block-auto").click()
+    assert page.locator("#warps button").count() == 32
+
+
+def test_all_warps_count_and_the_worst_is_shown(explored: Any) -> None:
+    page = explored("float s[64][32]; s[tid % 32 * (warp == 2)][tid % 32 * (warp != 2)]")
+    page.locator("#bx").fill("128")
+    assert verdict(page).startswith("32-way")
+    said = page.locator("#warps span").inner_text()
+    assert (
+        said == "4 warps, 35 wavefronts and 31 bank conflicts in all; the worst, warp 2, is shown."
     )
-    padded, swizzled = best
-    by_pad = [
-        cost(found, [[(e // columns * (columns + pad) + e % columns) * size for e in each] for each in elements])
-        for pad in range(33)
-    ]  # fmt: skip
-    assert padded["wavefronts"] == min(by_pad)
-    assert padded["pad"] == by_pad.index(min(by_pad))
-    top = (rows * columns - 1).bit_length()
-    by_swizzle = [
-        cost(found, [[swizzle(e) * size for e in each] for each in elements])
-        for bits, base, shift in itertools.product(range(6), range(top), range(top))
-        if bits <= shift and bits + base <= top and base + shift < top
-        for swizzle in [Swizzle(bits, base, shift)]
-    ]
-    assert swizzled["wavefronts"] == min([*by_swizzle, found["wavefronts"]])
-    for cure in best:
-        state = {"pad": cure["pad"], "swizzle": cure["swizzle"]}
-        here, copied = asked(law, text, **state), asked(law, cure["text"])
-        assert here["wavefronts"] == cure["wavefronts"]
-        assert copied["addresses"] == here["addresses"], cure
+    page.locator("#warps button").nth(1).click()
+    assert verdict(page).startswith("Conflict-free")
 
 
-@pytest.mark.parametrize("text", [
-    "float s[24][24]; s[lane % 24][lane / 24]",
-    "float s[4][8][32]; s[lane / 8][lane % 8][0]",
-    "float s[1024]; s[lane * 32]",
-    "float s[64][32]; *(float4*)&s[lane][0]",
+def test_a_link_brings_back_the_state(explored: Any, opened: Any) -> None:
+    page = explored()
+    page.locator("#text").fill("float4 s[64][8]; s[lane / 2][0] // 100% & #1 + <b>")
+    page.locator("#pad").fill("1")
+    page.locator("#lanes button").nth(0).click()
+    page.locator("input[value=documented]").check()
+    page.wait_for_timeout(400)  # an address may not change too often
+    link = page.evaluate("location.href")
+    before = (verdict(page), figures(page))
+    other = explored()
+    other.goto("about:blank")
+    other.goto(link)
+    other.wait_for_selector("html[data-shown]")
+    assert other.locator("#text").input_value().endswith("// 100% & #1 + <b>")
+    assert (verdict(other), figures(other)) == before
+    assert other.locator("input[value=documented]").is_checked()
+
+
+@pytest.mark.parametrize("fragment", [
+    "text=%E0%A4%A", "text=s[lane]&pad=99&swizzle=9,9,9,9&mask=zz&block=0x0&op=DROP&rule=x&warp=-1",
+    "text=%3Cscript%3Ewindow.hacked%3D1%3C/script%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E",
+    "pad=1", "=&&=", "text=" + "(" * 5000, "text=s[lane]&block=1x1x1x1", "text=s[lane]&warp=31",
 ])  # fmt: skip
-@pytest.mark.parametrize("swizzle", [(1, 2, 4), (3, 2, 3), (2, 2, 6), (2, 3, 2)])
-@pytest.mark.parametrize("pad", [0, 4])
-def test_what_is_copied_is_what_is_counted(law: Any, text: str, swizzle: Any, pad: int) -> None:
-    fields = dict(zip(("bits", "base", "shift"), swizzle, strict=True))
-    copied = law.evaluate(
-        """([text, pad, swizzle]) => Cure.write(Ask.ask({ ...State.EMPTY, text }).question, pad, swizzle)""",
-        [text, pad, fields],
+def test_no_link_breaks_the_page(explored: Any, fragment: str) -> None:
+    page = explored()
+    page.evaluate("hash => { location.hash = hash; }", fragment)
+    page.wait_for_timeout(100)
+    assert verdict(page)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    page.locator("#examples button").first.click()
+    assert verdict(page).startswith("32-way")
+
+
+def test_cures_can_be_tried_and_copied(explored: Any) -> None:
+    page = explored()
+    cards = page.locator(".cure")
+    assert cards.locator("h3").all_inner_texts() == ["Padding: +1 column", "Swizzle: Sw<5,0,5>"]
+    assert cards.locator("header span").all_inner_texts() == [
+        "4,224 bytes (+128)",
+        "4,096 bytes (no more)",
+    ]
+    assert cards.locator("code").all_inner_texts() == [
+        "float s[32][33]; s[threadIdx.x][threadIdx.y]",
+        "float s[32][32]; s[threadIdx.x][threadIdx.y ^ threadIdx.x]",
+    ]
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    cards.nth(1).get_by_text("Copy").click()
+    copied = "navigator.clipboard.readText()"
+    assert page.evaluate(copied) == "float s[32][32]; s[threadIdx.x][threadIdx.y ^ threadIdx.x]"
+    cards.nth(0).get_by_text("Try it").click()
+    assert verdict(page).startswith("Conflict-free")
+    page.locator("#copy").click()
+    assert page.evaluate(copied) == "float s[32][33]; s[threadIdx.x][threadIdx.y]"
+    page.locator("#link").click()
+    assert "pad=1" in page.evaluate(copied)
+
+
+def test_a_lane_is_marked_everywhere(explored: Any) -> None:
+    page = explored("float s[64][32]; *(float4*)&s[lane][warp * 4]")
+    page.locator("#map .cell").nth(5).hover()
+    marked = page.locator(".marked").evaluate_all(
+        "all => all.map((each) => each.dataset.lanes.trim())"
     )
-    here = asked(law, text, pad=pad, swizzle=fields)
-    if "[1024]" in text and pad:
-        assert here["refused"] == "s has one dimension: there are no rows to pad"
-        return
-    assert here["refused"] is None
-    # The swizzle may reach behind the array as declared, which the copy's reader would refuse.
-    there = asked(law, re.sub(r"\[(\d+)\]", lambda dim: f"[{2 * int(dim[1])}]", copied, count=1))
-    assert there["addresses"] == here["addresses"], copied
+    assert len(marked) == 4  # the map, the chip, and both cures
+    assert set(marked) == {"5"}
+    said = page.locator("#tell").inner_text()
+    assert (
+        said
+        == "Lane 5 is thread (5, 0, 0): s[5][0], byte 640, word 160, bank 0; phase 0, wavefront 5."
+    )
+    page.locator("#lanes button").nth(9).focus()
+    assert page.locator(".marked").first.get_attribute("data-lanes") == " 9 "
 
 
-def test_a_layout_that_cannot_be_is_refused(law: Any) -> None:
-    text = "float s[64][32]; *(float4*)&s[lane][0]"
-    swizzle = {"bits": 3, "base": 0, "shift": 3}
-    assert asked(law, text, swizzle=swizzle)["refused"].startswith("M is at least 2")
-    assert asked(law, text, swizzle={**swizzle, "base": 2, "shift": 1})["refused"].startswith("S is")
-    flat = "float s[8][32]; ((float4*)&s[0][0])[lane]"
-    assert "ends of rows" in asked(law, flat, pad=4)["refused"]
-    assert "misaligned" in asked(law, text, pad=1)["problem"]
+def focused(page: Any) -> str:
+    at: str = page.evaluate("document.activeElement.id || document.activeElement.textContent")
+    return at
+
+
+def test_the_keyboard_reaches_everything(explored: Any) -> None:
+    page = explored("float s[64][32]; *(float4*)&s[lane][warp * 4]")
+    page.locator("#pad").fill("4")
+    page.locator("#bx").fill("64")
+    page.evaluate("document.activeElement.blur(); document.body.focus()")
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(focused(page))
+        if len(seen) > 5 and seen[-1] == seen[0]:
+            break
+    wanted = {
+        "copy", "link", "theme", "text", "bx", "by", "bz", "type", "op", "pad", "bits", "base",
+        "shift", "map", "block-auto", "layout-reset", "0", "All", "Try it", "Copy", "column",
+    }  # fmt: skip
+    assert wanted <= set(seen), wanted - set(seen)
+
+
+def test_arrows_step_through_phases_lanes_and_warps(explored: Any) -> None:
+    page = explored("float s[64][32]; *(float4*)&s[lane][warp * 4]")
+    page.locator("#bx").fill("64")
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tell").inner_text() == "Phase 0, lanes 0\u20137: 8 wavefronts."
+    assert page.locator(".phase.dimmed").count() == 3
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#tell").inner_text() == "Phase 0, wavefront 0: lanes 0."
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#tell").inner_text() == "Phase 0, wavefront 1: lanes 1."
+    page.keyboard.press("Escape")
+    assert page.locator(".dimmed").count() == 0
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#phases [aria-checked=true]").inner_text() == "3"
+    page.locator("#phases [aria-checked=true]").focus()
+    page.keyboard.press("ArrowLeft")
+    assert focused(page) == "2"
+    assert page.locator("#phases [aria-checked=true]").inner_text() == "2"
+    page.locator("#lanes button").nth(0).focus()
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "16"
+    page.keyboard.press("Space")
+    assert page.locator("#mask-out").inner_text() == "0xfffeffff"
+    assert focused(page) == "16"
+    page.locator("#warps [aria-checked=true]").focus()
+    page.keyboard.press("ArrowRight")
+    assert focused(page) == "1"
+    assert page.locator("#warps [aria-checked=true]").inner_text() == "1"
+
+
+def test_everything_has_a_name(explored: Any) -> None:
+    page = explored("float s[64][32]; *(float4*)&s[lane][warp * 4]")
+    nameless = page.evaluate(
+        """[...document.querySelectorAll("button, input, select, textarea, [tabindex], [role=img]")]
+             .filter((each) => !(each.getAttribute("aria-label") || each.labels?.length
+               || each.textContent.trim())).map((each) => each.outerHTML)"""
+    )
+    assert nameless == []
+    assert "8-way bank conflict" in page.locator("#map").get_attribute("aria-label")
+
+
+SIZES = [(1400, 900), (800, 1000), (390, 844)]
+LOOKS = [
+    {},
+    {"text": "float s[64][32]; *(float4*)&s[lane][warp * 4]", "block": "256"},
+    {"text": "half t[64][64]; &t[lane % 16][lane / 16 * 8]", "op": "ldmatrix.x4"},
+    {"text": "float4 s[32]; s[lane]"},
+    {"text": "int bins[64]; bins[lane * lane % 64]", "op": "ATOMS.ADD"},
+    {"text": "float s[32]; s[laen" + "x" * 80 + "]"},
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_fits_and_can_be_read(explored: Any, size: tuple[int, int], scheme: str) -> None:
+    page = explored(size=size, scheme=scheme)
+    page.locator("#settings").evaluate("settings => { settings.open = true; }")
+    for look in LOOKS:
+        ask(page, **{"text": COLUMN, **look})
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        small = page.evaluate(
+            """[...document.querySelectorAll("body *")].filter((each) => each.children.length === 0
+                 && each.textContent.trim() && each.getClientRects().length
+                 && !each.closest("script, option, select")
+                 && getComputedStyle(each).fontSize !== "0px"
+                 && parseFloat(getComputedStyle(each).fontSize) < 10)
+               .map((each) => each.outerHTML)"""
+        )
+        assert small == []
+        cut = page.evaluate(
+            """[...document.querySelectorAll("h1, h2, h3, p, dt, dd, button, summary, code")]
+                 .filter((each) => each.getClientRects().length)
+                 .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth
+                   && getComputedStyle(each).fontSize !== "0px")
+                 .map((each) => [each.outerHTML, each.scrollWidth, each.clientWidth])"""
+        )
+        assert cut == []
+
+
+@pytest.mark.parametrize("look", LOOKS[:5])
+def test_verdict_map_and_cure_are_on_the_first_screen(explored: Any, look: dict[str, str]) -> None:
+    page = explored(size=(1400, 900))
+    ask(page, **{"text": COLUMN, **look})
+    for place in ("#verdict", "#figures", "#map", "#legend", "#cures", "#question"):
+        box = page.locator(place).bounding_box()
+        assert box["y"] + box["height"] <= 900, place
+    page.set_viewport_size({"width": 800, "height": 1000})
+    for place in ("#verdict", "#map", ".cure >> nth=0"):
+        box = page.locator(place).bounding_box()
+        assert box["y"] + box["height"] <= 1000, place
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_waiting_is_told_by_lightness_and_numbers_can_be_read(explored: Any, scheme: str) -> None:
+    page = explored(scheme=scheme)
+    colours = page.evaluate(
+        """[0, 1, 2, 3, 4, 5].map((k) => { const { backgroundColor, color } =
+             getComputedStyle(document.querySelector(`#map .heat-${k}`));
+             return [backgroundColor, color]; })"""
+    )
+    light = [luminance(paper) for paper, _ in colours]
+    hotter = light[1:] if scheme == "dark" else light[:0:-1]
+    assert hotter == sorted(hotter)  # each further wait is told apart without its hue
+    assert all(b / a > 1.2 for a, b in itertools.pairwise(hotter))
+    for paper, ink in colours:
+        low, high = sorted((luminance(paper), luminance(ink)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (paper, ink)
+
+
+def test_the_theme_follows_the_reader_and_the_button(explored: Any) -> None:
+    page = explored(scheme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(18, 21, 26)"
+    page.locator("#theme").click()
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"

@@ -56,9 +56,11 @@ const Answer = (() => {
     showFigures(view.figures);
     const name = layoutName(asked.now);
     $("before").querySelector("h3").textContent = `${instruction.name}, ${name ? `with ${name}` : "as written"}`;
-    BankMap.draw($("map"), instruction, view.phases, {
-      numbers: true, passes: instruction.passes, tell: (cell, phase, k) => tellCell(asked, cell, phase, k),
-    });
+    BankMap.draw($("map"), view.phases, tellCell);
+    BankMap.drawMemory($("memory"), view.phases, { numbers: true, tell: tellCell });
+    $("place").hidden = !view.figures.wavefronts;
+    $("memory").setAttribute("aria-label", `Map of the words in memory, 32 per row, with the lanes`
+      + ` that access them: ${view.verdict.text}.`);
     $("map").setAttribute("aria-label", `Map of 32 banks, a row per wavefront: ${view.verdict.text}.`
       + " Arrow keys step through phases and wavefronts.");
     stepsOf = view.phases.filter(({ depth }) => depth);
@@ -71,7 +73,7 @@ const Answer = (() => {
     asked.view = { ...view, warp };
   }
 
-  function tellCell(asked, { bank, banks, word, lanes }, phase, k) {
+  function tellCell({ bank, banks, word, lanes }, phase, k) {
     const wait = k ? `waits for ${Words.plural(k, "wavefront")}` : "served at once";
     return `${lanes.length > 1 ? "Lanes" : "Lane"} ${Words.ranges(lanes)}: bank${banks > 1 ? "s" : ""}`
       + ` ${Words.ranges(Law.span(bank, banks))}, word${banks > 1 ? "s" : ""}`
@@ -103,8 +105,10 @@ const Answer = (() => {
       entry.append(node("i", `heat-${k}`), text);
       return entry;
     }));
-    if ([...$("map").querySelectorAll(".shared")].some((cell) => cell.textContent.endsWith("+"))) {
-      $("legend").append(node("span", "", "3+: lane 3 and others share the word"));
+    if (document.querySelector("#map .shared")) {
+      const entry = node("span");
+      entry.append(node("u", "", "3"), "lane 3 and others on the same word");
+      $("legend").append(entry);
     }
   }
 

@@ -92,6 +92,8 @@ const Ask = (() => {
   // Why a layout cannot be, or null. `width` is the instruction's.
   function refusal(question, width, pad, swizzle) {
     const { array, offsets } = question;
+    const bytes = (elements(array, pad, swizzle) ?? 0) * array.type.bytes;
+    if (bytes > SHARED_BYTES) return `${bytes} bytes are more than the ${SHARED_BYTES} of a block`;
     if (pad && array.dims.length < 2) {
       return `${array.name} has one dimension: there are no rows to pad`;
     }
@@ -165,9 +167,8 @@ const Ask = (() => {
         + instruction.width <= row)));
     const asked = { question, block, assumedBlock: !given, instruction, warps, rule };
     asked.written = counted(asked, 0, NO_SWIZZLE);
-    const refused = refusal(question, instruction.width, pad, swizzle);
-    asked.refused = refused;
-    asked.now = refused || (!pad && !swizzle.bits) ? asked.written : counted(asked, pad, swizzle);
+    asked.refused = refusal(question, instruction.width, pad, swizzle);
+    asked.now = asked.refused || (!pad && !swizzle.bits) ? asked.written : counted(asked, pad, swizzle);
     return asked;
   }
 
@@ -192,6 +193,7 @@ const Ask = (() => {
   // The wavefronts of all warps under a layout, or Infinity once they exceed `limit` or where the
   // layout misaligns a lane.
   function price({ question, instruction, warps, rule }, pad, swizzle, limit) {
+    if (refusal(question, instruction.width, pad, swizzle)) return Infinity;
     let total = 0;
     for (const warp of warps) {
       const laid = addresses(question, warp, pad, swizzle);

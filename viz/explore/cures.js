@@ -5,7 +5,7 @@ const Cures = (() => {
   const place = document.getElementById("cures");
 
   function show(asked, uses) {
-    const { written, instruction } = asked;
+    const { written } = asked;
     place.classList.remove("stale");
     if (!written.conflicts) {
       const card = node("section", "cure");
@@ -17,12 +17,10 @@ const Cures = (() => {
     }
     const pad = Ask.bestPad(asked);
     const swizzle = Ask.bestSwizzle(asked);
-    const width = Law.INSTRUCTIONS.get(instruction.name).width;
     place.replaceChildren(
       card(asked, pad, "Padding", pad ? `no padding of up to ${Ask.MOST_PAD} columns costs less`
         : `${asked.question.array.name} has no rows that can be padded here`, uses),
-      card(asked, swizzle, "Swizzle", width > 4 && !instruction.merges ? "no swizzle costs less"
-        : "no swizzle Sw<B,M,S> costs less", uses),
+      card(asked, swizzle, "Swizzle", "no swizzle Sw<B,M,S> costs less", uses),
       node("p", "caveat", `Only this ${asked.question.store ? "store" : "load"} is looked at: what else`
         + " touches the array may suffer, so ask for that, too."),
     );
@@ -45,8 +43,8 @@ const Cures = (() => {
     const view = Answer.seen(asked, cured, warp);
     const map = node("div", "map");
     map.setAttribute("role", "img");
-    map.setAttribute("aria-label", `Map with ${Answer.layoutName(cured)}: ${view.verdict.text}`);
-    BankMap.draw(map, asked.instruction, view.phases, { numbers: false });
+    map.setAttribute("aria-label", `The words in memory with ${Answer.layoutName(cured)}: ${view.verdict.text}`);
+    BankMap.drawMemory(map, view.phases, { numbers: false });
     const said = cured.conflicts ? `Leaves ${view.verdict.text.toLowerCase()}` : short(view);
     made.append(map, node("p", `said${cured.conflicts ? " still" : ""}`, said));
     const text = Cure.write(asked.question, cured.pad, cured.swizzle);

@@ -30,7 +30,7 @@ const Expression = (() => {
     for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {
       const start = TOKEN.lastIndex;
       const match = TOKEN.exec(text);
-      if (!match) {
+      if (!match || (match[0] === "/" && text[start + 1] === "*")) {
         const word = /[\w.]+|[^]/uy;
         word.lastIndex = start;
         const [odd] = word.exec(text);

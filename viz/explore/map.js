@@ -27,11 +27,20 @@ const BankMap = (() => {
     return found;
   }
 
-  // Short text of a cell: all its lanes where they fit, else the first and a sign for more.
-  function label({ lanes, banks }) {
+  // Text of a cell: all its lanes where they fit; else the first, underlined, for the others.
+  function write(place, { lanes, banks }) {
     const text = Words.ranges(lanes);
-    if (text.length <= 2 * banks + (banks > 1 ? banks : 0)) return text;
-    return banks > 1 || lanes[0] < 10 ? `${lanes[0]}+` : String(lanes[0]);
+    const fits = text.length <= 2 * banks + (banks > 1 ? banks : 0);
+    place.textContent = fits ? text : String(lanes[0]);
+    place.classList.toggle("shared", !fits);
+  }
+
+  function cellOf({ bank, banks, lanes }, wait, numbers) {
+    const made = node("div", `cell heat-${heat(wait)}`);
+    if (numbers) write(made, { lanes, banks });
+    made.style.gridColumn = `${bank + 1} / span ${banks}`;
+    made.dataset.lanes = ` ${lanes.join(" ")} `;
+    return made;
   }
 
   function axis(every) {
@@ -47,27 +56,23 @@ const BankMap = (() => {
   }
 
   // Draws the phases of an access into `place`. `tell` names a cell for those who point at it.
-  function draw(place, instruction, phases, { numbers, tell, passes = 1 }) {
+  function draw(place, phases, tell) {
     const shown = phases.filter(({ depth }) => depth);
     const rows = shown.reduce((total, { depth }) => total + depth, 0);
     place.replaceChildren();
-    place.classList.toggle("numbered", numbers);
     place.dataset.size = rows <= 4 ? "large" : rows <= 8 ? "medium" : rows <= 16 ? "small" : "tiny";
-    if (numbers) place.append(axis(1));
+    place.append(axis(1));
     for (const phase of shown) {
       const group = node("div", "phase");
       group.dataset.phase = phase.index;
-      if (numbers) group.append(gutter(phase, phases.length));
+      group.append(gutter(phase, phases.length));
       const body = node("div", "rows");
       for (let k = 0; k < phase.depth; k++) {
         const row = node("div", "row");
         row.dataset.wavefront = k;
         for (const cell of cells(phase.queues, k)) {
-          const made = node("div", `cell heat-${heat(k)}`, numbers ? label(cell) : "");
-          made.style.gridColumn = `${cell.bank + 1} / span ${cell.banks}`;
-          made.dataset.lanes = ` ${cell.lanes.join(" ")} `;
-          if (tell) made.dataset.tell = tell(cell, phase, k, passes);
-          if (cell.lanes.length > 1) made.classList.add("shared");
+          const made = cellOf(cell, k, true);
+          made.dataset.tell = tell(cell, phase, k);
           row.append(made);
         }
         body.append(row);
@@ -76,7 +81,6 @@ const BankMap = (() => {
       place.append(group);
     }
     if (!shown.length) place.append(node("p", "nothing", "no wavefront"));
-    return rows;
   }
 
   function gutter(phase, count) {
@@ -89,5 +93,47 @@ const BankMap = (() => {
     return gut;
   }
 
-  return { draw, heat, node };
+  // Draws memory itself: 32 words per row, those that are accessed with their lanes. Rows between
+  // are left out.
+  function drawMemory(place, phases, { numbers, tell }) {
+    const words = new Map();
+    for (const phase of phases) {
+      for (const queue of phase.queues.values()) {
+        queue.forEach(({ word, lanes }, k) => {
+          const known = words.get(word);
+          if (!known) words.set(word, { lanes: [...lanes], wait: k, phase });
+          else {
+            known.lanes.push(...lanes.filter((lane) => !known.lanes.includes(lane)));
+            if (k > known.wait) Object.assign(known, { wait: k, phase });
+          }
+        });
+      }
+    }
+    const rows = [...new Set([...words.keys()].map((word) => Math.floor(word / BANKS)))]
+      .sort((a, b) => a - b);
+    place.replaceChildren(...(numbers ? [axis(1)] : []));
+    place.dataset.size = rows.length <= 8 ? "medium" : rows.length <= 16 ? "small" : "tiny";
+    rows.forEach((number, k) => {
+      const group = node("div", `memory${k && number > rows[k - 1] + 1 ? " skips" : ""}`);
+      if (numbers) group.append(node("span", "gutter", Words.number(number * BANKS * Law.WORD)));
+      const row = node("div", "row");
+      for (let bank = 0; bank < BANKS; bank++) {
+        const found = words.get(number * BANKS + bank);
+        if (!found) continue;
+        const last = Law.span(bank, BANKS - bank).findIndex((next) =>
+          String(words.get(number * BANKS + next)?.lanes) !== String(found.lanes));
+        const cell = { bank, banks: last < 0 ? BANKS - bank : last, lanes: found.lanes };
+        const made = cellOf(cell, found.wait, numbers);
+        if (tell) made.dataset.tell = tell({ ...cell, word: number * BANKS + bank }, found.phase, found.wait);
+        row.append(made);
+        bank += cell.banks - 1;
+      }
+      const body = node("div", "rows");
+      body.append(row);
+      group.append(body);
+      place.append(group);
+    });
+  }
+
+  return { draw, drawMemory, heat, node };
 })();

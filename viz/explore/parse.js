@@ -92,6 +92,11 @@ const Question = (() => {
       if (dims.length > 3) {
         throw new Problem(`${dims.length} dimensions (accepted: 1 to 3)`, name.start, name.end);
       }
+      const bytes = dims.reduce((product, { size }) => product * (size ?? 1), type.bytes);
+      if (bytes > Law.SHARED_BYTES) {
+        throw new Problem(`${name.text} takes ${bytes} bytes (accepted: up to ${Law.SHARED_BYTES},`
+          + " which a block can have)", name.start, name.end);
+      }
       arrays.set(name.text, { name: name.text, type, dims });
     } while (reader.take(","));
   }
@@ -325,6 +330,10 @@ const Question = (() => {
       || (tokens[k].kind === "name" && tokens[k + 1]?.text === "["));
     const set = own.findIndex(({ text }) => /^([-+*/%&|^]|<<|>>)?=$/.test(text));
     qualifiers(reader);
+    const [first, second] = [reader.peek(), reader.peek(1)];
+    if (first.kind === "name" && second.kind === "name" && !STATEMENTS.includes(first.text)) {
+      if (!typeStarts(reader)) typeOf(reader); // says which types there are
+    }
     if (typeStarts(reader)) {
       if (set < 0) {
         declaration(reader, arrays, locals);
