@@ -234,7 +234,7 @@ def test_a_lane_is_marked_everywhere(explored: Any) -> None:
     marked = page.locator(".marked").evaluate_all(
         "all => all.map((each) => each.dataset.lanes.trim())"
     )
-    assert len(marked) == 4  # the map, the chip, and both cures
+    assert len(marked) == 5  # the chip, the map, memory, and memory under both cures
     assert set(marked) == {"5"}
     said = page.locator("#tell").inner_text()
     assert (

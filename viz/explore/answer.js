@@ -42,6 +42,9 @@ const Answer = (() => {
     }));
   }
 
+  const harmless = ({ verdict, figures }) => (verdict.level === "harmless"
+    ? `${Words.plural(figures.wavefronts, "wavefront")}, as many as the bytes of its lanes fill.` : "");
+
   const layoutName = ({ pad, swizzle: { bits, base, shift } }) => [
     pad ? `${Words.plural(pad, "column")} of padding` : "", bits ? `Sw<${bits},${base},${shift}>` : "",
   ].filter(Boolean).join(" and ");
@@ -51,8 +54,8 @@ const Answer = (() => {
       : Ask.worst(asked.now);
     const view = seen(asked, asked.now, warp);
     const { instruction } = asked;
-    showVerdict(view.verdict, view.verdict.more
-      || Words.cause(instruction, view.addresses, view.mask, asked.rule, view.phases));
+    const cause = Words.cause(instruction, view.addresses, view.mask, asked.rule, view.phases);
+    showVerdict(view.verdict, view.verdict.more || [cause, harmless(view)].filter(Boolean).join(" "));
     showFigures(view.figures);
     const name = layoutName(asked.now);
     $("before").querySelector("h3").textContent = `${instruction.name}, ${name ? `with ${name}` : "as written"}`;
@@ -189,13 +192,14 @@ const Answer = (() => {
   }
 
   function showAssumed({ question, block, assumedBlock, instruction, now }) {
-    const { array, type, store } = question;
+    const { array } = question;
     const said = [];
     if (array.assumed) said.push(`${array.name} is an array of float`);
     if (assumedBlock) said.push(`a block of ${block.join("\u00d7")} threads`);
     const bytes = now.bytes === null ? "" : ` ${array.name} takes ${Words.number(now.bytes)} bytes.`;
-    $("assumed").textContent = `${said.length ? `Assumed: ${said.join(", ")}. ` : ""}Each lane`
-      + ` ${store ? "stores" : "loads"} ${type.name}, here by ${instruction.name} (${instruction.width} bytes).${bytes}`;
+    const does = instruction.is_matrix ? `gives ${instruction.name} a row of ${instruction.width} bytes`
+      : `${instruction.verb}s ${Words.plural(instruction.width, "byte")} by ${instruction.name}`;
+    $("assumed").textContent = `${said.length ? `Assumed: ${said.join(", ")}. ` : ""}Each lane ${does}.${bytes}`;
   }
 
   const tell = (text) => { $("tell").textContent = text; };

@@ -21,8 +21,8 @@ const Cures = (() => {
       card(asked, pad, "Padding", pad ? `no padding of up to ${Ask.MOST_PAD} columns costs less`
         : `${asked.question.array.name} has no rows that can be padded here`, uses),
       card(asked, swizzle, "Swizzle", "no swizzle Sw<B,M,S> costs less", uses),
-      node("p", "caveat", `Only this ${asked.question.store ? "store" : "load"} is looked at: what else`
-        + " touches the array may suffer, so ask for that, too."),
+      node("p", "caveat", "Only this access is looked at: what else touches the array may suffer, so"
+        + " ask for that, too."),
     );
   }
 
