@@ -158,6 +158,18 @@ def test_controls_change_what_is_counted(explored: Any) -> None:
     assert page.locator("#warps button").count() == 32
 
 
+def test_a_block_that_cannot_be_is_refused_without_a_place(explored: Any) -> None:
+    page = explored()
+    page.locator("#bx").fill("64")
+    said = page.locator("#said")
+    assert said.inner_text() == "Here is a block of 2048 threads (accepted: 1 to 1024)."
+    assert page.locator("#verdict pre").is_hidden()
+    page.locator("#bx").fill("16")
+    assert verdict(page).endswith("1 would do")
+    ask(page, "half t[64][64]; &t[lane][0]", op="LDSM.16.M88.4", block="40")
+    assert "a block of 40 threads, which leaves lanes of LDSM.16.M88.4 inactive" in said.inner_text()
+
+
 def test_all_warps_count_and_the_worst_is_shown(explored: Any) -> None:
     page = explored("float s[64][32]; s[tid % 32 * (warp == 2)][tid % 32 * (warp != 2)]")
     page.locator("#bx").fill("128")

@@ -151,14 +151,14 @@ const Ask = (() => {
     const block = given ?? assumedBlock(question);
     const threads = block[0] * block[1] * block[2];
     if (!(threads >= 1 && threads <= MOST_THREADS)) {
-      throw new Problem(`a block of ${threads} threads (accepted: 1 to ${MOST_THREADS})`, 0, 0);
+      throw new Problem(`a block of ${threads} threads (accepted: 1 to ${MOST_THREADS})`, null);
     }
     const instruction = op ? Law.INSTRUCTIONS.get(op) : assumedInstruction(question);
     const lanes = instruction.is_matrix ? ALL_LANES : mask;
     const warps = evaluate(question, block, lanes);
     if (instruction.is_matrix && threads % 32) {
-      throw new Problem(`${threads} threads leave lanes of ${instruction.name} inactive (accepted:`
-        + " whole warps)", 0, 0);
+      throw new Problem(`a block of ${threads} threads, which leaves lanes of ${instruction.name} inactive (accepted:`
+        + " whole warps)", null);
     }
     const { array } = question;
     const row = array.dims.at(-1).size * array.type.bytes;

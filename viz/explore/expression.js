@@ -2,7 +2,7 @@
 // division goes towards zero, and what C leaves undefined is refused at its column, if evaluated.
 "use strict";
 
-// Something that cannot be read or evaluated, and where in the text.
+// Something that cannot be read or evaluated, and where in the text; null: not in the text.
 class Problem extends Error {
   constructor(message, start, end = start + 1) {
     super(message);

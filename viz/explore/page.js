@@ -94,9 +94,15 @@
 
   function showProblem(problem) {
     const caret = $("verdict").querySelector("pre");
-    caret.hidden = !problem;
-    $("text").setAttribute("aria-invalid", String(Boolean(problem)));
+    caret.hidden = !problem || problem.start === null;
+    $("text").setAttribute("aria-invalid", String(!caret.hidden));
     if (!problem) return;
+    root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
+    const title = "This cannot be counted yet";
+    if (problem.start === null) {
+      Answer.showVerdict({ level: "problem", text: title }, `Here is ${problem.message}.`);
+      return;
+    }
     const before = state.text.slice(0, problem.start);
     const from = before.lastIndexOf("\n") + 1;
     const line = state.text.slice(from).split("\n")[0].replace(/\t/g, " ");
@@ -105,8 +111,7 @@
     caret.textContent = `${line}\n${" ".repeat(column)}${under}`;
     const row = before.split("\n").length;
     const where = `${row > 1 ? `Line ${row}, column` : "Column"} ${column + 1}`;
-    Answer.showVerdict({ level: "problem", text: "This cannot be counted yet" }, `${where}: ${problem.message}.`);
-    root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
+    Answer.showVerdict({ level: "problem", text: title }, `${where}: ${problem.message}.`);
   }
 
   function showControls(found) {
