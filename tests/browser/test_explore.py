@@ -167,7 +167,7 @@ def test_a_block_that_cannot_be_is_refused_without_a_place(explored: Any) -> Non
     page.locator("#bx").fill("16")
     assert verdict(page).endswith("1 would do")
     ask(page, "half t[64][64]; &t[lane][0]", op="LDSM.16.M88.4", block="40")
-    assert "a block of 40 threads, which leaves lanes of LDSM.16.M88.4 inactive" in said.inner_text()
+    assert "40 threads, which leaves lanes of LDSM.16.M88.4 inactive" in said.inner_text()
 
 
 def test_all_warps_count_and_the_worst_is_shown(explored: Any) -> None:
