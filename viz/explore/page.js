@@ -81,7 +81,7 @@
       return;
     }
     Answer.show(found, state);
-    // The search takes longer than the rest: not before the map.
+    // The search takes up to half a second: not before the map, and not at each key.
     $("cures").classList.add("stale");
     waiting = setTimeout(() => {
       Cures.show(found, {
@@ -89,7 +89,7 @@
         copy,
       });
       root.dataset.shown = String(Number(root.dataset.shown ?? 0) + 1);
-    }, 0);
+    }, 120);
   }
 
   function showProblem(problem) {
