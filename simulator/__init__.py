@@ -33,6 +33,7 @@ from simulator.errors import (
     SearchError,
     StoreError,
     TargetError,
+    TensorMapError,
     ToolError,
     UnsupportedError,
 )
@@ -49,6 +50,7 @@ from simulator.law.streaming import count_stream, totals
 if TYPE_CHECKING:
     from simulator import kernels
     from simulator.sass.replay import replay_compiled
+    from simulator.sass.run.map_argument import TensorMap
     from simulator.search import Access, Optimum, optimize
     from simulator.sweeps.sweep import Sweep, sweep
 
@@ -93,6 +95,8 @@ __all__ = [
     "StoreError",
     "Sweep",
     "TargetError",
+    "TensorMap",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
     "WarpAccess",
@@ -119,6 +123,7 @@ _LATER = {
     "Access": "simulator.search",
     "Optimum": "simulator.search",
     "Sweep": "simulator.sweeps.sweep",
+    "TensorMap": "simulator.sass.run.map_argument",
     "kernels": "simulator.kernels",
     "optimize": "simulator.search",
     "replay_compiled": "simulator.sass.replay",

@@ -37,6 +37,7 @@ __all__ = [
     "SearchError",
     "StoreError",
     "TargetError",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
 ]
@@ -145,6 +146,14 @@ class CubinError(SassError):
 
 class LaunchError(SassError):
     """A grid, block, argument or shared-memory size that the kernel cannot be launched with."""
+
+
+class TensorMapError(LaunchError):
+    """A tensor map that the driver refuses, or bytes that are not one; `rule` names the reason."""
+
+    def __init__(self, rule: str, problem: str) -> None:
+        super().__init__(f"tensor map, {rule}: {problem}")
+        self.rule = rule
 
 
 class ExecutionError(SassError):
