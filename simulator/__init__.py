@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import (
     AddressError,
     BankwiseError,
+    BarrierError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -59,6 +60,7 @@ __all__ = [
     "Access",
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "CompileError",
     "Counts",
     "CubinError",

@@ -14,6 +14,7 @@ from layouts.errors import BankwiseError, LayoutError
 __all__ = [
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "CompileError",
     "CubinError",
     "DeadlockError",
@@ -171,6 +172,10 @@ class UnsupportedError(ExecutionError):
 
 class MemoryAccessError(ExecutionError):
     """An access out of bounds or misaligned."""
+
+
+class BarrierError(ExecutionError):
+    """An operation on an mbarrier that PTX leaves undefined: never initialised, or too many."""
 
 
 class DeadlockError(ExecutionError):
