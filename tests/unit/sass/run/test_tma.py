@@ -35,8 +35,8 @@ def place(array: np.ndarray[Any, Any], box: Any, **options: Any) -> tuple[MapFie
     return replace(made.fields, address=BASE), memory
 
 
-def swizzle_address(address: int, swizzle: int | None) -> int:
-    """The documented permutation of one byte address."""
+def swizzle_address(address: Any, swizzle: int | None) -> Any:
+    """The documented permutation of a byte address, or of an array of them."""
     if swizzle == 32:
         return address ^ (address >> 7 & 1) << 4
     if swizzle == 64:
