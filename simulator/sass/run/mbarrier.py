@@ -6,7 +6,7 @@
     bits 1-20    2**20 - arrivals that each phase expects
 
 What init writes, `mbarrier.pending_count` and the waits (which compare bit 63) show all but the
-bytes (NVRTC 13.3, sm_90a). Their place is what is left, and no compiled code reads it. A phase is
+bytes (NVRTC 13.5, sm_90a). Their place is what is left, and no compiled code reads it. A phase is
 complete when no arrival and no byte is pending: PTX ISA, "Phase of the mbarrier object".
 
 `SYNCS` forms, each from the PTX named (compiled by the same; the tests compile them again):
