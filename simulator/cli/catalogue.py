@@ -11,7 +11,7 @@ import click
 
 from simulator.cli.commands import cli, common, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, Table, show, show_results
+from simulator.cli.output import Format, Table, on_terminal, show, show_results
 
 if TYPE_CHECKING:
     from simulator.kernels.replay import KernelReport
@@ -82,7 +82,7 @@ def _replay(name: str, **options: Any) -> KernelReport:
     """Replay with a progress bar, where somebody is there to see it."""
     from simulator.kernels.replay import replay as run
 
-    if not sys.stderr.isatty():
+    if not on_terminal():
         return run(name, **options)
     with click.progressbar(length=1, label=name, file=sys.stderr) as bar:
 

@@ -28,7 +28,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where the shell has closed it
+            sys.stdout.flush()
     except click.NoSuchOption as error:
         hint = " (an expression that begins with - goes after --)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -354,3 +355,15 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() in (0, 1)  # click's choice, which has changed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes a descriptor")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_descriptor_is_no_traceback(closed: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m simulator"
+    for words, code in (("simulate", 0), ("replay junstar92.1d --m 64", 0), ("simulat", 2)):
+        done = subprocess.run(
+            ["sh", "-c", f"{command} {words} {closed}"], capture_output=True, check=False
+        )
+        assert done.returncode == code
+        assert b"Traceback" not in done.stdout + done.stderr
