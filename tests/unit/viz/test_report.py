@@ -427,7 +427,7 @@ except simulator.BankwiseError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout == (
         "MissingPackageError True viz draws with plotly, which is not installed"
-        " (accepted: pip install 'bankwise[viz]')\n"
+        " (in a checkout of bankwise: pip install '.[viz]')\n"
     )
     place = str(tmp_path / "page.html")
     code = (
@@ -442,7 +442,7 @@ print("<table" in simulator.simulate()._repr_html_())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     codes = [line for line in done.stdout.splitlines() if re.fullmatch(r"(\d \d)|True", line)]
     assert codes == ["0 0", "2 2", "True"]
-    assert done.stderr.count("pip install 'bankwise[viz]'") == 2
+    assert done.stderr.count("pip install '.[viz]'") == 2
     assert not Path(place).exists()
 
 
