@@ -148,22 +148,10 @@ def _check_files(places: dict[str, str | None]) -> None:
 
 
 def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
-    from layouts.fragment import FRAGMENTS
-    from layouts.warp import LANE_ORDERS
-    from simulator.gemm.geometry import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
-    from simulator.law.instructions import RULES
+    from simulator.gemm.geometry import CHOICES, PARAMETERS, check_value
 
-    known = {
-        "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
-        "lane_order": LANE_ORDERS,
-        "lds": LDS_WIDTHS,
-        "fragment": FRAGMENTS,
-        "a_layout": A_LAYOUTS,
-        "element": ELEMENTS,
-        "rule": RULES,
-    }
     return {
-        key: _values(key, text, known.get(key), check=check_value if key in PARAMETERS else None)
+        key: _values(key, text, CHOICES.get(key), check=check_value if key in PARAMETERS else None)
         for key, text in named_options(words).items()
     }
 
@@ -220,10 +208,11 @@ def _check(check: Callable[[str, Any], None], key: str, value: Any) -> None:
 
 
 def _executor(jobs: int | None, *, processes: bool) -> Executor:
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-    from multiprocessing import get_context
-
     workers = jobs or os.cpu_count() or 1
-    if processes:  # started afresh: forking a process with threads is no longer safe
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    if processes:
+        from simulator.sweeps.workers import WorkerProcesses
+
+        return WorkerProcesses(workers)
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(workers)

@@ -171,7 +171,8 @@ class Explanation(Result):
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table
 
-        return as_html(replace(self.shown()[0], title=self.sentences[0])) + bank_table(self)
+        picture = bank_table(self.to_dict()["served"])
+        return as_html(replace(self.shown()[0], title=self.sentences[0])) + picture
 
 
 _CONVENTION = (
