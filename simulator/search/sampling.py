@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import MissingPackageError
+from simulator.errors import MissingPackageError, install
 
 if TYPE_CHECKING:
     import optuna
@@ -34,8 +34,7 @@ def sample(
     if not available():
         raise MissingPackageError(
             "this space is too large to enumerate, and optuna, which would sample it, is not"
-            " installed (accepted: pip install 'bankwise[search]', a smaller space, or a higher"
-            " limit)"
+            f" installed ({install('search')}; or give a smaller space, or a higher limit)"
         )
     import optuna
 
