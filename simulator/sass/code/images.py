@@ -11,7 +11,8 @@ from simulator.errors import CubinError
 from simulator.sass.architectures import architecture
 from simulator.sass.code.cubin import Cubin, base_name, read_cubin
 from simulator.sass.code.nvdisasm import tool
-from simulator.sass.code.nvrtc import compile_source
+from simulator.sass.code.compiling import compile_source
+from simulator.sass.code.options import CompilerOptions, from_database
 
 __all__ = ["SOURCE", "Given", "is_device_code", "load"]
 
@@ -27,7 +28,9 @@ _LARGEST = 1 << 28
 _SECONDS = 60.0
 
 
-def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
+def load(
+    given: Given, arch: str, kernel: str | None, options: CompilerOptions | None = None
+) -> tuple[Cubin, str]:
     """Give the device code and the name of the source that was compiled ("" where none was).
 
     Raises CubinError, CompileError, ToolError, LaunchError as the case may be.
@@ -42,7 +45,7 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
     else:
         if not re.search(r"[{;\n]", given):
             raise CubinError(f"no file {given!r} (accepted: a file, or CUDA source)")
-        return _compiled(given, arch, SOURCE, kernel), SOURCE
+        return _compiled(given, arch, SOURCE, kernel, options, None), SOURCE
     try:
         if path.stat().st_size > _LARGEST:
             raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: {_LARGEST})")
@@ -60,7 +63,8 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
         ) from None
     if "\0" in source:
         raise CubinError(f"{path} is neither device code nor CUDA source")
-    return _compiled(source, arch, str(path), kernel), str(path)
+    options = from_database(path) + (options or CompilerOptions())
+    return _compiled(source, arch, str(path), kernel, options, path.absolute().parent), str(path)
 
 
 def is_device_code(path: Path) -> bool:
@@ -81,9 +85,12 @@ def _existing(text: str) -> Path | None:
         return None
 
 
-def _compiled(source: str, arch: str, name: str, kernel: str | None) -> Cubin:
-    expression = kernel if kernel and "<" in kernel else None
-    return read_cubin(compile_source(source, arch, name, expression))
+def _compiled(
+    source: str, arch: str, name: str, kernel: str | None,
+    options: CompilerOptions | None, folder: Path | None,
+) -> Cubin:  # fmt: skip
+    expressions = (kernel,) if kernel and "<" in kernel else ()
+    return read_cubin(compile_source(source, arch, name, expressions, options, folder).cubin)
 
 
 def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:

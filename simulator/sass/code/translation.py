@@ -1,0 +1,247 @@
+"""One translation unit: a source and the headers that it finds, with only what the device needs.
+
+Kept are kernels, device functions and variables, and, from there, whatever they name: types,
+constants, constexpr functions, macros. All else is the host's, and becomes spaces. Headers are
+looked up here, not by the compiler, so that a source reads nothing but its own folder, folders
+given with -I, and the compiler's headers; a header that is not there is empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simulator.errors import CompileError
+from simulator.sass.code.headers import headers_folders, stand_in
+from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
+from simulator.sass.code.source import Declaration, Source, words
+
+__all__ = ["Translation", "translate"]
+
+_MOST_FILES = 4000
+_MOST_CHARACTERS = 64 << 20
+_LONGEST = 1 << 22
+_HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
+            ".c", ".cc", ".cpp", ".cxx", ".def", ".td", ".txx", ".icc", ""}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a compiler of device code is given."""
+
+    source: str
+    """The file, host code hidden; every line keeps its number."""
+    headers: dict[str, str]
+    """By the name that an `#include` asks for; a project's headers by their full path."""
+    missing: tuple[str, ...]
+    """Headers that were not found, and are empty."""
+    declarations: tuple[tuple[str, Source, Declaration], ...] = field(repr=False, default=())
+    """What was kept, each with its file."""
+    files: tuple[tuple[str, Source], ...] = field(repr=False, default=())
+
+
+@dataclass
+class _File:
+    source: Source
+    changes: list[tuple[Directive, str]] = field(default_factory=list)
+    """Lines that include a header of the project, with the header's full path."""
+
+
+def translate(
+    text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = ()
+) -> Translation:
+    """Find the headers of a source and hide the host's code in all of them.
+
+    `folder`: the source's own; None for source without a file, which has no headers beside it.
+    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE".
+
+    Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
+    """
+    folders = [Path(each).expanduser() for each in include]
+    for each in folders:
+        if not each.is_dir():
+            raise CompileError(f"-I {each}: there is no such folder")
+    files, missing = _gather(text, folder, folders)
+    outside: dict[str, Macro] = {}
+    for each in files.values():
+        outside.update(each.source.macros)
+    for each in defined:
+        name, _, value = each.partition("=")
+        outside.setdefault(name, Macro(name, None, value or "1"))
+    for each in files.values():
+        each.source.outside = outside
+    kept = _needed(files, outside)
+    texts = {}
+    used: set[str] = set()
+    for name, each in files.items():
+        texts[name] = _written(each, kept.get(name, set()))
+        used |= set(re.findall(r"\bstd::(\w+)", plain(texts[name])))
+    named = {word for each in texts.values() for word in words(each)}
+    source = texts.pop("")
+    spaces = _namespaces(files)
+    headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
+    everything = tuple(
+        (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
+    )
+    return Translation(
+        source, headers, tuple(missing), everything,
+        tuple((name, each.source) for name, each in files.items()),
+    )  # fmt: skip
+
+
+def _gather(
+    text: str, folder: Path | None, folders: list[Path]
+) -> tuple[dict[str, _File], dict[str, None]]:
+    """Read the source and the project's headers; "" is the source itself."""
+    files = {"": _File(Source(text))}
+    missing: dict[str, None] = {}
+    roots = [each.resolve() for each in [*([folder] if folder else []), *folders]]
+    if folder is not None:
+        roots += _project(folder.resolve())
+    todo = [("", folder)]
+    size = len(text)
+    while todo:
+        name, here = todo.pop()
+        file = files[name]
+        for line, wanted, quoted in includes(file.source.lines):
+            found = _find(wanted, here if quoted else None, folders, roots)
+            if found is None:
+                if not any((each / wanted).is_file() for each in headers_folders()):
+                    missing[wanted] = None
+                continue
+            full = str(found)
+            file.changes.append((line, full))
+            if full in files:
+                continue
+            try:
+                content = found.read_text(errors="replace")
+            except OSError:
+                missing[wanted] = None
+                continue
+            size += len(content)
+            if len(files) > _MOST_FILES or size > _MOST_CHARACTERS or len(content) > _LONGEST:
+                raise CompileError(
+                    f"{full}: too many headers, or too long (accepted: {_MOST_FILES} files of"
+                    f" together {_MOST_CHARACTERS} characters)"
+                )
+            files[full] = _File(Source(content))
+            todo.append((full, found.parent))
+    return files, missing
+
+
+def _project(folder: Path) -> list[Path]:
+    """Give the repository around a folder: `#include "../common.h"` reaches into it."""
+    for each in (folder, *folder.parents):
+        if (each / ".git").exists():
+            return [each]
+    return []
+
+
+def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]) -> Path | None:
+    """Find a header; nothing outside the source's folder, its repository and -I is opened."""
+    if "\0" in wanted or len(wanted) > 1000:
+        return None
+    system = headers_folders()
+    if here is None and any((each / wanted).is_file() for each in system):
+        return None  # the compiler's own comes first
+    for each in [*([here] if here else []), *folders]:
+        place = (each / wanted).resolve()
+        allowed = any(place.is_relative_to(root) for root in roots)
+        if allowed and place.suffix.lower() in _HEADERS and place.is_file():
+            return place
+    return None
+
+
+def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[Declaration]]:
+    """Choose the declarations that device code needs, by file."""
+    by_name: dict[str, list[tuple[str, Declaration]]] = {}
+    kept: dict[str, set[Declaration]] = {name: set() for name in files}
+    todo: list[str] = []
+    seen: set[str] = set()
+    device: set[str] = set()
+
+    def keep(file: str, each: Declaration) -> None:
+        if each not in kept[file]:
+            kept[file].add(each)
+            todo.extend(each.words - seen)
+
+    later = []
+    for name, file in files.items():
+        for each in file.source.declarations:
+            if each.kind == "device":
+                device |= each.names
+                keep(name, each)
+            elif each.kind in ("neutral", "instance"):
+                for word in each.names:
+                    by_name.setdefault(word, []).append((name, each))
+                if not each.names or each.kind == "instance":
+                    later.append((name, each))
+            elif each.kind == "directive":
+                kept[name].add(each)
+        # What stands outside every declaration was not made out: it stays.
+    while todo:
+        word = todo.pop()
+        if word in seen:
+            continue
+        seen.add(word)
+        if word in known:
+            todo.extend(words(known[word].body) - seen)
+        for name, each in by_name.get(word, ()):
+            if each.kind == "neutral":
+                keep(name, each)
+    hosts = {
+        word
+        for file in files.values()
+        for each in file.source.declarations
+        if each.kind == "host"
+        for word in each.names
+    }
+    names = {word for chosen in kept.values() for each in chosen for word in each.names}
+    for name, each in later:
+        if each.kind == "instance":
+            if each.names & (device | names):
+                keep(name, each)
+        elif not each.words & (hosts - device - names):
+            keep(name, each)  # a static_assert, or what the parser did not make out
+    return kept
+
+
+def _written(file: _File, kept: set[Declaration]) -> str:
+    """Give a file's text: host code hidden, headers of the project by their full path."""
+    hidden = []
+    chosen = [(each.start, each.end) for each in kept]
+    for each in file.source.declarations:
+        if each in kept:
+            hidden += each.hidden
+        elif not any(a >= each.start and b <= each.end for a, b in chosen):
+            hidden.append((each.start, each.end))
+    text = file.source.hide(hidden)
+    if not file.changes:
+        return text
+    rows = text.split("\n")
+    for line, full in file.changes:
+        at = file.source.text.count("\n", 0, line.start + len(_indent(file.source, line)))
+        rows[at] = re.sub(r"(\"[^\"]*\"|<[^>]*>)", lambda _: f'"{full}"', rows[at], count=1)
+    return "\n".join(rows)
+
+
+def _indent(source: Source, line: Directive) -> str:
+    """Give the white space before a directive, with line ends."""
+    return source.text[line.start : line.end].split("#", 1)[0]
+
+
+def _namespaces(files: dict[str, _File]) -> tuple[str, ...]:
+    """Give the namespaces that a `using namespace` names, but for aliases."""
+    wanted: dict[str, None] = {}
+    aliases: set[str] = set()
+    for file in files.values():
+        for each in file.source.declarations:
+            text = file.source.text[each.start : each.end]
+            if each.kind == "directive" and (
+                found := re.search(r"using\s+namespace\s+(?:::)?\s*([\w:]+)", plain(text))
+            ):
+                wanted[found[1].strip(":")] = None
+        aliases |= set(re.findall(r"\bnamespace\s+(\w+)\s*=", file.source.text))
+    return tuple(each for each in wanted if not set(each.split("::")) & aliases)
