@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from typing import Any
 
 from simulator.errors import CompileError, ToolError
 from simulator.sass.code.diagnostics import explain
-from simulator.sass.code.headers import PRELUDE, headers_folders
+from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import Translation, translate
 
@@ -34,6 +35,7 @@ _RETRIES = {
     "device-as-default-execution-space": "--device-as-default-execution-space",
     "__int128": "--device-int128",
 }
+_NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def compile_translation(
 ) -> Compiled:  # fmt: skip
     """Compile what `translate` made of a source. Raises as `compile_source` does."""
     extra: list[str] = []
+    headers = dict(translation.headers)
     while True:
         request = {
             "source": translation.source,
             "name": str(Path(name).absolute()),
-            "headers": translation.headers,
+            "headers": headers,
             "expressions": list(expressions),
             "options": [
                 f"--gpu-architecture={arch}", "--generate-line-info", "--dopt=on",
@@ -94,6 +97,10 @@ def compile_translation(
         if "log" not in answer:
             return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"])
         wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
+        absent = _NOT_THERE.search(answer["log"])
+        if absent and is_standard(absent[1]) and absent[1] not in headers:
+            headers[absent[1]] = ""  # a header of the compiler's asks for one of the host's
+            continue
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:
             raise CompileError(explain(answer["log"], name, source, translation))

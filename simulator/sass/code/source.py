@@ -37,7 +37,12 @@ _CONSTANT_FUNCTION = re.compile(r"\b(?:constexpr|consteval)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
 _BARE_CALL = re.compile(
-    r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^()\n]|\([^()\n]*\))*\)(?=\s*\n\s*(?!\{)\S)"
+    r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
+)
+# Attributes that may stand between `struct` and its name.
+_ALIGNED = re.compile(
+    r"\b(?:__align__|alignas|__builtin_align__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
+    r"|\b__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)"
 )
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",
            "ERROR", "export_declaration"}  # fmt: skip
@@ -103,6 +108,7 @@ class Source:
             lambda found: found[0] if found[0] in self.known else blank(found[0]),
             text,
         )
+        text = _ALIGNED.sub(lambda found: blank(found[0]), text)
         return _BARE_CALL.sub(lambda found: blank(found[0]), text)
 
     @cached_property

@@ -3,18 +3,21 @@
 Kept are kernels, device functions and variables, and, from there, whatever they name: types,
 constants, constexpr functions, macros. All else is the host's, and becomes spaces. Headers are
 looked up here, not by the compiler, so that a source reads nothing but its own folder, folders
-given with -I, and the compiler's headers; a header that is not there is empty.
+given with -I, the git repository that it stands in, and the compiler's headers; a header that is
+in none of them is empty.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from simulator.errors import CompileError
-from simulator.sass.code.headers import headers_folders, stand_in
+from simulator.sass.code.headers import headers_folders, is_standard, stand_in
 from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
 
@@ -22,6 +25,7 @@ __all__ = ["Translation", "translate"]
 
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
+_MOST_WALKED = 200_000
 _LONGEST = 1 << 22
 _HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
             ".c", ".cc", ".cpp", ".cxx", ".def", ".td", ".txx", ".icc", ""}  # fmt: skip
@@ -81,6 +85,8 @@ def translate(
     named = {word for each in texts.values() for word in words(each)}
     source = texts.pop("")
     spaces = _namespaces(files)
+    told = {word for chosen in kept.values() for each in chosen for word in each.words}
+    missing |= dict.fromkeys(_unused(files, told))
     headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
@@ -131,6 +137,18 @@ def _gather(
     return files, missing
 
 
+def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
+    """Give the headers of the compiler's libraries that only host code uses.
+
+    Thrust launches kernels from the host, and does not compile for the device alone.
+    """
+    for file in files.values():
+        for _, wanted, _ in includes(file.source.lines):
+            library = wanted.split("/")[0]
+            if library in ("thrust", "cub") and library not in named and "/" in wanted:
+                yield wanted
+
+
 def _project(folder: Path) -> list[Path]:
     """Give the repository around a folder: `#include "../common.h"` reaches into it."""
     for each in (folder, *folder.parents):
@@ -151,7 +169,44 @@ def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]
         allowed = any(place.is_relative_to(root) for root in roots)
         if allowed and place.suffix.lower() in _HEADERS and place.is_file():
             return place
+    for root in roots[-1:]:
+        if (root / ".git").exists() and here is not None:
+            return _of_repository(root, wanted, here)
     return None
+
+
+def _of_repository(root: Path, wanted: str, here: Path) -> Path | None:
+    """Find a header anywhere in the repository, as the -I of its build would: the nearest one."""
+    if is_standard(wanted) or ".." in Path(wanted).parts:
+        return None
+    parts = Path(wanted).parts
+    fitting = [
+        place
+        for place in _repository(root).get(parts[-1], ())
+        if place.parts[-len(parts) :] == parts
+    ]
+    return max(
+        fitting, key=lambda place: (len(os.path.commonpath([place, here])), -len(place.parts)),
+        default=None,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _repository(root: Path) -> dict[str, list[Path]]:
+    """Give the headers of a repository by their file names."""
+    found: dict[str, list[Path]] = {}
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in names:
+            count += 1
+            if Path(name).suffix.lower() in _HEADERS - {""}:
+                place = (Path(folder) / name).resolve()
+                if place.is_relative_to(root):
+                    found.setdefault(name, []).append(place)
+        if count > _MOST_WALKED:
+            break
+    return found
 
 
 def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[Declaration]]:
@@ -191,11 +246,10 @@ def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[D
         for name, each in by_name.get(word, ()):
             if each.kind == "neutral":
                 keep(name, each)
-    hosts = {
+    declared = {
         word
         for file in files.values()
         for each in file.source.declarations
-        if each.kind == "host"
         for word in each.names
     }
     names = {word for chosen in kept.values() for each in chosen for word in each.names}
@@ -203,8 +257,8 @@ def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[D
         if each.kind == "instance":
             if each.names & (device | names):
                 keep(name, each)
-        elif not each.words & (hosts - device - names):
-            keep(name, each)  # a static_assert, or what the parser did not make out
+        elif not each.words & (declared - device - names):
+            keep(name, each)  # a static_assert of what is kept, or what was not made out
     return kept
 
 
