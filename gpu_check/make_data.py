@@ -26,7 +26,7 @@ from gpu_check.discovery import PhaseTable, infer_phases
 from gpu_check.errors import DiscoveryError
 from gpu_check.gemm import GEMMS
 from gpu_check.kernel_table import measure_kernels
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.patterns import draw
 from gpu_check.recordings import save
 from simulator.law.instructions import instruction
@@ -83,7 +83,7 @@ def _inferred(op: str) -> PhaseTable:
 def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any]]:
     """Sum up all that was timed: a row for each instruction, family of patterns, masked or not."""
     for op, rows in plan.timed.items():
-        if form(op).bypasses:
+        if probe_op(op).bypasses:
             continue
         parts = [m for m in measured if m.op == op]
         over = np.concatenate([compare(simulated(m), m).over for m in parts])
@@ -118,7 +118,7 @@ def _copies(path: Path, source: dict[str, Any]) -> None:
     }
     for op in ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128"):
         drawn = draw(instruction(op), _ROWS, seed=2)
-        width = form(op).width
+        width = probe_op(op).width
         sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
         timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
         columns["op"].append(np.full(_ROWS, op))

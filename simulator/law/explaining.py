@@ -153,7 +153,9 @@ class Explanation(Result):
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table, figures_table
 
-        return figures_table(self) + bank_table(self)
+        table = self.to_dict()
+        figures = {"op": self.op, **table["totals"], "rule": self.rule}
+        return figures_table(self.sentences, figures) + bank_table(table["served"])
 
 
 def explain(
