@@ -25,7 +25,7 @@ from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import Translation, translate
 
-__all__ = ["Compiled", "compile_source"]
+__all__ = ["Compiled", "child", "compile_source"]
 
 _SECONDS = 180.0
 _LONGEST = 1 << 22  # characters of source
@@ -91,7 +91,7 @@ def compile_translation(
                 *options.arguments(), *extra,
             ],
         }  # fmt: skip
-        answer = json.loads(_run(json.dumps(request), name))
+        answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
@@ -108,13 +108,16 @@ def compile_translation(
 
 
 @lru_cache(maxsize=32)
-def _run(request: str, name: str) -> str:
-    """Run the child; its answer is JSON."""
+def child(module: str, request: str, name: str) -> str:
+    """Run a compiler in a process of its own; request and answer are JSON.
+
+    Raises CompileError where it does not end in time or ends without an answer.
+    """
     with tempfile.TemporaryDirectory() as folder:
         try:
             # Started away from here (-P), it finds its modules where this process does.
-            done = subprocess.run(
-                [sys.executable, "-P", "-m", "simulator.sass.code.nvrtc"], cwd=folder,
+            done = subprocess.run(  # noqa: S603  our own modules
+                [sys.executable, "-P", "-m", module], cwd=folder,
                 input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
                 env={**os.environ, "PYTHONPATH": _path()},
             )  # fmt: skip
