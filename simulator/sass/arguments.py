@@ -41,7 +41,7 @@ _FP8 = ("f8", "fp8", "float8")
 _NULL = ("null", "nullptr", "NULL", "None")
 _EXAMPLES = (
     "accepted: random:f32[1024,1024], zeros:…, ones:…, arange:…, FILE.npy, a scalar such as"
-    " i32=1024, null for a pointer, or a structure such as {random:f32[64], i32=8}"
+    " i32=1024, a structure such as {random:f32[64], i32=8}, or null for a pointer"
 )
 # Bits of random floats, so few that every element type holds each value exactly.
 _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}

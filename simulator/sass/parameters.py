@@ -61,7 +61,9 @@ class Parameters:
     addresses are known. Raises LaunchError for arguments that the parameters cannot hold.
     """
 
-    def __init__(self, parameters: Sequence[Parameter], arguments: Sequence[Any], kernel: str) -> None:
+    def __init__(
+        self, parameters: Sequence[Parameter], arguments: Sequence[Any], kernel: str
+    ) -> None:
         if len(arguments) != len(parameters):
             sizes = ", ".join(str(each.size) for each in parameters)
             raise LaunchError(

@@ -58,8 +58,8 @@ def replay_compiled(
     its notes say so. `max_instructions`: of warps, in the launch.
     `symbols`: arrays or scalars for `__constant__` and `__device__` variables, by name. `include`,
     `define`, `options`: folders of headers, macros, and whatever else nvcc would be given, for the
-    compiler. `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
-    blocks done, blocks to do.
+    compiler. `rule`: that of `count`. `progress` is called now and then with thread instructions
+    executed, blocks done, blocks to do.
 
     >>> import numpy as np
     >>> report = replay_compiled(

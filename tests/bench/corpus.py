@@ -3,7 +3,7 @@
 `python -m tests.bench.corpus FOLDER`: a folder with a checkout per repository. Each `.cu` and
 `.cuh` file is compiled by itself, first without options, then with a `-I` for each folder of its
 repository that holds a header which was not found (what its build would pass). Nothing is run.
-The machine's `--other FOLDER` are repositories whose headers may be used, too: submodules.
+`--other FOLDER` names repositories whose headers may be used, too: submodules.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import translate
 
+HEADERS = {".h", ".hpp", ".cuh", ".hh", ".inl", ".inc", ".cu", ".cc", ".hxx"}
 DEVICE = re.compile(r"__global__|__device__|__constant__")
 
 
@@ -88,7 +89,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="repositories")
     parser.add_argument("--other", type=Path, nargs="*", default=[], help="folders of submodules")
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--limit", type=int, default=10**9, help="files a repository, evenly spread")
+    parser.add_argument(
+        "--limit", type=int, default=10**9, help="files a repository, evenly spread"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -100,18 +103,33 @@ def main() -> None:
         headers = defaultdict(list)
         for root in (repository, *given.other):
             for place in root.rglob("*"):
-                if place.suffix in (".h", ".hpp", ".cuh", ".hh", ".inl", ".inc", ".cu", ".cc", ".hxx"):
+                if place.suffix in (
+                    ".h",
+                    ".hpp",
+                    ".cuh",
+                    ".hh",
+                    ".inl",
+                    ".inc",
+                    ".cu",
+                    ".cc",
+                    ".hxx",
+                ):
                     headers[place.name].append(place.resolve())
-        files = sorted(each.resolve() for each in repository.rglob("*.cu*") if each.suffix in (".cu", ".cuh"))
+        files = sorted(
+            each.resolve() for each in repository.rglob("*.cu*") if each.suffix in (".cu", ".cuh")
+        )
         step = max(len(files) / given.limit, 1)
         files = [files[int(i * step)] for i in range(int(len(files) / step))]
         with ThreadPoolExecutor(given.jobs) as pool:
             found = list(pool.map(lambda path: attempt(path, headers, given.arch, ()), files))  # noqa: B023
         rows += found
         cuda = [row for row in found if row["cuda"]]
+        given_all, given_cuda, helped = (
+            sum(bool(row[how]) for row in some)
+            for how, some in (("given", found), ("given", cuda), ("helped", cuda))
+        )
         table.append([repository.name, commit(repository), len(found), len(cuda),
-                      sum(bool(row["given"]) for row in found), sum(bool(row["given"]) for row in cuda),
-                      sum(bool(row["helped"]) for row in cuda)])  # fmt: skip
+                      given_all, given_cuda, helped])  # fmt: skip
         print(tabulate(table[-1:], tablefmt="plain"), flush=True)
     table.append(["all", "", *(sum(row[i] for row in table) for i in range(2, 7))])
     names = ["repository", "commit", "files", "CUDA", "as given", "CUDA as given", "CUDA with -I"]

@@ -137,4 +137,4 @@ def child(module: str, request: str, name: str) -> str:
 
 def _path() -> str:
     """Where this process finds its modules: full, for a child that stands elsewhere."""
-    return os.pathsep.join(os.path.abspath(each) for each in sys.path)  # noqa: PTH100  "" is here
+    return os.pathsep.join(os.path.abspath(each) for each in sys.path)

@@ -68,7 +68,7 @@ def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:
     name = plain_type(name)
     for _ in range(8):
         short = name.rsplit("::", 1)[-1]
-        if name in SIZES or short in SIZES or name not in aliases and short not in aliases:
+        if name in SIZES or short in SIZES or (name not in aliases and short not in aliases):
             break
         name = plain_type(aliases.get(name, aliases.get(short, "")))
     name = name if name in SIZES else name.rsplit("::", 1)[-1]
@@ -122,7 +122,7 @@ def _argument(
         return _pointer(value, kind[:-1], name, reader, described)
     if isinstance(value, Cell):
         value = value.value
-    if isinstance(value, dict) or kind in reader.fields and depth < 4:
+    if isinstance(value, dict) or (kind in reader.fields and depth < 4):
         members = value if isinstance(value, dict) else {}
         inner = [
             _argument(
@@ -136,7 +136,9 @@ def _argument(
     if short is None:
         return described.ask(f"{name}: {kind}")
     if short[1] > 1:
-        parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(short[1])]
+        parts = (
+            value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(short[1])]
+        )
         return "{" + ", ".join(f"{short[0]}={_scalar(p, short[0], described)}" for p in parts) + "}"
     return f"{short[0]}={_scalar(value, short[0], described, name)}"
 
@@ -147,9 +149,7 @@ def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
     return described.ask(value.name if isinstance(value, Unknown) else name)
 
 
-def _pointer(
-    value: Any, element: str, name: str, reader: _Reader, described: Described
-) -> str:
+def _pointer(value: Any, element: str, name: str, reader: _Reader, described: Described) -> str:
     if isinstance(value, int) and value == 0:
         return "null"
     short = short_type(element, reader.aliases)

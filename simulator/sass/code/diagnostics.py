@@ -15,7 +15,9 @@ from simulator.sass.code.translation import Translation
 __all__ = ["explain"]
 
 _MOST = 12  # messages that are shown
-_HEAD = re.compile(r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b")
+_HEAD = re.compile(
+    r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b"
+)
 
 
 def explain(log: str, name: str, source: str, translation: Translation) -> str:
@@ -50,7 +52,7 @@ def _messages(log: str) -> list[tuple[str, str, str]]:
             continue
         if head := _HEAD.match(line):
             found.append((head["file"].strip(), head["kind"], line))
-        elif found and (line.startswith(" ") or not line.strip() or line.startswith("\t")):
+        elif found and (line.startswith((" ", "\t")) or not line.strip()):
             file, kind, text = found[-1]
             found[-1] = (file, kind, f"{text}\n{line}".rstrip())
         elif line.strip():
@@ -71,8 +73,9 @@ def _causes(log: str, name: str, translation: Translation) -> list[str]:
     """Say what is behind the messages, where that is known, and what to do."""
     causes = []
     missing = [each for each in translation.missing if not is_standard(each)]
-    unknown = re.search(r"identifier \"[^\"]*\" is undefined|not a (?:class|template|type)"
-                        r"|has no member|could not open|must be a namespace|undefined", log)  # fmt: skip
+    unknown = re.search(
+        r"undefined|not a (?:class|template|type)|has no member|could not open|must be a name", log
+    )
     if missing and unknown:
         causes.append(
             f"  Not found: {', '.join(missing[:8])}{' …' if len(missing) > 8 else ''}. Pass"

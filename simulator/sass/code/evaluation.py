@@ -17,6 +17,7 @@ from simulator.sass.code.hostvalues import (
     Reference,
     Type,
     Unknown,
+    arithmetic,
     cast,
     plain_type,
     type_size,
@@ -38,7 +39,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": lambda x: math.sqrt(x), "sqrtf": lambda x: math.sqrt(x),
     "log2": lambda x: math.log2(x), "log2f": lambda x: math.log2(x),
     "pow": lambda x, y: float(x) ** float(y) if abs(y) < 64 else Unknown("pow"),
-    "round": lambda x: float(round(x)), "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
+    "round": lambda x: float(round(x)),
+    "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
 }  # fmt: skip
 
 
@@ -158,13 +160,16 @@ class Evaluator:
         if isinstance(value, Unknown):
             return value
         operator = text_of(node.children[0])
-        return {"-": lambda: -value, "+": lambda: value, "!": lambda: not value,
-                "~": lambda: ~value}[operator]()  # fmt: skip
+        if operator == "-":
+            return -value
+        if operator == "~":
+            return ~value
+        return not value if operator == "!" else value
 
     def _binary_expression(self, node: Node) -> Any:
         left = self.value(node.child_by_field_name("left"))
         operator = text_of(node.children[1])
-        if operator == "&&" and left is False or operator == "||" and left is True:
+        if (operator, left) in (("&&", False), ("||", True)) and isinstance(left, bool):
             return left
         right = self.value(node.child_by_field_name("right"))
         for each in (left, right):
@@ -295,7 +300,8 @@ class Evaluator:
                 base = base.cell.value
             if isinstance(base, dict):
                 name = text_of(node.child_by_field_name("field"))  # type: ignore[arg-type]
-                return base.setdefault(name, Cell(Unknown(text_of(node))))
+                member: Cell = base.setdefault(name, Cell(Unknown(text_of(node))))
+                return member
             if isinstance(base, Dim3):
                 return None
         return None
@@ -373,32 +379,3 @@ def expand(macro: Macro, arguments: list[str]) -> str:
     """Put arguments into a macro's body."""
     table = dict(zip(macro.parameters or (), arguments, strict=False))
     return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)
-
-
-def arithmetic(operator: str, left: Any, right: Any) -> Any:
-    """Apply an operator of C to two numbers."""
-    if not isinstance(left, int | float) or not isinstance(right, int | float):
-        return Unknown(f"{left} {operator} {right}"[:60])
-    whole = isinstance(left, int) and isinstance(right, int)
-    if operator in ("/", "%"):
-        if right == 0:
-            return Unknown("a division by zero")
-        if operator == "%":
-            return int(math.fmod(left, right)) if abs(left) < 2**53 else left % right
-        quotient = abs(int(left)) // abs(int(right)) if whole else 0
-        return (quotient if (left < 0) == (right < 0) else -quotient) if whole else left / right
-    if operator in ("<<", ">>"):
-        if not whole or not 0 <= right < 64:
-            return Unknown(f"{left} {operator} {right}")
-        return int(left) << int(right) if operator == "<<" else int(left) >> int(right)
-    table: dict[str, Callable[[Any, Any], Any]] = {
-        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-        "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
-        "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b,
-        ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-        "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
-    }  # fmt: skip
-    if operator not in table:
-        return Unknown(f"{left} {operator} {right}")
-    result = table[operator](left, right)
-    return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")

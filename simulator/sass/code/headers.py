@@ -79,9 +79,10 @@ _VALUES = {
 
 
 _C_HEADERS = {
-    "assert", "complex", "ctype", "errno", "fenv", "float", "getopt", "inttypes", "limits", "locale",
-    "malloc", "math", "memory", "omp", "pthread", "setjmp", "signal", "stdalign", "stdarg", "stdbool",
-    "stddef", "stdint", "stdio", "stdlib", "string", "strings", "tgmath", "time", "uchar", "unistd",
+    "assert", "complex", "ctype", "errno", "fenv", "float", "getopt", "inttypes", "limits",
+    "locale", "malloc", "math", "memory", "omp", "pthread", "setjmp", "signal", "stdalign",
+    "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "strings", "tgmath",
+    "time", "uchar", "unistd",
     "wchar", "fcntl", "dirent", "immintrin", "x86intrin", "arpa/inet", "netdb",
 }  # fmt: skip
 # Types that libraries' headers include: cublas_v2.h, torch/extension.h, helper_cuda.h.
@@ -189,20 +190,20 @@ def stand_in(
         if word not in known and re.fullmatch(r"[A-Z][A-Z0-9_]*HOST_?DEVICE[A-Z0-9_]*", word):
             inline = " inline" if "INLINE" in word else ""
             prelude.append(f"#ifndef {word}\n#define {word} __host__ __device__{inline}\n#endif")
-    wanted = {}
+    wanted: dict[str, None] = {}
     for feature in sorted(features):
         place = _feature(feature) or _feature(re.sub(r"_[vt]$", "", feature))
         if place is not None:
             wanted[place] = None
     prelude += [f"#include <{place}>" for place in wanted]
     if any(not is_standard(each) for each in missing):  # headers that would bring these along
-        prelude += [
-            f"#include <{header}>" for header, types in _BROUGHT.items() if named & types
-        ]
+        prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
     if wanted:
-        prelude.append("namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }")
+        prelude.append(
+            "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"
+        )
     for each in namespaces:
         parts = [part for part in each.split("::") if part]
         prelude.append("".join(f"namespace {part} {{ " for part in parts) + "}" * len(parts))

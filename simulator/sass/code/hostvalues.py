@@ -1,14 +1,15 @@
-"""Values of host code while it is read for launches: numbers, allocations, and what is not known."""
+"""Values of host code while it is read for launches: numbers, allocations, unknowns."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["SHORT_TYPES", "SIZES", "Allocation", "Cell", "Dim3", "Reference", "Type", "Unknown",
-           "cast", "plain_type", "type_size"]  # fmt: skip
+           "arithmetic", "cast", "plain_type", "type_size"]  # fmt: skip
 
 SIZES = {
     "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1,
@@ -138,3 +139,32 @@ def cast(value: Any, name: str) -> Any:
     number = int(value) & ((1 << bits) - 1)
     unsigned = name.startswith(("u", "size_t", "unsigned"))
     return number - (1 << bits) if not unsigned and number >> (bits - 1) else number
+
+
+def arithmetic(operator: str, left: Any, right: Any) -> Any:
+    """Apply an operator of C to two numbers."""
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
+        return Unknown(f"{left} {operator} {right}"[:60])
+    whole = isinstance(left, int) and isinstance(right, int)
+    if operator in ("/", "%"):
+        if right == 0:
+            return Unknown("a division by zero")
+        if operator == "%":
+            return int(math.fmod(left, right)) if abs(left) < 2**53 else left % right
+        quotient = abs(int(left)) // abs(int(right)) if whole else 0
+        return (quotient if (left < 0) == (right < 0) else -quotient) if whole else left / right
+    if operator in ("<<", ">>"):
+        if not whole or not 0 <= right < 64:
+            return Unknown(f"{left} {operator} {right}")
+        return int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+    table: dict[str, Callable[[Any, Any], Any]] = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+        "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+        "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b,
+        ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+        "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
+    }  # fmt: skip
+    if operator not in table:
+        return Unknown(f"{left} {operator} {right}")
+    result = table[operator](left, right)
+    return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from simulator.errors import CubinError
 from simulator.sass.architectures import architecture
+from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.cubin import Cubin, base_name, read_cubin
 from simulator.sass.code.nvdisasm import tool
-from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.ptx import assemble, is_ptx
 
@@ -121,7 +121,8 @@ def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
         return read_cubin(data)
     if data[:4] not in _DEVICE_CODE:
         raise CubinError(
-            f"{name}: no cubin, fatbinary, object or library (first bytes: {data[:4].hex(' ') or 'none'})"
+            f"{name}: no cubin, fatbinary, object or library (first bytes:"
+            f" {data[:4].hex(' ') or 'none'})"
         )
     return _extracted(data, name, arch, kernel)
 

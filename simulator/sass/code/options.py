@@ -1,4 +1,4 @@
-"""Options of the compiler: as nvcc spells them, as NVRTC takes them, as a build has written them."""
+"""Options of the compiler: as nvcc spells them, as NVRTC takes them, as a build has them."""
 
 from __future__ import annotations
 

@@ -106,26 +106,23 @@ def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]
 
 
 def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
-    """Give the macros that only qualify a function, such as HOST_DEVICE, with what they say.
+    r"""Give the macros that only qualify a function, such as HOST_DEVICE, with what they say.
 
-    >>> qualifiers(macros(directives("#define HD __host__ __device__\\n#define N 32")))
+    >>> qualifiers(macros(directives("#define HD __host__ __device__\n#define N 32")))
     {'HD': '__host__ __device__'}
     """
     found = {}
     for name, macro in known.items():
         if macro.parameters is not None:
             continue
+        others = {
+            each.name: each.body
+            for each in known.values()
+            if each.parameters is None and each.name != name
+        }
         body = macro.body
         for _ in range(8):  # macros of macros
-            wider = re.sub(
-                r"\b[A-Za-z_]\w*",
-                lambda word: (
-                    known[word[0]].body
-                    if word[0] in known and known[word[0]].parameters is None and word[0] != name
-                    else word[0]
-                ),
-                body,
-            )
+            wider = _expanded(body, others)
             if wider == body or len(wider) > 2000:
                 break
             body = wider
@@ -134,19 +131,25 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     return found
 
 
+def _expanded(text: str, bodies: Mapping[str, str]) -> str:
+    return re.sub(r"\b[A-Za-z_]\w*", lambda word: bodies.get(word[0], word[0]), text)
+
+
 def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
     r"""Give the text without preprocessor lines, with one branch of each conditional.
 
     It is the first branch (the second of `#if 0`), or with `last` the last one. What is left out
     is spaces, so every character keeps its place.
 
-    >>> branches("#if A\nint a;\n#else\nint b;\n#endif", directives("#if A\n\n#else\n\n#endif"), True)
-    '     \nint a;\n     \nint b;\n      '
+    >>> text = "#if A\nint a;\n#else\nint b;\n#endif"
+    >>> branches(text, directives(text), True)
+    '     \n      \n     \nint b;\n      '
     """
     taken: list[bool] = []  # by open conditional: whether its current branch is read
     seen: list[bool] = []  # whether one was read already
     ends = _last_branches(lines) if last else set()
-    out, place = [], 0
+    out: list[str] = []
+    place = 0
     for line, following in pairwise([*lines, Directive(len(text), len(text), "", "")]):
         if not out:
             out.append(text[: line.start])

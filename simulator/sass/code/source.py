@@ -173,6 +173,8 @@ class Source:
 
     def _declaration(self, whole: Node, node: Node, bare: str) -> Declaration:
         start, end = self._start(whole), whole.end_byte
+        if node.type in _NEUTRAL and (rest := re.match(r"\s*;", bare[end:])):
+            end += rest.end()
         while node.type == "template_declaration" and node.named_children:
             node = node.named_children[-1]
         kind, hidden = self._kind(node, start, bare)
@@ -198,7 +200,10 @@ class Source:
         return start
 
     def _kind(self, node: Node, start: int, bare: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-        if node.type == "using_declaration" and "namespace" in bare[node.start_byte : node.end_byte]:
+        if (
+            node.type == "using_declaration"
+            and "namespace" in bare[node.start_byte : node.end_byte]
+        ):
             return "directive", ()
         if node.type == "template_instantiation":
             return "instance", ()
@@ -273,7 +278,9 @@ class Source:
             if (
                 function
                 and not self.is_device(original)
-                and not re.search(r"\b(?:constexpr|consteval|virtual|operator\s*\(\s*\)\s*=)\b", head)
+                and not re.search(
+                    r"\b(?:constexpr|consteval|virtual|operator\s*\(\s*\)\s*=)\b", head
+                )
                 and not re.search(r"=\s*(?:default|delete)\s*;?\s*$", bare[start : child.end_byte])
             ):
                 yield start, child.end_byte
@@ -298,7 +305,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def _head(node: Node, bare: str) -> str:
-    """What stands before a function's name."""
+    """Give what stands before a function's name."""
     declarator = node.child_by_field_name("declarator")
     return bare[node.start_byte : declarator.start_byte if declarator else node.end_byte]
 

@@ -38,7 +38,7 @@ def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
     """Give the variables of a module by their names in the symbol table."""
     from elftools.elf.elffile import ELFFile
 
-    elf = ELFFile(io.BytesIO(cubin.image))
+    elf: Any = ELFFile(io.BytesIO(cubin.image))
     table = elf.get_section_by_name(".symtab")
     found = {}
     for symbol in table.iter_symbols() if table is not None else ():

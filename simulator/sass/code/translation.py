@@ -64,15 +64,15 @@ def translate(
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
     """
     folders = [Path(each).expanduser() for each in include]
-    for each in folders:
-        if not each.is_dir():
-            raise CompileError(f"-I {each}: there is no such folder")
+    for place in folders:
+        if not place.is_dir():
+            raise CompileError(f"-I {place}: there is no such folder")
     files, missing = _gather(text, folder, folders)
     outside: dict[str, Macro] = {}
     for each in files.values():
         outside.update(each.source.macros)
-    for each in defined:
-        name, _, value = each.partition("=")
+    for macro in defined:
+        name, _, value = macro.partition("=")
         outside.setdefault(name, Macro(name, None, value or "1"))
     for each in files.values():
         each.source.outside = outside
@@ -114,7 +114,7 @@ def _gather(
         for line, wanted, quoted in includes(file.source.lines):
             found = _find(wanted, here if quoted else None, folders, roots)
             if found is None:
-                if not any((each / wanted).is_file() for each in headers_folders()):
+                if not _is_compilers(wanted):
                     missing[wanted] = None
                 continue
             full = str(found)
@@ -157,12 +157,19 @@ def _project(folder: Path) -> list[Path]:
     return []
 
 
+def _is_compilers(wanted: str) -> bool:
+    """Whether the compiler's own folders have a header; it may not point out of them."""
+    path = Path(wanted)
+    if path.is_absolute() or ".." in path.parts or "\0" in wanted:
+        return False
+    return any((each / path).is_file() for each in headers_folders())
+
+
 def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]) -> Path | None:
     """Find a header; nothing outside the source's folder, its repository and -I is opened."""
     if "\0" in wanted or len(wanted) > 1000:
         return None
-    system = headers_folders()
-    if here is None and any((each / wanted).is_file() for each in system):
+    if here is None and _is_compilers(wanted):
         return None  # the compiler's own comes first
     for each in [*([here] if here else []), *folders]:
         place = (each / wanted).resolve()
@@ -247,10 +254,7 @@ def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[D
             if each.kind == "neutral":
                 keep(name, each)
     declared = {
-        word
-        for file in files.values()
-        for each in file.source.declarations
-        for word in each.names
+        word for file in files.values() for each in file.source.declarations for word in each.names
     }
     names = {word for chosen in kept.values() for each in chosen for word in each.names}
     for name, each in later:
@@ -264,7 +268,7 @@ def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[D
 
 def _written(file: _File, kept: set[Declaration]) -> str:
     """Give a file's text: host code hidden, headers of the project by their full path."""
-    hidden = []
+    hidden: list[tuple[int, int]] = []
     chosen = [(each.start, each.end) for each in kept]
     for each in file.source.declarations:
         if each in kept:
@@ -277,7 +281,8 @@ def _written(file: _File, kept: set[Declaration]) -> str:
     rows = text.split("\n")
     for line, full in file.changes:
         at = file.source.text.count("\n", 0, line.start + len(_indent(file.source, line)))
-        rows[at] = re.sub(r"(\"[^\"]*\"|<[^>]*>)", lambda _: f'"{full}"', rows[at], count=1)
+        named = f'"{full}"'.replace("\\", "\\\\")
+        rows[at] = re.sub(r"(\"[^\"]*\"|<[^>]*>)", named, rows[at], count=1)
     return "\n".join(rows)
 
 
