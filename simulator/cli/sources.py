@@ -235,7 +235,7 @@ def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
             at = int(np.flatnonzero(~same)[0])
             raise LaunchError(
                 f"--check {text}: {int((~same).sum()):,} of {same.size:,} elements differ, the"
-                f" first at {at}: {left[at]!r} instead of {right[at]!r}"
+                f" first at {at}: {left[at]} instead of {right[at]}"
             )
         said.append(f"argument {found[1]} equals {found[2]}, within {tolerance:g}")
     return said

@@ -262,7 +262,7 @@ def _data(section: Any) -> bytes:
 
 def _listed(symbols: Iterable[str]) -> str:
     """List kernels by their names, or by their symbols where two have one name."""
-    given = list(symbols)
+    given = sorted(symbols)
     names = [demangled(each) for each in given]
     shown = [
         name if names.count(name) == 1 else symbol

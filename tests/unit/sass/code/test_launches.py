@@ -35,7 +35,8 @@ def only(body: str, kernel: str = KERNEL, before: str = ""):  # type: ignore[no-
         ("int n = 0; n += 3; n *= 2; ++n; k<<<n, 32>>>(a, 1);", "7", "32", "0"),
         ("dim3 b(32); b.y = 4; k<<<std::max(1, 2), 32>>>(a, 1);", "2", "32", "0"),
         ("for (int i = 3; i < 9; i++) k<<<3, 32>>>(a, 1);", "3", "32", "0"),
-        ("int m = 2; switch (m) { case 1: m = 5; break; case 2: m = 7; break; } k<<<m, 32>>>(a, 1);",
+        ("int m = 2; switch (m) { case 1: m = 5; break; case 2: m = 7; break; }"
+         " k<<<m, 32>>>(a, 1);",
          "7", "32", "0"),
     ],
 )  # fmt: skip

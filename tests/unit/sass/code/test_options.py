@@ -19,7 +19,8 @@ from simulator.sass.code.options import (
 def test_nvccs_spellings_become_nvrtcs() -> None:
     given = ["-Iinc", "-I", "more", "-DA", "-D", "B=2", "-UC", "-std=c++20", "--use_fast_math",
              "-maxrregcount", "32", "-default-device", "-Xptxas", "-v", "-O3", "-o", "x.o", "-c",
-             "-gencode", "arch=compute_90,code=sm_90", "-Xcompiler=-Wall", "-lineinfo", "-lcublas"]  # fmt: skip
+             "-gencode", "arch=compute_90,code=sm_90", "-Xcompiler=-Wall", "-lineinfo",
+             "-lcublas"]  # fmt: skip
     assert parse_options(given) == CompilerOptions(
         ("inc", "more"), ("A", "B=2"), ("C",),
         ("--std=c++20", "--use_fast_math", "--maxrregcount=32",

@@ -73,7 +73,9 @@ __global__ void f() {}
 
 
 def test_types_and_constants_stay_where_the_device_names_them() -> None:
-    text = """struct Used { float a; Used(std::string s) : a(0) {} __device__ float get() { return a; } };
+    text = """struct Used {
+    float a; Used(std::string s) : a(0) {} __device__ float get() { return a; }
+};
 struct Unused { std::string s; };
 const int LIMIT = 4;
 const int OTHER = 5;
@@ -106,7 +108,7 @@ __global__ void f() {}
     assert kept(text).strip().endswith("__global__ void f() {}")
 
 
-@given(st.text(alphabet='abc{}();#"\'/*\\\n<> ', max_size=80))
+@given(st.text(alphabet="abc{}();#\"'/*\\\n<> ", max_size=80))
 def test_no_text_breaks_the_reader_and_lines_keep_their_numbers(text: str) -> None:
     assert kept(text).count("\n") == text.count("\n")
 
@@ -174,9 +176,9 @@ def test_what_std_has_for_the_device_comes_from_the_cuda_library() -> None:
     text = "#include <algorithm>\n__global__ void f(int *a) { a[0] = std::max(a[0], a[1]); }"
     prelude = translate(text, None).headers["bankwise_prelude.h"]
     assert "cuda/std/__algorithm/max.h" in prelude
-    assert "cuda/std/" not in translate(text.replace("std::", ""), None).headers[
-        "bankwise_prelude.h"
-    ]
+    assert (
+        "cuda/std/" not in translate(text.replace("std::", ""), None).headers["bankwise_prelude.h"]
+    )
 
 
 def test_positions_are_those_of_the_text_given() -> None:
