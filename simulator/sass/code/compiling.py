@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ _RETRIES = {
     "device-as-default-execution-space": "--device-as-default-execution-space",
     "__int128": "--device-int128",
 }
+_NEWER = re.compile(r"\"(?:concept|requires|consteval|constinit)\" is undefined")
 _NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
 
 
@@ -76,6 +77,7 @@ def compile_translation(
 ) -> Compiled:  # fmt: skip
     """Compile what `translate` made of a source. Raises as `compile_source` does."""
     extra: list[str] = []
+    newer = False
     headers = dict(translation.headers)
     while True:
         request = {
@@ -100,6 +102,10 @@ def compile_translation(
         absent = _NOT_THERE.search(answer["log"])
         if absent and is_standard(absent[1]) and absent[1] not in headers:
             headers[absent[1]] = ""  # a header of the compiler's asks for one of the host's
+            continue
+        if not newer and _NEWER.search(answer["log"]) and "--std" not in " ".join(options.other):
+            options = replace(options, other=(*options.other, "--std=c++20"))
+            newer = True
             continue
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:

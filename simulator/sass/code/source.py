@@ -123,9 +123,9 @@ class Source:
         ranges = sorted(found)
         for call in _BARE_CALL.finditer(plain(self.text)):
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):
-                each = Declaration(
-                    call.start(), call.end(), self._macro_kind(call[1]), frozenset(), words(call[0])
-                )
+                names = frozenset(self._instantiated(call[1]))
+                kind = self._macro_kind(call[1])
+                each = Declaration(call.start(), call.end(), kind, names, words(call[0]))
                 found[each.start, each.end] = each
         return tuple(found.values())
 
@@ -182,7 +182,11 @@ class Source:
         if node.type in _CLASSES or node.type == "declaration":
             for a, b in hidden:
                 text = text[: a - start] + blank(text[a - start : b - start]) + text[b - start :]
-        return Declaration(start, end, kind, frozenset(_names(node)), words(text), hidden)
+        names = frozenset(_names(node))
+        called = _IDENTIFIER.match(text.strip())
+        if kind == "instance" and node.type != "template_instantiation" and called:
+            names = frozenset(self._instantiated(called[0]))
+        return Declaration(start, end, kind, names, words(text), hidden)
 
     def _start(self, node: Node) -> int:
         """Where a declaration begins, with macros before it that the parser does not see."""
@@ -254,7 +258,13 @@ class Source:
                 todo += _IDENTIFIER.findall(self.known[word].body)
         if self.is_device(text):
             return "device"
-        return "neutral" if re.search(r"\btemplate\b", text) else "host"
+        return "instance" if re.search(r"\btemplate\b", text) else "host"
+
+    def _instantiated(self, name: str) -> Iterator[str]:
+        """Give the functions that a macro's body instantiates."""
+        if name in self.known:
+            for each in re.findall(r"\btemplate\b\s*([^;{<(]*)[<(]", self.known[name].body):
+                yield from _IDENTIFIER.findall(each)[-1:]
 
     def _host_members(self, node: Node, bare: str) -> Iterator[tuple[int, int]]:
         """Give the host functions of a class: what no device code can call."""

@@ -60,6 +60,8 @@ def compiled(source: str, *options: str, folder: Path | None = None) -> bytes:
         "inline constexpr int two() { return 2; }\n__global__ void k(int *a) { a[0] = two(); }",
         "#include <thrust/device_vector.h>\nvoid f() { thrust::device_vector<int> v; }\n"
         "__global__ void k() {}",
+        "template <typename T> concept Small = sizeof(T) < 8;\n"
+        "template <Small T> __global__ void k(T *a) {}\ntemplate __global__ void k(int *);",
         "struct __align__(8) P { float a, b; };\n__global__ void k(P *p) { p->a = p->b; }",
     ],
 )  # fmt: skip

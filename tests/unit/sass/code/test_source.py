@@ -131,6 +131,18 @@ BIND(float)
     assert "\nBIND(float)" not in kept(text)
 
 
+def test_a_macro_that_instantiates_stays_with_its_kernel() -> None:
+    text = """template <typename T> __global__ void k(T *a) {}
+template <typename T> void run(T *a) { k<<<1, 1>>>(a); }
+#define KERNEL(T) template __global__ void k<T>(T *)
+#define RUN(T) template void run<T>(T * a)
+KERNEL(float);
+RUN(float);
+"""
+    assert "\nKERNEL(float);" in kept(text)
+    assert "\nRUN(float);" not in kept(text)
+
+
 def test_headers_of_the_project_are_found_and_others_are_empty(tmp_path: Path) -> None:
     (tmp_path / "a.cuh").write_text('#include "sub/b.cuh"\nvoid host() {}\n')
     (tmp_path / "sub").mkdir()
