@@ -95,8 +95,8 @@ def test_other_text_is_refused(text: str) -> None:
 
 @needs_compiler
 def test_a_group_of_two_compiled_here_reads_as_it_was_written() -> None:
+    from simulator.sass.code.compiling import compile_source
     from simulator.sass.code.nvdisasm import disassemble
-    from simulator.sass.code.nvrtc import compile_source
 
     source = r"""extern "C" __global__ void k(
     float *o, unsigned long long a, unsigned long long b) { float d[4];
@@ -107,7 +107,7 @@ def test_a_group_of_two_compiled_here_reads_as_it_was_written() -> None:
         "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b));
     for (int i = 0; i < 4; i++) o[4 * threadIdx.x + i] = d[i]; }"""
-    code = disassemble(compile_source(source, "sm_90a", "two.cu"), "k")
+    code = disassemble(compile_source(source, "sm_90a", "two.cu").cubin, "k")
     forms: list[Gmma] = [parse_gmma(str(each)) for each in code if "GMMA" in each.opcode]
     assert [form.scale_d for form in forms] == ["!UPT", "UPT"]
     assert [form.group for form in forms] == [None, 0]

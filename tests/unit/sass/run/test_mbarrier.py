@@ -219,8 +219,8 @@ def test_the_byte_that_stands_for_copies_is_put_before_them() -> None:
 
 @needs_compiler
 def test_each_ptx_operation_compiles_to_the_form_of_the_table() -> None:
+    from simulator.sass.code.compiling import compile_source
     from simulator.sass.code.nvdisasm import disassemble
-    from simulator.sass.code.nvrtc import compile_source
 
     calls, wanted = "", []
     for form, (predicate, opcodes, _) in FORMS.items():
@@ -238,7 +238,7 @@ def test_each_ptx_operation_compiles_to_the_form_of_the_table() -> None:
         'extern "C" __global__ void k(unsigned a, unsigned n, unsigned long long w,'
         " unsigned long long *o) {\n    unsigned long long state;\n" + calls + "}"
     )
-    code = disassemble(compile_source(source, "sm_90a", "mbarrier.cu"), "k")
+    code = disassemble(compile_source(source, "sm_90a", "mbarrier.cu").cubin, "k")
     assert [each.opcode for each in code if each.opcode.startswith(("SYNCS", "ARRIVES"))] == wanted
 
 

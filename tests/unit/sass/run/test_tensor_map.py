@@ -140,8 +140,8 @@ CALL = """    asm volatile("tensormap.replace.tile.{field}.shared::cta.b1024.{wi
 
 @needs_compiler
 def test_tensormap_replace_writes_the_bits_of_the_table() -> None:
+    from simulator.sass.code.compiling import compile_source
     from simulator.sass.code.nvdisasm import disassemble
-    from simulator.sass.code.nvrtc import compile_source
 
     calls = ""
     for number, (field, width, value, _, axis) in enumerate(FORMS):
@@ -155,7 +155,7 @@ def test_tensormap_replace_writes_the_bits_of_the_table() -> None:
         'extern "C" __global__ void k(unsigned long long l, unsigned r) {\n'
         "    extern __shared__ char s[]; unsigned a = __cvta_generic_to_shared(s);\n" + calls + "}"
     )
-    stored = stored_bits(disassemble(compile_source(source, "sm_90a", "replace.cu"), "k"))
+    stored = stored_bits(disassemble(compile_source(source, "sm_90a", "replace.cu").cubin, "k"))
     cleared = {"global_address": CLEARED[0].put(-1), "swizzle_mode": CLEARED[1].put(-1)}
     for number, (field, _, _, names, axis) in enumerate(FORMS):
         wanted = cleared.get(field, 0)
