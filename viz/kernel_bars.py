@@ -24,7 +24,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
     `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
     are hatched.
 
-    >>> from simulator import replay
+    >>> from bankwise import replay
     >>> kernel_bars(replay("junstar92.2d", m=4096, n=4096, k=4096)).layout.title.text
     'junstar92.2d, 4096×4096×4096: 973 M wavefronts, 604 M ideal, 503 M bank conflicts'
 

@@ -180,7 +180,7 @@ def sweep(
     call continues where an earlier one was interrupted. `limit` takes the first so many
     combinations, of which the last parameter moves fastest.
 
-    >>> from simulator import simulate
+    >>> from bankwise import simulate
     >>> found = sweep(simulate, {"lane_order": ["row-major", "z-order"], "pad": range(4)})
     >>> len(found), found.complete, list(found.skipped.values())
     (2, True, [6])

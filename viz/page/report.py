@@ -31,7 +31,7 @@ def report(
     Plotly's server. `command` is what the page names as its origin. The same results give the
     same bytes.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> html = report(explain("LDS", range(0, 128, 4)), cdn=True)
     >>> html.splitlines()[0], len(html) < 300_000
     ('<!doctype html>', True)
