@@ -14,7 +14,7 @@ from importlib.resources import files
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.instructions import INSTRUCTIONS, RULES
-from viz.writing import write_page
+from viz.page.file import write_page
 
 __all__ = ["SCRIPTS", "page", "write"]
 
