@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from simulator.kernels.replay import KernelReport, SiteReport
 from viz.errors import DrawError
 from viz.figure import titled
-from viz.theme import KINDS, SMALL, plain, template
+from viz.theme import KINDS, SMALL, Theme, plain, template
 
 __all__ = ["kernel_bars", "short"]
 
@@ -18,7 +18,7 @@ _LONGEST = 34  # characters of a source expression
 _MOST = 40  # bars of one kernel
 
 
-def kernel_bars(reports: object, *, title: str | None = None, theme: str = "light") -> go.Figure:
+def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "light") -> go.Figure:
     """Draw the wavefronts of each shared-memory site of one or several kernels, on one scale.
 
     `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
