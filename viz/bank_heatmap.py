@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from simulator.gemm.simulate import Operand
 from simulator.law.explaining import Explanation, Served, ranges
 from simulator.law.specification import BANKS, WORD
@@ -142,7 +142,8 @@ def bank_panel(accesses: Sequence[Strip], color: Coloring) -> Panel:
     )
     annotations = [
         {
-            "text": f"<b>{said}</b>: {_short_cost(explanation)}",
+            "text": f"<b>{said}</b>: {plural(explanation.wavefronts, 'wavefront')},"
+            f" {explanation.ideal} ideal",
             "x": -0.4,
             "y": y,
             "xanchor": "left",
@@ -203,8 +204,3 @@ def _value(served: Served | None, color: Coloring) -> int | None:
     if served is None:
         return None
     return served.lanes[0] if color == "lane" else served.word
-
-
-def _short_cost(explanation: Explanation) -> str:
-    number = explanation.wavefronts
-    return f"{number} wavefront{'' if number == 1 else 's'}, {explanation.ideal} ideal"

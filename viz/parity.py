@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from viz.errors import DrawError
 from viz.figure import titled
-from viz.strips import plural
 from viz.sweep_heatmap import columns_of, named, outcomes
 from viz.theme import KINDS, SMALL, Theme, plain, template
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from layouts.tile import Tile
 from simulator.gemm.simulate import OPERANDS, FragmentReport, Operand
 from simulator.law.explaining import Explanation
 from viz.errors import DrawError
 
-__all__ = ["ROWS", "Strip", "Strips", "plural", "strips"]
+__all__ = ["ROWS", "Strip", "Strips", "strips"]
 
 ROWS = 64
 """Wavefronts that a picture shows at most; what is left out is said below its title."""
@@ -44,11 +44,6 @@ class Strips:
     def finding(self) -> str:
         """What they cost, in a line: a title."""
         return f"{self.subject}: {self.cost}"
-
-
-def plural(number: int, noun: str) -> str:
-    """Write `1 wavefront`, `2 wavefronts`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def strips(result: object, fragment: Operand | None = None) -> Strips:

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from simulator.results.columns import OUTCOMES, heading
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, message, scale_below
-from viz.strips import plural
 from viz.theme import COUNTS, KINDS, Theme, plain
 
 __all__ = ["MOST", "columns_of", "named", "outcomes", "sweep_heatmap"]

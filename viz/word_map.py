@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, plural
 from layouts.tile import Tile
 from simulator.gemm.simulate import Operand
 from simulator.law.explaining import ranges
@@ -17,7 +17,7 @@ from simulator.law.specification import BANKS, WORD
 from viz.bank_heatmap import bank_axis, dots, label, who
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, lane_scale, message
-from viz.strips import Strip, Strips, plural, strips
+from viz.strips import Strip, Strips, strips
 from viz.theme import KINDS, Theme
 
 __all__ = [
