@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from layouts.errors import plural
+from simulator.gemm.simulate import Operand
 from simulator.kernels.replay import KernelReport
 from viz.bank_heatmap import bank_panel
 from viz.errors import DrawError
 from viz.figure import assemble
 from viz.kernel_bars import kernel_bars
-from viz.strips import plural, strips
+from viz.strips import strips
+from viz.theme import Theme
 
 __all__ = ["compare"]
 
@@ -20,10 +23,10 @@ def compare(
     before: object,
     after: object,
     *,
-    fragment: str | None = None,
+    fragment: Operand | None = None,
     names: tuple[str, str] = ("Before", "After"),
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw two results next to each other: as bank heat maps, or as the bars of two kernels.
 

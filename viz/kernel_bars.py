@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from simulator.kernels.replay import KernelReport, SiteReport
 from viz.errors import DrawError
 from viz.figure import titled
-from viz.theme import KINDS, SMALL, plain, template
+from viz.theme import KINDS, SMALL, Theme, plain, template
 
 __all__ = ["kernel_bars", "short"]
 
@@ -18,7 +18,7 @@ _LONGEST = 34  # characters of a source expression
 _MOST = 40  # bars of one kernel
 
 
-def kernel_bars(reports: object, *, title: str | None = None, theme: str = "light") -> go.Figure:
+def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "light") -> go.Figure:
     """Draw the wavefronts of each shared-memory site of one or several kernels, on one scale.
 
     `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
@@ -187,17 +187,19 @@ def short(number: int) -> str:
     return f"{number}" if not unit else f"{size:.3g}{unit}"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def _label(site: SiteReport) -> str:
     # Of a compiled kernel it is a file and a line; the folders tell a reader little.
     source = site.source.rpartition("/")[2] if site.evidence == "executed" else site.source
-    source = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 1]}…"
-    return f"{plain(source)}  <b>{site.op}</b>"
+    return f"{plain(_cut(source))}  <b>{site.op}</b>"
 
 
 def _brief(report: KernelReport) -> str:
     name = report.kernel if report.m is not None else report.title
-    name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-    return f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
+    return f"{_cut(name)}: {short(report.totals()['all']['wavefronts'])} wavefronts"
 
 
 def _finding(report: KernelReport) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
@@ -26,7 +26,18 @@ from simulator.law.explaining import Explanation, explain
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
-__all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
+__all__ = [
+    "A_LAYOUTS",
+    "LDS_WIDTHS",
+    "OPERANDS",
+    "Fragment",
+    "FragmentReport",
+    "Operand",
+    "simulate",
+]
+
+Operand = Literal["A", "B"]
+OPERANDS: tuple[Operand, Operand] = ("A", "B")
 
 
 class _Figures(ABC):
@@ -79,8 +90,7 @@ class _Figures(ABC):
 class Fragment(_Figures, Result):
     """The reads of one operand's fragment, one instruction after the other."""
 
-    name: str
-    """"A" or "B"."""
+    name: Operand
     op: str
     accesses: tuple[WarpAccess, ...] = field(repr=False)
     counts: Counts = field(repr=False)
@@ -249,6 +259,6 @@ def simulate(
             geometry.rule,
             operand.tile,
         )
-        for name, operand, counts in zip("AB", loads.operands, step.counts, strict=True)
+        for name, operand, counts in zip(OPERANDS, loads.operands, step.counts, strict=True)
     )
     return FragmentReport(geometry, step.number, (first, second), notes)

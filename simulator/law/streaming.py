@@ -14,6 +14,7 @@ from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law.accesses import integers
 from simulator.law.counting import Counts, count, n_way
 from simulator.law.instructions import Instruction, instruction
+from simulator.results.columns import COSTS
 
 __all__ = ["CHUNK", "count_stream", "totals"]
 
@@ -68,7 +69,7 @@ def totals(counts: Iterable[Counts]) -> dict[str, int | float]:
     >>> totals(count_stream("LDS", chunks))["wavefronts"]
     35
     """
-    names = ("requests", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
+    names = ("requests", *COSTS, "cycles")
     sums: dict[str, int | float] = dict.fromkeys(names, 0)
     for each in counts:
         part = each.totals()

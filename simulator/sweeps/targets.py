@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 from simulator.errors import TargetError
 from simulator.gemm.geometry import PARAMETERS, Geometry
 from simulator.gemm.loads import Loads, count_loads, totals
@@ -23,6 +23,7 @@ from simulator.kernels.replay import replay
 from simulator.kernels.sites import Kernel
 from simulator.law.counting import count, n_way
 from simulator.law.instructions import Instruction
+from simulator.results.columns import COSTS
 
 __all__ = ["Combination", "Figures", "Target", "target_of"]
 
@@ -132,18 +133,15 @@ class _Function(_OneByOne):
             listed = list(listed)
             if all(map(_is_access, listed)):
                 return listed
-        text = repr(given)
         raise TargetError(
-            f"{self.name} gives {text if len(text) <= 80 else f'{text[:77]}...'} (accepted: a"
-            " WarpAccess, a tuple (op, addresses) or (op, addresses, mask), or a list of them)"
+            f"{self.name} gives {short(given)} (accepted: a WarpAccess, a tuple (op, addresses) or"
+            " (op, addresses, mask), or a list of them)"
         )
 
 
 _NONE = inspect.Parameter.empty
 
 _TOGETHER = 1 << 20  # addresses counted at a time: those of 64 usual geometries are a quarter
-
-_SPENT = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 
 
 def target_of(target: Any) -> Target:
@@ -152,7 +150,7 @@ def target_of(target: Any) -> Target:
     Raises KernelError for an unknown name, TargetError for anything else.
     """
     if target is simulate:
-        figures: tuple[str, ...] = ("instructions", *_SPENT, "n_way", "cycles")
+        figures: tuple[str, ...] = ("instructions", *COSTS, "n_way", "cycles")
         return _Simulate("simulate", "simulate", PARAMETERS, (), figures, chunk=64)
     if isinstance(target, str | Kernel):
         return _of_kernel(target)
@@ -174,7 +172,7 @@ def target_of(target: Any) -> Target:
         f"function {_of_function(target)}",
         None if takes_any else tuple(dict.fromkeys([*named, "rule"])),
         tuple(key for key, default in named.items() if default is _NONE and key != "rule"),
-        ("requests", *_SPENT, "n_way", "cycles"),
+        ("requests", *COSTS, "n_way", "cycles"),
         chunk=32,
         function=target,
         takes_rule="rule" in named,
@@ -191,7 +189,7 @@ def _of_kernel(target: str | Kernel) -> _Replay:
         f"kernel {kernel.name}" + ("" if known else f", {_of_function(kernel.launch)}"),
         ("m", "n", "k", "form", "rule", *kernel.parameters),
         ("m", "n", "k"),
-        ("requests", *_SPENT, "sectors"),
+        ("requests", *COSTS, "sectors"),
         chunk=4,
         kernel=kernel.name if known else kernel,
     )

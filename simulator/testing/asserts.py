@@ -18,17 +18,19 @@ The same as pytest fixtures are in `pytest_bankwise`, which pytest finds by itse
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
 from simulator.errors import OptionError
 from simulator.inputs.files import RESERVED, from_expression
 from simulator.law.accesses import ALL_LANES
-from simulator.law.counting import Counts, count
+from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
 from simulator.law.instructions import Instruction, instruction
 
@@ -96,7 +98,9 @@ def assert_conflict_free(
 
     Raises AssertionError, and what `count` raises.
     """
-    _check(op, addresses, mask, element, names, warps, rule, name, "bank_conflicts", 0)
+    __tracebackhide__ = True  # pytest then shows the line of the test
+    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    _check(asked, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
@@ -117,86 +121,96 @@ def assert_wavefronts(
 
     The other arguments, and errors, are those of `assert_conflict_free`.
     """
+    __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    _check(op, addresses, mask, element, names, warps, rule, name, "wavefronts", at_most)
+    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    _check(asked, "wavefronts", at_most)
 
 
-def _check(
-    op: str | Instruction,
-    addresses: str | ArrayLike,
-    mask: ArrayLike | None,
-    element: int,
-    names: Mapping[str, int] | None,
-    warps: int,
-    rule: str,
-    name: str,
-    figure: str,
-    most: int,
-) -> None:
-    __tracebackhide__ = True  # pytest then shows the line of the test
-    known = instruction(op)
+@dataclass(frozen=True)
+class _Asked:
+    """What an assertion was given."""
+
+    op: str | Instruction
+    addresses: str | ArrayLike
+    mask: ArrayLike | None
+    element: int
+    names: Mapping[str, int] | None
+    warps: int
+    rule: str
+    name: str
+
+
+def _check(asked: _Asked, figure: str, most: int) -> None:
+    __tracebackhide__ = True
+    try:
+        failure = _failure(asked, figure, most)
+    except BankwiseError as error:  # where in bankwise it was raised helps nobody
+        raise error.with_traceback(None) from None
+    if failure:
+        raise AssertionError(failure)
+
+
+def _failure(asked: _Asked, figure: str, most: int) -> str:
+    """Return what is wrong, or nothing."""
+    known = instruction(asked.op)
+    _check_options(asked)
+    name, mask = asked.name, asked.mask
+    byte: Any = asked.addresses
+    if isinstance(asked.addresses, str):
+        found = from_expression(
+            asked.addresses,
+            known.name,
+            element=asked.element,
+            warps=range(asked.warps),
+            names=asked.names,
+            mask=mask if is_integer(mask) else ALL_LANES,  # type: ignore[arg-type]  # it is one
+        )
+        name = name or asked.addresses
+        byte = found.addresses
+    counts = count(known, byte, mask, rule=asked.rule)
+    values = getattr(counts, figure)
+    if int(values.max()) <= most:
+        return ""
+    worst = np.unravel_index(int(values.argmax()), values.shape)
+    masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
+    bits = None if masks is None else int(masks[worst])
+    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule)
+    kind = "warp" if isinstance(asked.addresses, str) else "access"
+    said = _headline(known, values, figure, most, kind)
+    return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
+
+
+def _check_options(asked: _Asked) -> None:
+    warps, element, names = asked.warps, asked.element, asked.names
     if not is_integer(warps) or not 1 <= warps <= 32:
-        raise OptionError(f"warps {warps!r} is no number of warps (accepted: 1 to 32)")
+        raise OptionError(f"warps {warps!r} is not a number of warps (accepted: 1 to 32)")
     if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {element!r} is no size (accepted: 1 to 16 bytes)")
+        raise OptionError(f"element {element!r} is not a size (accepted: 1 to 16 bytes)")
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
-            f"names {names!r} are none (accepted: a mapping of names to integers, without"
+            f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
-    expression = isinstance(addresses, str)
-    if not expression and (element, warps, names) != (4, 1, None):
+    if not isinstance(asked.addresses, str) and (element, warps, names) != (4, 1, None):
         raise OptionError(
             "element, warps and names are for an index expression (accepted: byte addresses"
             " without them)"
         )
-    if isinstance(addresses, str):
-        lanes: Any = mask if is_integer(mask) else ALL_LANES
-        found = from_expression(
-            addresses, known.name, element=element, warps=range(warps), names=names, mask=lanes
-        )
-        name = name or addresses
-        addresses = found.addresses
-    byte = np.asarray(addresses)
-    counts = count(known, addresses, mask, rule=rule)
-    values = getattr(counts, figure)
-    if int(values.max()) <= most:
-        return
-    worst = np.unravel_index(int(values.argmax()), values.shape)
-    masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
-    one = explain(known, byte[worst], None if masks is None else int(masks[worst]), rule=rule)
-    raise AssertionError(
-        "\n".join(
-            [
-                _headline(known, counts, figure, most, worst, name, expression),
-                *one.sentences,
-                *_colliding(one),
-            ]
-        )
-    )
 
 
 def _headline(
-    known: Instruction,
-    counts: Counts,
-    figure: str,
-    most: int,
-    worst: tuple[Any, ...],
-    name: str,
-    expression: bool,
+    known: Instruction, values: NDArray[np.int32], figure: str, most: int, kind: str
 ) -> str:
-    values = getattr(counts, figure)
-    number = int(values[worst])
-    noun = figure.replace("_", " ")
-    said = f"{known.name} has {number} {noun if number != 1 else noun[:-1]}"
+    number = int(values.max())
+    said = f"{known.name} has {plural(number, figure.replace('_', ' ')[:-1])}"
     said += f" (accepted: {'up to ' if most else ''}{most})"
     if values.size > 1:
         over = int(np.count_nonzero(values > most))
-        which = ", ".join(map(str, worst))
-        kind = "warp" if expression else "access"
+        which = ", ".join(map(str, np.unravel_index(int(values.argmax()), values.shape)))
         said += f"; that is {kind} {which}, the worst of {over} of {values.size} that have too many"
-    return f"{name}: {said}" if name else said
+    return said
 
 
 def _colliding(one: Explanation) -> list[str]:
