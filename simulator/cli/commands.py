@@ -22,7 +22,11 @@ _Command = Callable[..., Any]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
+    """Run the command line, and return the exit code.
+
+    0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
+    2 for bad input; 130 for Ctrl-C.
+    """
     from layouts.errors import BankwiseError
     from simulator.errors import CompileError, ExpressionError
 

@@ -76,7 +76,7 @@ def sweep(
     --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
     and, for those of simulate that are names or widths, all. A kernel's --m is 4096
     unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
-    counted; a value that no combination could have is refused.
+    counted; a value that no combination could have is refused. Exit 1 if no combination exists.
     """
     from layouts.errors import accepted
     from simulator.errors import OptionError
@@ -112,7 +112,7 @@ def sweep(
             _plot(draw, found, plot)
     finally:  # a disk that has filled up in the meantime takes the files, not the answer
         _show(found, best, form)
-    return 0
+    return int(len(found) == 0)
 
 
 def _check_files(places: dict[str, str | None]) -> None:

@@ -200,7 +200,9 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
         if not is_integer(value) or not 1 <= value <= _LARGEST:
             raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
     else:
-        _checked(kernel, {name: value})
+        plain = _checked(kernel, {name: value})
+        if name in kernel.checks:
+            kernel.checks[name](plain[name])
 
 
 def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:

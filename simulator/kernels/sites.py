@@ -339,9 +339,13 @@ class Kernel:
     launch: Callable[..., Launch]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The document's tile parameters, where they differ from those of `launch`; read-only."""
+    checks: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
+    """For parameters that are no numbers: what raises a BankwiseError for a value that fits no
+    others whatsoever, so that a sweep can refuse it before the work; read-only."""
 
     def __post_init__(self) -> None:
         _set(self, defaults=MappingProxyType(dict(self.defaults)))
+        _set(self, checks=MappingProxyType(dict(self.checks)))
         given = inspect.signature(self.launch).parameters.values()
         names = {each.name for each in given if each.kind is each.KEYWORD_ONLY}
         strange = sorted(set(self.defaults) - names)
@@ -350,6 +354,12 @@ class Kernel:
             f"kernel {self.name!r} has a default for {', '.join(strange)}"
             f" (accepted: keyword parameters of `launch`: {', '.join(sorted(names)) or 'none'})",
         )
+        for name, check in self.checks.items():
+            require(
+                name in self.parameters and callable(check),
+                f"kernel {self.name!r} has {short(check)} as a check of {name!r} (accepted: a"
+                f" function of a value, for {', '.join(self.parameters) or 'no parameter'})",
+            )
         bare = [name for name, value in self.parameters.items() if value is inspect.Parameter.empty]
         require(
             not bare,

@@ -21,6 +21,7 @@ from simulator import (
     kernels,
     replay,
 )
+from simulator.kernels.replay import check_value
 
 SIZE = {"m": 256, "n": 256, "k": 256}
 
@@ -188,3 +189,32 @@ def test_a_report_cannot_be_changed_but_copied() -> None:
     for again in (copy.deepcopy(report), pickle.loads(pickle.dumps(report))):  # noqa: S301
         assert again.to_dict() == report.to_dict()
         assert again.parameters == report.parameters
+
+
+def test_what_is_no_number_has_a_check() -> None:
+    """So that a sweep refuses it before the work: numbers are checked by their defaults."""
+    for name in kernels.names():
+        known = kernels.get(name)
+        words = {key for key, value in known.parameters.items() if isinstance(value, str)}
+        assert words == set(known.checks), name
+        for key in words:
+            known.checks[key](known.parameters[key])
+            with pytest.raises(BankwiseError, match="nope"):
+                known.checks[key]("nope")
+
+
+def test_a_check_of_ones_own() -> None:
+    def even(text: str) -> None:
+        if len(text) % 2:
+            raise BankwiseError(f"text {text!r} is odd")
+
+    def of(m: int, n: int, k: int, *, text: str = "even") -> Launch:
+        return launch()
+
+    mine = Kernel("mine", "", "", of, checks={"text": even})
+    check_value(mine, "text", "four")
+    with pytest.raises(BankwiseError, match="text 'odd' is odd"):
+        check_value(mine, "text", "odd")
+    for checks in ({"texts": even}, {"text": "even"}):
+        with pytest.raises(KernelError, match=r"as a check of 'text.*accepted: a function"):
+            Kernel("mine", "", "", of, checks=checks)  # type: ignore[arg-type]
