@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpu_check.clocks import Measurements
 from gpu_check.errors import DeviceError
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import explain
@@ -115,9 +115,9 @@ def tolerance(op: str) -> tuple[float, float]:
 
     A copy of one wavefront takes 2 cycles, or 3 if its lanes write far apart: not modelled.
     """
-    if form(op).is_copy:
+    if probe_op(op).is_copy:
         return 1.1, 0.01
-    return (0.1 if form(op).kind == "st" else 0.5), 0.01
+    return (0.1 if probe_op(op).kind == "st" else 0.5), 0.01
 
 
 def compare(counts: Counts, measured: Measurements) -> Comparison:
@@ -132,7 +132,7 @@ def compare(counts: Counts, measured: Measurements) -> Comparison:
         wavefronts, conflicts = int((~wrong).sum()), int((~other).sum())
         differs |= wrong | other
         distance += np.abs(counts.wavefronts - measured.wavefronts)
-    if measured.cycles is not None and not form(measured.op).bypasses:
+    if measured.cycles is not None and not probe_op(measured.op).bypasses:
         expected = expected_cycles(measured.op, counts)
         over = measured.cycles - expected
         flat, share = tolerance(measured.op)

@@ -100,14 +100,14 @@ def _check_options(**given: Any) -> None:
 
 def _ops(ops: Sequence[str], device: int) -> list[str]:
     from gpu_check.campaign import all_ops
-    from gpu_check.device import open_chip, require_capability
-    from gpu_check.probe.ops import form
+    from gpu_check.device import open_chip
+    from gpu_check.probe.ops import probe_op, require_capability
 
     chip = open_chip(device)
-    forms = [form(op) for op in dict.fromkeys(ops)]
-    for each in forms:
+    chosen = [probe_op(op) for op in dict.fromkeys(ops)]
+    for each in chosen:
         require_capability(chip, each)
-    return [each.name for each in forms] or all_ops(chip.capability)
+    return [each.name for each in chosen] or all_ops(chip.capability)
 
 
 def _recorded(path: Path | None) -> list[Measurements]:
@@ -164,10 +164,9 @@ def _measured(
 def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -> int:
     from gpu_check.compare import compare, simulated
     from gpu_check.errors import RecordingError
-    from gpu_check.probe.ops import LOOPS
-    from gpu_check.probe.ops import form as form_of
+    from gpu_check.probe.ops import LOOPS, probe_op
 
-    names = {form_of(op).name for op in ops}
+    names = {probe_op(op).name for op in ops}
     rows: list[dict[str, Any]] = []
     worst: list[str] = []
     for each in measured:

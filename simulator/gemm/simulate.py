@@ -163,7 +163,7 @@ class FragmentReport(_Figures, Result):
         # The most expensive access of each fragment; all of them would bury the notebook.
         pictures = (
             f"<p>{fragment.name}: {fragment.reason}</p>"
-            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts))
+            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts).columns())
             for fragment in self.fragments
         )
         return super()._repr_html_() + "".join(pictures)

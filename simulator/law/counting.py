@@ -21,9 +21,11 @@ __all__ = [
     "ENGINES",
     "FIGURES",
     "Counts",
+    "check_engine",
     "check_rule",
     "check_threads",
     "count",
+    "engine_for",
     "n_way",
 ]
 
@@ -146,15 +148,14 @@ def count(
     """
     known = instruction(op)
     check_rule(rule)
-    if engine not in ENGINES:
-        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+    check_engine(engine)
     check_threads(threads)
     array, masks = warp_accesses(known, addresses, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
-        engine = _engine_for(len(flat))
+        engine = engine_for(len(flat))
     if engine == "numba":
         from simulator.law import numba_engine
 
@@ -179,6 +180,12 @@ def check_rule(rule: str) -> None:
         raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
 
 
+def check_engine(engine: str) -> None:
+    """Raise OptionError unless `engine` is one of ENGINES."""
+    if engine not in ENGINES:
+        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+
+
 def check_threads(threads: int | None) -> None:
     """Raise OptionError unless `threads` is None or a positive integer."""
     if threads is not None and not (is_integer(threads) and threads > 0):
@@ -190,10 +197,15 @@ def n_way(wavefronts: int, requests: int) -> float:
     return wavefronts / requests if requests else 0.0
 
 
-def _engine_for(accesses: int) -> str:
+def engine_for(accesses: int) -> str:
+    """Return the fastest engine for so many accesses."""
     if accesses <= _PYTHON_UP_TO:
         return "python"
-    return "numpy" if accesses <= _NUMPY_UP_TO else "numba"
+    if accesses <= _NUMPY_UP_TO:
+        return "numpy"
+    from simulator.jit import compiles
+
+    return "numba" if compiles() else "numpy"
 
 
 def _count_in_python(

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from layouts.errors import plural
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
@@ -79,8 +80,8 @@ class Explanation(Result):
     def sentences(self) -> tuple[str, ...]:
         """The access in words: whether phases fused, then each phase."""
         total = (
-            f"{self.op}, {self.rule} rule: {_plural(self.wavefronts, 'wavefront')}"
-            f" ({self.ideal} ideal), {_plural(self.bank_conflicts, 'bank conflict')}."
+            f"{self.op}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
+            f" ({self.ideal} ideal), {plural(self.bank_conflicts, 'bank conflict')}."
         )
         phases = (f"Phase {phase.index}, {phase.sentence}" for phase in self.phases)
         return tuple(filter(None, (total, self.note, *phases)))
@@ -94,10 +95,10 @@ class Explanation(Result):
         worst = self.phases[costs.index(max(costs))]
         each = " each" if len(costs) > 1 else ""
         if len(set(costs)) == 1:
-            spent = f"{_plural(costs[0], 'wavefront')}{each}"
+            spent = f"{plural(costs[0], 'wavefront')}{each}"
         else:
             spent = f"{', '.join(map(str, costs))} wavefronts"
-        summary = f"{_plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
+        summary = f"{plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
         return f"{self.note} {summary}{worst.sentence}".strip()
 
     def __str__(self) -> str:
@@ -153,7 +154,9 @@ class Explanation(Result):
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table, figures_table
 
-        return figures_table(self) + bank_table(self)
+        table = self.to_dict()
+        figures = {"op": self.op, **table["totals"], "rule": self.rule}
+        return figures_table(self.sentences, figures) + bank_table(table["served"])
 
 
 def explain(
@@ -245,7 +248,7 @@ def _phase(
 
 def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth: int) -> str:
     """Say which lanes meet in the worst banks, and what it costs."""
-    cost = f"{_plural(depth, 'wavefront')} for this phase"
+    cost = f"{plural(depth, 'wavefront')} for this phase"
     if depth == 0:
         return "no active lane, no wavefront."
     if depth == known.passes:
@@ -268,7 +271,7 @@ def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth:
         what = f"the same word of {where}, which {known.name} does not merge"
     else:
         what = f"{len(words)} words of {where}, which {known.name} does not merge"
-    likewise = f" (and {_plural(others, 'other bank')} likewise)" if others else ""
+    likewise = f" (and {plural(others, 'other bank')} likewise)" if others else ""
     twice = ", each lane taken twice" if known.passes == 2 else ""
     return f"{who} {what}{likewise}: {cost}{twice}."
 
@@ -287,7 +290,7 @@ def _note(
     if not known.fuses:
         return ""
     if partners:
-        fused = f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: "
+        fused = f"Fused from {plural(known.phases, 'phase')} to {known.phases // 2}: "
         agree = [p for p in partners if any(lane ^ p in active for lane in active)]
         if not agree:
             return f"{fused}no active lane i has an active partner i^{partners[0]}."
@@ -321,7 +324,3 @@ def _listed(lanes: Sequence[int]) -> str:
         return ranges(lanes)
     *most, last = map(str, lanes)
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

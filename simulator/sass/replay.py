@@ -44,10 +44,11 @@ def replay_compiled(
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary, an
     object or CUDA source, told by content); any other str is CUDA source; bytes are a cubin.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
-    NumPy array (copied) for each pointer, a NumPy scalar for each value. `shared_bytes`: dynamic
-    shared memory. `blocks`: "all", or "sample" for corners, edges and one interior block, whose
-    counts are extrapolated to the grid where all of them agree; where they do not, the report
-    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch.
+    NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
+    types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
+    "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
+    the grid where all of them agree; where they do not, the report covers those blocks only and
+    its notes say so. `max_instructions`: of warps, in the launch.
     `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
     blocks done, blocks to do.
 
