@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
+from simulator.results.sites import SiteTable
 from viz.bank_heatmap import bank_heatmap
 from viz.compare import compare
 from viz.errors import DrawError
@@ -110,7 +111,7 @@ def _section(result: object) -> Section:
             [*sentences, *result.notes],
             _of_fragments(result),
         )
-    if isinstance(result, KernelReport):
+    if isinstance(result, SiteTable):
         return _of_kernel(result)
     table = columns_of(result)
     if found := quantities(table):
@@ -131,7 +132,7 @@ def _of_fragments(result: FragmentReport) -> list[go.Figure]:
     return [*figures, timeline(result, fragment=worst.name)]
 
 
-def _of_kernel(result: KernelReport) -> Section:
+def _of_kernel(result: SiteTable) -> Section:
     figures = ("wavefronts", "ideal", "excessive", "bank_conflicts", "sectors")
     costs = {"shared": figures[:-1], "global": figures[-1:]}  # what either memory is charged
     rows: list[dict[str, Any]] = [
@@ -152,8 +153,10 @@ def _of_kernel(result: KernelReport) -> Section:
                 f"Shared-memory {kind}s: {total['wavefronts'] / total['requests']:.3g} wavefronts"
                 f" a request, {total['bank_conflicts']:,} bank conflicts."
             )
-    form = "as compiled" if result.form == "compiled" else "as written"
-    chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    form, chosen = "as compiled", ""
+    if isinstance(result, KernelReport):
+        form = f"as {result.form}"
+        chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
     sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
     return Section(
@@ -198,7 +201,7 @@ def _value(table: Mapping[str, Sequence[Any]]) -> str:
 def _compared(first: object, second: object) -> list[go.Figure]:
     drawn = (Explanation, FragmentReport)
     both_drawn = isinstance(first, drawn) and isinstance(second, drawn)
-    both_kernels = isinstance(first, KernelReport) and isinstance(second, KernelReport)
+    both_kernels = isinstance(first, SiteTable) and isinstance(second, SiteTable)
     if not (both_drawn or both_kernels):
         return []
     rules = [getattr(each, "rule", "") for each in (first, second)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -13,16 +14,19 @@ from simulator import (
     GlobalSite,
     Kernel,
     KernelError,
+    KernelReport,
     Launch,
     Matrix,
     OptionError,
     SharedSite,
+    SiteTable,
     kernels,
     replay,
 )
 from simulator.kernels import replay as replaying
 from simulator.kernels.lowering import lower_global, lower_shared
 from simulator.kernels.sites import AS_WRITTEN, ASSUMED
+from simulator.sass.report import CompiledReport
 
 SIZE = {"m": 256, "n": 256, "k": 256}
 
@@ -326,3 +330,15 @@ def test_coordinates_may_count_down_from_a_size() -> None:
 
 def test_kernel_error_is_a_bankwise_error() -> None:
     assert issubclass(KernelError, BankwiseError)
+
+
+def test_described_and_compiled_kernels_share_a_table_and_nothing_else() -> None:
+    common, described, compiled = (
+        {each.name for each in fields(report)}
+        for report in (SiteTable, KernelReport, CompiledReport)
+    )
+    assert described & compiled == common | {"instructions"}  # rows of one, columns of the other
+    assert {"m", "n", "k", "form", "parameters"} == described - compiled
+    for report in (KernelReport, CompiledReport):
+        assert issubclass(report, SiteTable)
+        assert report.totals is SiteTable.totals
