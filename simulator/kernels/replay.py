@@ -91,17 +91,39 @@ def replay(
 ) -> KernelReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
-    C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
-    "written" (the source as it stands), `rule` that of `count`; `parameters` are the kernel's
-    tile sizes, by default the document's. `progress` is told, after each site,
-    how many are done and how many there are.
+    Parameters
+    ----------
+    kernel
+        A kernel, or its name in the catalogue.
+    m, n, k
+        C is m×n, the inner dimension k.
+    form
+        "compiled" (loads merged as nvcc does) or "written" (the source as it stands).
+    rule
+        That of `count`.
+    progress
+        Told, after each site, how many are done and how many there are.
+    **parameters
+        The kernel's tile sizes; by default the document's.
 
+    Returns
+    -------
+    KernelReport
+        A row for each site, and totals for the whole grid.
+
+    Raises
+    ------
+    KernelError
+        For an unknown name, sizes that the kernel cannot run with, unknown or impossible tile
+        parameters.
+    OptionError
+        For an unknown form or rule.
+
+    Examples
+    --------
     >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
     >>> report.totals()["load"]["bank_conflicts"]
     402653184
-
-    Raises KernelError for an unknown name, sizes that the kernel cannot run with, unknown or
-    impossible tile parameters; OptionError for an unknown form or rule.
     """
     if not isinstance(kernel, Kernel):
         from simulator.kernels import get

@@ -20,6 +20,7 @@ from simulator.gemm.occupancy import Device, fragment_registers, occupancy
 from simulator.gemm.simulate import simulate
 from simulator.kernels.global_memory import suffix
 from simulator.kernels.lowering import lower_shared
+from simulator.kernels.replay import Form
 from simulator.kernels.sites import Kernel, SharedSite
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.instructions import Instruction, instruction
@@ -92,7 +93,7 @@ def kernel_case(
     kernel: Kernel,
     values: Mapping[str, Any],
     sizes: tuple[int, int, int],
-    form: str,
+    form: Form,
     array: str | None = None,
     tile: tuple[int, int] | None = None,
 ) -> Case:

@@ -36,7 +36,7 @@ from simulator.law.accesses import SHARED_BYTES
 from simulator.law.closed_form import count_linear
 from simulator.law.instructions import Instruction
 from simulator.search.accesses import Group
-from simulator.search.pricing import cost_of_served
+from simulator.search.pricing import Objective, cost_of_served
 from simulator.search.tile import Term
 
 __all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
@@ -74,7 +74,7 @@ class LinearProblem:
     """Linear accesses to a tile of which every byte address has `bits` bits."""
 
     accesses: tuple[LinearAccess, ...]
-    objective: str
+    objective: Objective
     rule: str
     element_bits: int
     base: int
@@ -198,7 +198,7 @@ class LinearProblem:
             cost = int(table[np.arange(many), lost].sum())
             return (cost, (), True) if cost < best else (best, None, True)
         cost, masks, nodes = explore(
-            start, lost, low, coordinates, table, self.base, best, enough, most, prune
+            start, lost, low, coordinates, table, self.base, best, (enough, most), prune
         )
         if not len(masks):
             return best, None, nodes <= most
@@ -221,7 +221,7 @@ class LinearProblem:
 
 
 def linear_problem(
-    groups: Sequence[Group], size: int, element: int, objective: str, rule: str
+    groups: Sequence[Group], size: int, element: int, objective: Objective, rule: str
 ) -> LinearProblem | None:
     """Set the problem up for a tile of `size` elements; None where some access is not linear.
 

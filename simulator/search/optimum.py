@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from simulator.results.tables import Result
 from simulator.search.cases import Case, blocks_by_shared
-from simulator.search.pricing import counts_of
+from simulator.search.pricing import Objective, counts_of
 from simulator.search.tile import TileLayout
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
@@ -50,7 +50,7 @@ class AccessRow:
 class Optimum(Result):
     """The layout with the least cost; str() is a summary to read."""
 
-    objective: str
+    objective: Objective
     rule: str
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
@@ -186,7 +186,7 @@ class Optimum(Result):
         return "\n".join(self.sentences)
 
 
-def amount(cost: int, objective: str) -> str:
+def amount(cost: int, objective: Objective) -> str:
     """Say a cost in words.
 
     >>> amount(1, "bank_conflicts"), amount(1000, "cycles")

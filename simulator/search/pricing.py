@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +12,27 @@ from layouts.errors import accepted
 from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
-from simulator.law.counting import Counts, count
+from simulator.law.counting import FIGURES, Counts, count
 from simulator.law.instructions import Instruction
 from simulator.search.accesses import Group
 from simulator.search.tile import TileLayout
 
 __all__ = [
     "OBJECTIVES",
+    "Objective",
     "check_objective",
     "cost_of_served",
     "counts_of",
-    "floor",
+    "lower_bound",
     "misfit",
     "price",
     "recount",
 ]
 
-OBJECTIVES = ("cycles", "wavefronts", "bank_conflicts")
+Objective = Literal["cycles", "wavefronts", "bank_conflicts"]
+"""What can be minimised."""
+
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 _AT_ONCE = 1 << 16  # accesses counted in one call
 
@@ -62,7 +67,11 @@ def counts_of(group: Group, layout: TileLayout, element: int, rule: str) -> Coun
 
 
 def price(
-    groups: Sequence[Group], layouts: Sequence[TileLayout], element: int, objective: str, rule: str
+    groups: Sequence[Group],
+    layouts: Sequence[TileLayout],
+    element: int,
+    objective: Objective,
+    rule: str,
 ) -> NDArray[np.int64]:
     """Give the weighted cost of each layout; all of them fit."""
     costs = np.zeros(len(layouts), dtype=np.int64)
@@ -82,7 +91,7 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: str, rule: str
+    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: str
 ) -> int:
     """Give the cost of a layout by the law in pure Python, the specification."""
     total = 0
@@ -98,10 +107,10 @@ def recount(
     return total
 
 
-def floor(
-    groups: Sequence[Group], element: int, objective: str, rule: str, *, whole: int = 0
+def lower_bound(
+    groups: Sequence[Group], element: int, objective: Objective, rule: str, *, whole: int = 0
 ) -> int:
-    """Give a cost that no layout whatsoever undercuts.
+    """Return a cost that no layout whatsoever undercuts.
 
     Lanes with equal places have equal addresses under any layout, and others have others. So
     every layout has the same phases, fused or not, and each phase must carry the same bytes,
@@ -164,14 +173,13 @@ def _least_served(
     return max([least, *(-(-len(each) * width // row) for (width, _), each in competing.items())])
 
 
-def cost_of_served(known: Instruction, phases: int, served: int, busy: int, objective: str) -> int:
-    """Give the objective of an access whose phases (`busy` of them not empty) serve `served`."""
-    if objective == "bank_conflicts":
-        return served - busy
-    wavefronts = known.passes * served
-    if objective == "wavefronts" or not busy:
-        return wavefronts
-    return int(specification.cycles(known, wavefronts, phases))
+def cost_of_served(
+    instruction: Instruction, phases: int, served: int, busy: int, objective: Objective
+) -> int:
+    """Return the objective of an access of which `busy` phases, of all `phases`, serve `served`."""
+    # The number of active lanes matters to the ideal alone.
+    figures = specification.figures(instruction, phases, served, busy, active=busy)
+    return int(figures[FIGURES.index(objective)])
 
 
 def _masks(group: Group) -> NDArray[np.uint32] | None:

@@ -17,7 +17,7 @@ from simulator.errors import SearchError
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Group
 from simulator.search.linear import LinearProblem, linear_problem
-from simulator.search.pricing import floor, misfit, price
+from simulator.search.pricing import Objective, lower_bound, misfit, price
 from simulator.search.tile import Term, TileLayout
 
 __all__ = [
@@ -50,7 +50,7 @@ class Question:
     element: int
     pads: Sequence[int]
     swizzles: Swizzles
-    objective: str
+    objective: Objective
     rule: str
     limit: int
     """Warp accesses that are counted at most to enumerate layouts."""
@@ -65,7 +65,7 @@ class Question:
 class Found:
     """The best layout so far, and what is known about the others."""
 
-    floor: int
+    lower_bound: int
     """No layout whatsoever costs less."""
     layout: TileLayout | None = None
     cost: int = 0
@@ -132,11 +132,11 @@ def best_layout(question: Question) -> Found:
 
     The result has no layout where none fits the accesses.
     """
-    least = floor(question.groups, question.element, question.objective, question.rule)
+    least = lower_bound(question.groups, question.element, question.objective, question.rule)
     found = Found(least)
     for pad in sorted(question.pads):
         if found.layout is not None and found.cost == least:
-            break  # the floor, with fewer bytes
+            break  # no layout costs less, and this one takes fewer bytes
         _with_pad(question, pad, found)
     return found
 
@@ -149,7 +149,7 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
         return
     if isinstance(question.swizzles, str) or None in question.swizzles:
         price_all(question, [plain], found)
-    if question.swizzles == "none" or found.key()[:3] == (found.floor, plain.elements, 0):
+    if question.swizzles == "none" or found.key()[:3] == (found.lower_bound, plain.elements, 0):
         return
     if not isinstance(question.swizzles, str):
         price_all(question, list(_given(question, question.swizzles, plain, found)), found)
@@ -192,7 +192,7 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
             return  # there are no several
         # Swizzles leave the bytes of a vector together, touched by a wide access or not.
         widest = max(group.instruction.width for group in question.groups)
-        if found.cost > floor(
+        if found.cost > lower_bound(
             question.groups, question.element, question.objective, question.rule, whole=widest
         ):
             found.proved = False
@@ -206,9 +206,9 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
         found.counted += len(columns) * len(linear.accesses)
         best = np.flatnonzero(costs == costs.min()).tolist()
         _offer_linear(plain, [(ones[one],) for one in best], int(costs.min()), found)
-    if found.cost > found.floor or found.operations > _LEAST_OF_TWO:
+    if found.cost > found.lower_bound or found.operations > _LEAST_OF_TWO:
         _several_terms(linear, plain, ones, columns, 2, found)
-    if found.cost > found.floor:
+    if found.cost > found.lower_bound:
         bound, ordered = linear.bounded()
         cost, terms, proved = found.cost, None, True
         if cost > bound:

@@ -18,7 +18,7 @@ from simulator.search import Access, Optimum, Term, TileLayout, optimize
 from simulator.search.accesses import Group, group
 from simulator.search.linear import LinearProblem, linear_problem
 from simulator.search.optimize import OBJECTIVES
-from simulator.search.pricing import floor, misfit, recount
+from simulator.search.pricing import lower_bound, misfit, recount
 from simulator.testing.strategies import linear_indices, swizzles, tile_layouts
 
 # Tiles of 4 or 8 rows of 32 floats: up to 2^9 swizzles of 16-byte vectors, 2^15 of words.
@@ -168,8 +168,8 @@ def test_no_layout_of_any_kind_undercuts_the_floor(
         st.lists(linear_accesses(8, 4) | any_accesses(8, 4), min_size=1, max_size=3)
     )
     groups = [group(each, {}, None, 4) for each in accesses]
-    least = floor(groups, 4, objective, rule)
-    whole = floor(groups, 4, objective, rule, whole=16)
+    least = lower_bound(groups, 4, objective, rule)
+    whole = lower_bound(groups, 4, objective, rule, whole=16)
     order = np.array(data.draw(st.permutations(range(64))))
     total = 0
     for each in groups:
@@ -190,7 +190,7 @@ def test_a_floor_for_words_holds_for_any_permutation_of_words(data: st.DataObjec
         Group("", each.instruction, order[each.places], each.masks, each.weights) for each in groups
     ]
     total = by_the_law(moved, TileLayout(1, 256), 4, "cycles", "silicon")
-    assert floor(groups, 4, "cycles", "silicon") <= total
+    assert lower_bound(groups, 4, "cycles", "silicon") <= total
 
 
 @settings(max_examples=40)
