@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import (
     AddressError,
     BankwiseError,
+    BarrierError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -35,6 +36,7 @@ from simulator.errors import (
     SearchError,
     StoreError,
     TargetError,
+    TensorMapError,
     ToolError,
     UnsupportedError,
 )
@@ -52,6 +54,7 @@ from simulator.results.sites import SiteReport, SiteTable
 if TYPE_CHECKING:
     from simulator import kernels
     from simulator.sass.replay import replay_compiled
+    from simulator.sass.run.map_argument import TensorMap
     from simulator.search import Access, Optimum, optimize
     from simulator.sweeps.sweep import Sweep, sweep
 
@@ -60,6 +63,7 @@ __all__ = [
     "Access",
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "CompileError",
     "Counts",
     "CubinError",
@@ -97,6 +101,8 @@ __all__ = [
     "StoreError",
     "Sweep",
     "TargetError",
+    "TensorMap",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
     "WarpAccess",
@@ -123,6 +129,7 @@ _LATER = {
     "Access": "simulator.search",
     "Optimum": "simulator.search",
     "Sweep": "simulator.sweeps.sweep",
+    "TensorMap": "simulator.sass.run.map_argument",
     "kernels": "simulator.kernels",
     "optimize": "simulator.search",
     "replay_compiled": "simulator.sass.replay",

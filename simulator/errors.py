@@ -14,6 +14,7 @@ from layouts.errors import BankwiseError, LayoutError
 __all__ = [
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "CompileError",
     "CubinError",
     "DeadlockError",
@@ -37,6 +38,7 @@ __all__ = [
     "SearchError",
     "StoreError",
     "TargetError",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
 ]
@@ -147,6 +149,14 @@ class LaunchError(SassError):
     """A grid, block, argument or shared-memory size that the kernel cannot be launched with."""
 
 
+class TensorMapError(LaunchError):
+    """A tensor map that the driver refuses, or bytes that are not one; `rule` names the reason."""
+
+    def __init__(self, rule: str, problem: str) -> None:
+        super().__init__(f"tensor map, {rule}: {problem}")
+        self.rule = rule
+
+
 class ExecutionError(SassError):
     """The kernel ran and could not go on.
 
@@ -162,6 +172,10 @@ class UnsupportedError(ExecutionError):
 
 class MemoryAccessError(ExecutionError):
     """An access out of bounds or misaligned."""
+
+
+class BarrierError(ExecutionError):
+    """An operation on an mbarrier that PTX leaves undefined: never initialised, or too many."""
 
 
 class DeadlockError(ExecutionError):

@@ -41,7 +41,7 @@ def bank_heatmap(
     "B" (None: both). A dot marks a word that several lanes share. Pointing at a cell tells
     lanes, addresses, word and phase. Cells are coloured by "lane" or by "word".
 
-    >>> from simulator import simulate
+    >>> from bankwise import simulate
     >>> report = simulate("2x16", 128, lane_order="row-major")
     >>> bank_heatmap(report, fragment="B").layout.title.text
     'LDS.128, 2×16 row-major, B: 16 wavefronts, 8 ideal, 8 bank conflicts'

@@ -30,7 +30,7 @@ def compare(
     Both are what `explain` or `simulate` returned (of the latter, `fragment` chooses "A" or
     "B"), or both what `replay` returned. `names` says what the two are.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> column = [[4 * pitch * lane for lane in range(32)] for pitch in (32, 33)]
     >>> compare(explain("LDS", column[0]), explain("LDS", column[1])).layout.title.text
     'Before: 32 wavefronts. After: 1 wavefront'

@@ -48,7 +48,7 @@ def timeline(
     parameters: those that the present wavefront serves are coloured by lane, those still to be
     served are light, those already served are dark. There is a frame a wavefront.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> len(timeline(explain("LDS", [128 * lane for lane in range(32)])).frames)
     32
     """

@@ -81,7 +81,7 @@ def word_map(
     the tile begins. For an explained access, `tile` and `element` (bytes, by default 4) may say
     what lies there. Words are outlined where their bank has to serve another in the same phase.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> figure = word_map(explain("LDS", [8 * lane for lane in range(32)]))
     >>> figure.layout.title.text
     'LDS: 2 wavefronts, 1 ideal, 1 bank conflict; 32 words in 2 layers, 32 of them in conflict'

@@ -9,7 +9,7 @@ the warp's shape and lane order; where it lies follows from the tile's layout.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from layouts.fragment import FragmentKind
@@ -24,6 +24,7 @@ from simulator.law.accesses import WarpAccess
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation, explain
 from simulator.results.tables import Result
+from simulator.results.text import Table
 
 __all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
 
@@ -81,8 +82,8 @@ class Fragment(_Figures, Result):
     name: str
     """"A" or "B"."""
     op: str
-    accesses: tuple[WarpAccess, ...]
-    counts: Counts
+    accesses: tuple[WarpAccess, ...] = field(repr=False)
+    counts: Counts = field(repr=False)
     """One entry per access."""
     rule: str
     tile: Tile
@@ -98,6 +99,10 @@ class Fragment(_Figures, Result):
             "accesses": {"op": [self.op] * self.instructions, **columns["accesses"]},
             "totals": columns["totals"],
         }
+
+    def table(self) -> Table:
+        """Return a row per instruction, and why they cost what they cost."""
+        return Table(self.rows(), self.to_dict()["totals"], text=[f"{self.name}: {self.reason}"])
 
     def explain(self) -> list[Explanation]:
         """Return the explanation of each access."""
@@ -157,12 +162,22 @@ class FragmentReport(_Figures, Result):
             "totals": self.totals(),
         }
 
+    def table(self) -> Table:
+        """Return a row per fragment, why each costs what it costs, and the notes."""
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.to_dict()["totals"],
+            title=f"{self.title}\nOne k step of one warp",
+            text=[*(f"{part.name}: {part.reason}" for part in self.fragments), *self.notes],
+            hidden=("rule",),
+        )
+
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table
 
         # The most expensive access of each fragment; all of them would bury the notebook.
         pictures = (
-            f"<p>{fragment.name}: {fragment.reason}</p>"
+            f"<p>{fragment.name}:</p>"
             + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts).columns())
             for fragment in self.fragments
         )

@@ -33,6 +33,7 @@ from simulator.kernels.sizes import require
 from simulator.law.counting import check_rule, count
 from simulator.law.instructions import instruction
 from simulator.results.sites import SiteReport, SiteTable
+from simulator.results.text import Table
 
 __all__ = ["FORMS", "Form", "KernelReport", "check_value", "replay"]
 
@@ -60,6 +61,8 @@ class KernelReport(SiteTable):
     """Every tile parameter, given or by default; read-only."""
     instructions: tuple[tuple[str, int, int, int], ...]
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
+    about: str
+    """What the kernel does, and the document that has it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -76,6 +79,24 @@ class KernelReport(SiteTable):
     def title(self) -> str:
         """The kernel, and the size of its matrices."""
         return f"{self.kernel}, {self.m}×{self.n}×{self.k}"
+
+    def table(self) -> Table:
+        """Return a row per site, the sums of shared memory, and where the sites come from."""
+        grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
+        chosen = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        evidence = "; ".join(dict.fromkeys(site.evidence for site in self.sites))
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.totals(),
+            sums=[
+                ("shared" if kind == "all" else f"shared {kind}s", {**sums, "rule": self.rule})
+                for kind, sums in self.totals().items()
+            ],
+            title=f"{self.kernel} ({self.form}), {self.m}x{self.n}x{self.k}, grid {grid} of {block}"
+            f" threads{f'; {chosen}' if chosen else ''}",
+            text=[self.about, f"Sites: {evidence}."],
+            hidden=("memory", "kind", "lines", "evidence", "rule"),
+        )
 
 
 def replay(
@@ -164,6 +185,7 @@ def replay(
         block=launch.block,
         sites=tuple(counted),
         instructions=tuple(instructions),
+        about=f"{kernel.title}. {kernel.document}",
     )
 
 

@@ -167,12 +167,12 @@ def _count(
     if engine == "auto":
         engine = engine_for(len(flat))
     if engine == "numba":
-        from simulator.law import numba_engine
+        from simulator.law import linear_engine, numba_engine
 
         if what == "strides":
             figures, suspect = numba_engine.count_accesses(known, flat, None, rule, threads)
         else:
-            figures, suspect = numba_engine.count_linear(known, flat, rule, threads)
+            figures, suspect = linear_engine.count_linear(known, flat, rule, threads)
         if suspect is not None:
             _addresses(known, flat, what, suspect)
     else:

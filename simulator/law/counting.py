@@ -16,6 +16,7 @@ from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
 from simulator.law.instructions import RULES, Instruction, instruction
 from simulator.results.tables import Result
+from simulator.results.text import MOST_ROWS, Table
 
 __all__ = [
     "ENGINES",
@@ -120,6 +121,20 @@ class Counts(Result):
         rows = zip(FIGURES, self.figures, strict=True)
         columns = {name: row.ravel().tolist() for name, row in rows}
         return {"accesses": columns, "totals": self.totals()}
+
+    def table(self, most: int | None = None) -> Table:
+        """Return a row per access, of the first `most`, with its number and its n-way."""
+        flat = self.figures.reshape(len(FIGURES), -1)
+        rows = []
+        for number, figures in enumerate(flat[:, :most].T.tolist()):
+            row = dict(zip(FIGURES, figures, strict=True))
+            ways = n_way(row["wavefronts"], int(row["phases"] > 0))
+            rows.append({"access": number, **row, "n_way": ways})
+        return Table(rows, self.totals(), more=flat.shape[1] - len(rows))
+
+    def shown(self) -> list[Table]:
+        """Return the first accesses alone: there may be millions."""
+        return [self.table(MOST_ROWS)]
 
 
 def count(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.counting import check_rule, n_way
 from simulator.law.instructions import Instruction, instruction
 from simulator.results.tables import Result
+from simulator.results.text import Table, as_html
 
 __all__ = ["Explanation", "Phase", "Served", "explain", "ranges"]
 
@@ -30,7 +31,7 @@ class Served:
     lanes: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Phase:
     """Lanes served together, and how many wavefronts that takes.
 
@@ -68,7 +69,7 @@ class Explanation(Result):
     excessive: int
     bank_conflicts: int
     cycles: int
-    phases: tuple[Phase, ...]
+    phases: tuple[Phase, ...] = field(repr=False)
     partners: tuple[int, ...]
     """1 and/or 2: for every two active lanes i, i^partner the addresses agree, so phases fuse."""
     broken: dict[int, tuple[tuple[int, int], ...]]
@@ -101,8 +102,22 @@ class Explanation(Result):
         summary = f"{plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
         return f"{self.note} {summary}{worst.sentence}".strip()
 
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
+    def table(self) -> Table:
+        """Return a row per word that is served."""
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.to_dict()["totals"],
+            columns=[*self.columns(), "rule"],
+        )
+
+    def shown(self) -> list[Table]:
+        """Return the figures and the sentences, then what each wavefront serves."""
+        figures = {"op": self.op, **self.to_dict()["totals"], "rule": self.rule}
+        words = "\n".join(self.sentences[1:])
+        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", "rule"))]
+        if self.wavefronts:
+            shown.append(Table(self.groups(), {}, sums=[], text=[_CONVENTION]))
+        return shown
 
     def groups(self) -> list[dict[str, Any]]:
         """List what each wavefront serves, neighbouring banks with the same lanes in one row."""
@@ -152,11 +167,16 @@ class Explanation(Result):
         }
 
     def _repr_html_(self) -> str:
-        from simulator.results.html import bank_table, figures_table
+        from simulator.results.html import bank_table
 
-        table = self.to_dict()
-        figures = {"op": self.op, **table["totals"], "rule": self.rule}
-        return figures_table(self.sentences, figures) + bank_table(table["served"])
+        picture = bank_table(self.to_dict()["served"])
+        return as_html(replace(self.shown()[0], title=self.sentences[0])) + picture
+
+
+_CONVENTION = (
+    "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
+    " the chip's own order cannot be observed."
+)
 
 
 def explain(
@@ -168,7 +188,9 @@ def explain(
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
 
-    >>> print(explain("LDS.64", [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]))
+    >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
+    >>> for sentence in explain("LDS.64", addresses).sentences:
+    ...     print(sentence)
     LDS.64, silicon rule: 2 wavefronts (2 ideal), 1 bank conflict.
     Fused from 2 phases to 1: throughout the warp, active lanes i and i^1 have the same address.
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \

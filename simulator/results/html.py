@@ -1,16 +1,15 @@
-"""What a notebook shows of one access without JavaScript: a table, and banks as coloured cells.
+"""What a notebook shows of one access without JavaScript: its banks as coloured cells.
 
 The colours of lanes are defined here, and nowhere else: `viz` draws with the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-__all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
+__all__ = ["LANE_COLORS", "bank_table", "ink"]
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
@@ -42,15 +41,6 @@ def ink(background: str) -> str:
     """
     red, green, blue = (int(background[i : i + 2], 16) for i in (1, 3, 5))
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
-
-
-def figures_table(sentences: Iterable[str], figures: Mapping[str, Any]) -> str:
-    """Write an access in words, and its figures by name as an HTML table."""
-    from tabulate import tabulate
-
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    # "unsafehtml" trusts its cells; "html" escapes them.
-    return said + str(tabulate([figures], headers="keys", tablefmt="html"))
 
 
 def bank_table(served: Mapping[str, Sequence[Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from simulator.results.columns import COSTS
 from simulator.results.tables import Result
 
 __all__ = ["SiteReport", "SiteTable"]
@@ -57,9 +58,7 @@ class SiteTable(Result):
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Return the sums over the shared-memory sites: loads, stores, all of them."""
-        return self._totals(
-            "shared", ("requests", "wavefronts", "ideal", "excessive", "bank_conflicts")
-        )
+        return self._totals("shared", ("requests", *COSTS))
 
     def global_totals(self) -> dict[str, dict[str, int]]:
         """Return the sums over the global-memory sites: loads, stores, all of them."""

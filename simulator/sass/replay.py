@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
-from simulator.sass.code.images import Given, load
+from simulator.sass.architectures import Arch
+from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.nvrtc import plain_name
 from simulator.sass.decode.decoder import lower
 from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
+from simulator.sass.source import source_lines
 
-__all__ = ["BLOCKS", "replay_compiled"]
+__all__ = ["BLOCKS", "Blocks", "replay_compiled"]
 
-BLOCKS = ("sample", "all")
+Blocks = Literal["sample", "all"]
 """`sample`: corners, edges and one interior block. `all`: the whole grid."""
+
+BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _MOST_BLOCKS = 1 << 24
 
@@ -33,8 +38,8 @@ def replay_compiled(
     block: int | tuple[int, ...],
     args: Sequence[Any],
     shared_bytes: int = 0,
-    blocks: str = "sample",
-    arch: str = "sm_90",
+    blocks: Blocks = "sample",
+    arch: Arch = "sm_90",
     max_instructions: int | None = None,
     rule: str = "silicon",
     progress: Progress | None = None,
@@ -87,16 +92,26 @@ def replay_compiled(
             if count > _MOST_BLOCKS:
                 raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
             every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
-            return make_report(launch, launch.run_all(every), 1, count, [])
-        return _sampled(launch, count)
+            report = make_report(launch, launch.run_all(every), 1, count, [])
+        else:
+            report = _sampled(launch, count)
     except ExecutionError as error:
-        error.partial = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
+    return _with_sources(report, source_or_cubin, source)
+
+
+def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:
+    """Return the report with the source files that it names, where they can be found."""
+    texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
+    path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
+    return replace(report, sources=source_lines(report.instructions["file"], path, texts))
 
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(source).absolute())
+    full = str(Path(plain_name(source)).absolute())
     return tuple(
         replace(each, file=source) if source and each.file == full else each
         for each in instructions

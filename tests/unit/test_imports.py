@@ -39,6 +39,7 @@ def loaded(code: str) -> set[str]:
     [
         "import bankwise",
         "from bankwise import count",
+        "import gpu_check",
         "import layouts",
         "import simulator",
         "import simulator.search",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -21,11 +22,26 @@ from typing import Any
 from simulator.errors import CompileError, ToolError
 from simulator.sass.code.headers import HEADERS, PRELUDE, hide_host_code
 
-__all__ = ["compile_source"]
+__all__ = ["compile_source", "plain_name"]
 
+# PTX writes a file's name between quotes, unescaped, and listings write other bytes in octal.
+_PLAIN = re.compile(r"[ !#-\[\]-~]+")
 _SECONDS = 120.0
 _MEMORY = 8 << 30
 _LONGEST = 1 << 22  # characters of source
+
+
+def plain_name(name: str) -> str:
+    """Return the name under which NVRTC compiles a file: the file's own, where that is plain.
+
+    >>> plain_name("src/gemm.cu")
+    'src/gemm.cu'
+    """
+    full = Path(name).absolute()
+    if _PLAIN.fullmatch(str(full)):
+        return name
+    folder = full.parent if _PLAIN.fullmatch(str(full.parent)) else Path("/bankwise")
+    return str(folder / (full.name if _PLAIN.fullmatch(full.name) else "source-of-odd-name.cu"))
 
 
 @lru_cache(maxsize=32)
@@ -38,8 +54,11 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
     """
     if len(source) > _LONGEST:
         raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
+    plain = plain_name(name)
     request = {
-        "source": hide_host_code(source), "arch": arch, "name": name, "expression": expression,
+        "source": hide_host_code(source), "arch": arch, "name": plain, "expression": expression,
+        # NVRTC looks for "neighbours.h" in the folder of `plain`.
+        "folders": [] if plain == name else [str(Path(name).absolute().parent)],
     }  # fmt: skip
     try:
         # Started away from here (-P), it finds its modules where this process does.
@@ -60,7 +79,7 @@ def compile_source(source: str, arch: str, name: str, expression: str | None = N
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:
-        raise CompileError(_explain(answer["log"], name, source))
+        raise CompileError(_explain(answer["log"].replace(plain, name), name, source))
     return base64.b64decode(answer["cubin"])
 
 
@@ -127,10 +146,10 @@ def _compile(request: dict[str, Any]) -> dict[str, str]:
     options = [
         f"--gpu-architecture={request['arch']}", "--std=c++17", "--generate-line-info",
         "--dopt=on", f"--pre-include={PRELUDE}",
-        *(f"--include-path={folder}" for folder in _include_folders()),
+        *(f"--include-path={folder}" for folder in [*request["folders"], *_include_folders()]),
     ]  # fmt: skip
     (status,) = nvrtc.nvrtcCompileProgram(
-        program, len(options), [option.encode() for option in options]
+        program, len(options), [os.fsencode(option) for option in options]
     )
     if status != ok:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)

@@ -107,24 +107,43 @@ def test_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert file.read_bytes()[:4] == b"PAR1"
 
 
-def test_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("viz")
-    file = tmp_path / "plot.html"
-    run(capsys, "simulate", "--pad", "0,4", "--lane-order", "all", "--plot", str(file))
-    assert "plotly" in file.read_text()
-
-
-def test_plot_without_plotly_is_refused_before_the_work(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_plot_is_the_former_name_of_html(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "viz", None)
+    pytest.importorskip("viz")
+    words = ["simulate", "--pad", "0,4", "--lane-order", "all", "--cdn", "--force"]
+    pages = []
+    for option in ("--plot", "--html"):
+        file = tmp_path / "page.html"
+        assert main(["sweep", *words, option, str(file)]) == 0
+        assert capsys.readouterr().err == f"Wrote {file}\n"
+        pages.append(file.read_text().replace(option, "--html"))
+    assert pages[0] == pages[1]
+    assert "plotly" in pages[0]
+    printed = run(capsys, *words, "--html", "a.html", "--plot", "b.html", code=2)
+    assert "--plot is the former name of --html" in printed
+    printed = run(capsys, "simulate", "--pad", "0", "--plot", str(tmp_path / "x.png"), code=2)
+    assert "x.png' ends in .png, and a page is HTML" in printed
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_html_without_plotly_is_refused_before_the_work(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    printed = run(
-        capsys, "simulate", "--pad", "0", "--plot", "x.html", "--store", str(store), code=2
-    )
-    assert "--plot needs plotly, which is not installed" in printed
-    assert "bankwise[viz]" in printed
-    assert not store.exists()
+    for option in ("--plot", "--html"):
+        words = ["sweep", "simulate", "--pad", "0", option, "x.html", "--store", str(store)]
+        code = f"""
+import sys
+sys.modules["plotly"] = None
+from simulator.cli import main
+sys.exit(main({words!r}))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=False, text=True
+        )
+        assert done.returncode == 2
+        assert "viz draws with plotly, which is not installed" in done.stderr
+        assert "[viz]" in done.stderr
+        assert not store.exists()
 
 
 def test_parquet_without_pyarrow_is_refused_before_the_work(
@@ -248,6 +267,7 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", "0..99999999999999999999"], "is no range"),
         (["simulate", "--lds", "32,64.."], "'64..' is no range"),
         (["simulate", "--pad", "0", "--csv", "a", "--plot", "./a"], "--csv and --plot are one"),
+        (["simulate", "--pad", "0", "--csv", "a", "--html", "./a"], "--csv and --html are one"),
         (["simulate", "--pad", "0", "--store", "a", "--csv", "a"], "--store and --csv are one"),
         (["simulate", "--pad", "0", "--store", ""], "store '' cannot be written"),
         (["simulate", "--pad", "1,,2"], "'1,,2' is no list of values"),

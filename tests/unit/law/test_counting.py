@@ -23,7 +23,7 @@ from simulator import (
     count,
     explain,
 )
-from simulator.law import counting, numba_engine
+from simulator.law import chunks, counting, numba_engine
 
 LINEAR = [4 * lane for lane in range(32)]
 
@@ -94,20 +94,20 @@ def test_copies_are_as_small_and_as_frozen(copied: Callable[[counting.Counts], A
 
 @pytest.mark.parametrize("where", ["the calling thread", "another thread"])
 def test_an_interrupted_count_stops_soon(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    caller, chunks = threading.current_thread(), []
+    caller, counts = threading.current_thread(), []
 
     def counted(addresses: Any, *_: Any) -> int:
-        chunks.append(len(addresses))
+        counts.append(len(addresses))
         time.sleep(0.001)
         if (threading.current_thread() is caller) == (where == "the calling thread"):
             raise KeyboardInterrupt
         return -1
 
-    monkeypatch.setattr(numba_engine, "_CHUNK", 1)
+    monkeypatch.setattr(chunks, "_CHUNK", 1)
     monkeypatch.setattr(numba_engine, "_count", counted)
     with pytest.raises(KeyboardInterrupt):
         count("LDS", [LINEAR] * 1000, engine="numba", threads=2)
-    assert len(chunks) < 500
+    assert len(counts) < 500
 
 
 def test_counts_as_columns() -> None:
@@ -133,7 +133,7 @@ def test_counts_as_columns() -> None:
     }
     assert counts[1].wavefronts == 2
     assert counts.to_dataframe()["wavefronts"].tolist() == [1, 2]
-    assert counts._repr_html_().count("<tr>") == 3
+    assert counts._repr_html_().count("<tr>") == 4  # names, two accesses, their total
     assert count("LDS", LINEAR, 0).totals()["n_way"] == 0
 
 
