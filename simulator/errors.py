@@ -41,6 +41,7 @@ __all__ = [
     "TensorMapError",
     "ToolError",
     "UnsupportedError",
+    "install",
 ]
 
 # What a caller gives.
@@ -96,6 +97,15 @@ class OutputError(BankwiseError):
 
 class MissingPackageError(BankwiseError, ImportError):
     """A package that is not installed; the message names the extra that brings it."""
+
+
+def install(extra: str) -> str:
+    """Return how to install an extra of bankwise, for the message that something is missing.
+
+    >>> install("viz")
+    "in a checkout of bankwise: pip install '.[viz]'"
+    """
+    return f"in a checkout of bankwise: pip install '.[{extra}]'"
 
 
 # Sweeps.

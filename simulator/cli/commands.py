@@ -32,7 +32,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where the shell has closed it
+            sys.stdout.flush()
     except click.NoSuchOption as error:
         hint = " (an expression that begins with - goes after --)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
@@ -136,8 +137,10 @@ def format_option(command: _Command) -> _Command:
     show_default=True,
     help="How A lies in shared memory: transposed or row-major.",
 )
-@click.option("--pad", default="0,0", show_default=True, help="Elements after a row: N, or A,B.")
-@click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
+@click.option(
+    "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
+)
+@click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, Table, show
+from simulator.cli.output import Format, Table, on_terminal, show
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def _replay(given: Any, **launch: Any) -> CompiledReport:
     """Replay, with instructions a second where somebody is there to see them."""
     from simulator.sass.replay import replay_compiled
 
-    progress = _show_progress() if sys.stderr.isatty() else None
+    progress = _show_progress() if on_terminal() else None
     try:
         return replay_compiled(given, progress=progress, **launch)
     finally:

@@ -61,6 +61,8 @@ class Explanation(Result):
     """Why one access costs what it costs. The figures are `count`'s."""
 
     op: str
+    width: int
+    """Bytes that a lane accesses."""
     rule: str
     addresses: tuple[int, ...]
     mask: int
@@ -224,6 +226,7 @@ likewise): 2 wavefronts for this phase.
         broken = {partner: tuple(found) for partner, found in pairs.items() if found}
     return Explanation(
         op=known.name,
+        width=known.width,
         rule=rule,
         addresses=tuple(bytes_),
         mask=bits,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
-from simulator.errors import LaunchError, MissingPackageError
+from simulator.errors import LaunchError, MissingPackageError, install
 
 __all__ = ["TYPES", "argument"]
 
@@ -96,8 +96,7 @@ def _dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError as error:
         raise MissingPackageError(
-            f"{name} needs ml_dtypes, which is not installed"
-            " (accepted: pip install 'bankwise[sass]')"
+            f"{name} needs ml_dtypes, which is not installed ({install('sass')})"
         ) from error
     dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _SMALL_FLOATS[name]))
     return dtype

@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError
-from simulator.errors import MissingPackageError, SearchError
+from simulator.errors import MissingPackageError, SearchError, install
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
 from simulator.search.pricing import Objective, misfit, price, recount
@@ -309,8 +309,7 @@ def _let_optuna_choose(
     if not _optuna_is_installed():
         raise MissingPackageError(
             "this space is too large to enumerate, and optuna, which would sample it, is not"
-            " installed (accepted: pip install 'bankwise[search]', a smaller space, or a higher"
-            " limit)"
+            f" installed ({install('search')}; or give a smaller space, or a higher limit)"
         )
     import optuna
 

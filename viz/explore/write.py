@@ -11,10 +11,12 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
+from simulator.errors import OutputError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.instructions import INSTRUCTIONS, RULES
-from viz.writing import write_page
+from simulator.results.files import check_target, save
+from viz.errors import ReportError
 
 __all__ = ["SCRIPTS", "page", "write"]
 
@@ -72,7 +74,12 @@ def write(
     force: bool = False,
 ) -> None:
     """Write the page to a file; raises ReportError for an existing one without `force`."""
-    write_page(path, page(text, block=block, op=op, rule=rule), force=force)
+    try:
+        check_target(path, force=force, page=True)
+    except OutputError as error:
+        raise ReportError(str(error)) from error
+    html = page(text, block=block, op=op, rule=rule)
+    save(path, lambda place: place.write_text(html, encoding="utf-8", newline=""))
 
 
 def _facts() -> dict[str, object]:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import CompileError, ToolError
+from simulator.errors import CompileError, ToolError, install
 from simulator.sass.code.headers import HEADERS, PRELUDE, hide_host_code
 
 __all__ = ["compile_source", "plain_name"]
@@ -128,8 +128,8 @@ def _compile(request: dict[str, Any]) -> dict[str, str]:
         from cuda.bindings import nvrtc
     except ImportError:
         return {
-            "missing": "no cuda-bindings and NVRTC found (accepted: `pip install 'bankwise[sass]'`,"
-            " or a cubin made by nvcc)"
+            "missing": f"no cuda-bindings and NVRTC found ({install('sass')}; or give a cubin"
+            " made by nvcc)"
         }
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
     try:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from layouts import Swizzle
 from simulator import simulate, sweep
 from simulator.cli import main
 from simulator.gemm.geometry import PARAMETERS
@@ -71,6 +72,18 @@ def test_values_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
         limit=90,
     )
     assert shown["rows"] == found.best(999, by="wavefronts")
+
+
+@pytest.mark.parametrize("pad", ["(0,4),8", "(A=0,B=4),8", "0;4,8"])
+@pytest.mark.parametrize(
+    "swizzle", ["(A=1,2,3,B=none),none", "Sw<1,2,3>;none,none", "(1,2,3);none,none"]
+)
+def test_pairs_among_values(capsys: pytest.CaptureFixture[str], pad: str, swizzle: str) -> None:
+    shown = read(capsys, "simulate", "--pad", pad, "--swizzle", swizzle, "--top", "9")
+    pairs = {"pad": [(0, 4), 8], "swizzle": [(Swizzle(1, 2, 3), None), None]}
+    assert shown["rows"] == sweep(simulate, pairs).best(9)
+    alone = read(capsys, "simulate", "--pad", "A=0,B=4", "--swizzle", "A=1,2,3,B=none")
+    assert alone["totals"]["combinations"] == 1
 
 
 def test_a_kernel_is_swept(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,6 +276,7 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", " "], "' ' is no list of values"),
         (["simulate", "--pad", "1, ,2"], "'1, ,2' is no list of values"),
         (["simulate", "--pad", "0", "--pad", "1"], "--pad is given twice"),
+        (["simulate", "--swizzle", "1,2,3;none"], "'3;none' may end one value or begin another"),
         (["simulate", "--pad", "0..4:0"], "'0..4:0' is no range (accepted: 0..16, 0..64:8)"),
         (["simulate", "--pad", "0..99999999999999999999"], "is no range"),
         (["simulate", "--lds", "32,64.."], "'64..' is no range"),

@@ -67,5 +67,5 @@ def test_what_is_not_linear_is_sampled_too() -> None:
 
 def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.search.run._optuna_is_installed", lambda: False)
-    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[search\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[search\]'"):
         optimize([Access("LDS", "lane*a")], space={"a": range(10**15)})

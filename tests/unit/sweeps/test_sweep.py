@@ -212,7 +212,7 @@ def test_columns_rows_and_totals_agree() -> None:
 
 def test_a_data_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[pandas\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[pandas\]'"):
         sweep(strided, {"stride": 1}).to_dataframe()
 
 

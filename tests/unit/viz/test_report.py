@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from simulator import Access, explain, kernels, optimize, replay, simulate
+from simulator import Access, explain, instruction, kernels, optimize, replay, simulate
 from simulator.cli import main
 from simulator.cli.commands import cli
 from simulator.errors import OutputError
@@ -199,6 +200,13 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
     for name in ("page.HTML", "page.htm", "page"):
         report(explain("LDS", PAIRS), file=tmp_path / name, cdn=True)
     assert files(tmp_path) == ["page", "page.HTML", "page.htm"]
+
+
+def test_an_instruction_of_ones_own_is_reported() -> None:
+    own = replace(instruction("LDS.64"), name="MINE", aliases=())
+    page = Page(report(explain(own, PAIRS), cdn=True))
+    assert page.figures["figures"][0]["id"] == "bank_heatmap-0"
+    assert any(text.startswith("MINE: ") for text in page.texts)
 
 
 def test_nothing_to_report_is_refused() -> None:
@@ -419,7 +427,7 @@ except simulator.BankwiseError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout == (
         "MissingPackageError True viz draws with plotly, which is not installed"
-        " (accepted: pip install 'bankwise[viz]')\n"
+        " (in a checkout of bankwise: pip install '.[viz]')\n"
     )
     place = str(tmp_path / "page.html")
     code = (
@@ -434,7 +442,7 @@ print("<table" in simulator.simulate()._repr_html_())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     codes = [line for line in done.stdout.splitlines() if re.fullmatch(r"(\d \d)|True", line)]
     assert codes == ["0 0", "2 2", "True"]
-    assert done.stderr.count("pip install 'bankwise[viz]'") == 2
+    assert done.stderr.count("pip install '.[viz]'") == 2
     assert not Path(place).exists()
 
 
