@@ -216,8 +216,8 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
     width = site.width * matrix.element
     require(
         not (addresses % width)[masks].any(),
-        f"site {site.source!r} moves {width} bytes a lane from addresses that are not multiples of"
-        f" {width} (accepted: leading dimensions that are multiples of {site.width} elements;"
+        f"site {site.source!r} moves {width} bytes per lane from addresses that are not multiples"
+        f" of {width} (accepted: leading dimensions that are multiples of {site.width} elements;"
         " the chip traps on others)",
     )
     split = (len(patterns), math.prod(map(len, unrolled.values())), *shape[-2:])
@@ -264,7 +264,7 @@ def _named(site: Site) -> set[str]:
 def _values(
     site: Site, launch: Launch, axes: Mapping[str, range]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Give what the site's functions may name: each loop an axis, then warps, then lanes."""
+    """Return what the site's functions may name: each loop an axis, then warps, then lanes."""
     warps = -(-launch.threads // 32)
     shape = (*map(len, axes.values()), warps, 32)
     accesses = math.prod(shape) // 32

@@ -198,7 +198,9 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
         check_rule(value)
     elif name in ("m", "n", "k"):
         if not is_integer(value) or not 1 <= value <= _LARGEST:
-            raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
+            raise KernelError(
+                f"{name} = {value!r} is not a matrix size (accepted: 1 to {_LARGEST})"
+            )
     else:
         plain = _checked(kernel, {name: value})
         if name in kernel.checks:
@@ -206,9 +208,9 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
 
 
 def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the parameters as plain Python values: NumPy's integers would overflow silently.
+    """Return the parameters as plain Python values: NumPy's integers would overflow silently.
 
-    Which kind a parameter is, its default says. What is no number names a layout, and the
+    Which kind a parameter is, its default says. What is not a number names a layout, and the
     language of layouts has more forms than a default shows: `layouts` judges those itself.
     """
     known = kernel.parameters
@@ -222,14 +224,14 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(known[name], bool):
             require(
                 isinstance(value, bool | np.bool_),
-                f"{name} = {short(value)} is no truth value (accepted: True, False)",
+                f"{name} = {short(value)} is not a truth value (accepted: True, False)",
             )
             plain[name] = bool(value)
         elif is_integer(known[name]):
             least = 0 if name.startswith("pad") else 1
             if not is_integer(value) or not least <= value <= _LARGEST_TILE:
                 raise KernelError(
-                    f"{name} = {short(value)} is no size (accepted: {least} to {_LARGEST_TILE})"
+                    f"{name} = {short(value)} is not a size (accepted: {least} to {_LARGEST_TILE})"
                 )
             plain[name] = int(value)
         else:

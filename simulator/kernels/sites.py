@@ -187,7 +187,7 @@ class Site:
         return all(each.trips if isinstance(each, Cycle) else each for each in trips)
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [] if self.where is None else [self.where]
 
 
@@ -221,18 +221,18 @@ class SharedSite(Site):
         verb = {"load": "read", "store": "write"}[self.kind]
         require(
             known.verb in (verb, "update"),
-            f"site {self.source!r} is a {self.kind}, but {known.name} is none"
+            f"site {self.source!r} is a {self.kind}, but {known.name} is not"
             f" (accepted: instructions that {verb})",
         )
         moved = self.width * self.element
         require(
             known.is_matrix or (known.width == moved and self.merges is None),
-            f"site {self.source!r} moves {moved} bytes a lane, or merges, but {known.name} moves"
+            f"site {self.source!r} moves {moved} bytes per lane, or merges, but {known.name} moves"
             f" {known.width} (accepted: an `op` of its width, or none)",
         )
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [self.index, *super().functions()]
 
 
@@ -274,7 +274,7 @@ class GlobalSite(Site):
         )
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [self.row, self.col, *(check for check, _ in self.bounds), *super().functions()]
 
 
@@ -312,7 +312,7 @@ class Launch:
         for site in self.sites:
             require(
                 isinstance(site, SharedSite | GlobalSite),
-                f"{short(site)} is no site of a Launch (accepted: SharedSite, GlobalSite)",
+                f"{short(site)} is not a site of a Launch (accepted: SharedSite, GlobalSite)",
             )
         _set(self, shared_bytes=integer(self.shared_bytes, "shared_bytes of a Launch", least=0))
         require(
@@ -340,7 +340,7 @@ class Kernel:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The document's tile parameters, where they differ from those of `launch`; read-only."""
     checks: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
-    """For parameters that are no numbers: what raises a BankwiseError for a value that fits no
+    """For parameters that are not numbers: what raises a BankwiseError for a value that fits no
     others whatsoever, so that a sweep can refuse it before the work; read-only."""
 
     def __post_init__(self) -> None:
@@ -387,7 +387,7 @@ def names_of(function: Function) -> tuple[str, ...]:
         return tuple(inspect.signature(function).parameters)
     except ValueError as error:
         raise KernelError(
-            f"{short(function)} is no index function: {error} (accepted: a lambda, or a def)"
+            f"{short(function)} is not an index function: {error} (accepted: a lambda, or a def)"
         ) from error
 
 

@@ -43,7 +43,7 @@ Index = str | Callable[..., Any] | ArrayLike
 class Access:
     """An instruction, where its lanes go, and how often it runs.
 
-    Raises SearchError for a weight or loops that are no positive integers, InstructionError and
+    Raises SearchError for a weight or loops that are not positive integers, InstructionError and
     ExpressionError for an unknown instruction or a malformed expression.
     """
 
@@ -64,12 +64,12 @@ class Access:
         instruction(self.op)
         if not isinstance(self.loops, Mapping):
             raise SearchError(
-                f"loops {self.loops!r} of {self} are none (accepted: {{name: trips}})"
+                f"loops {self.loops!r} of {self} are not trip counts (accepted: {{name: trips}})"
             )
         for what, value in [("weight", self.weight), *self.loops.items()]:
             if not is_integer(value) or value < 1:
                 raise SearchError(
-                    f"{what} {value!r} of {self} is no count (accepted: positive integers)"
+                    f"{what} {value!r} of {self} is not a count (accepted: positive integers)"
                 )
         if prod(self.loops.values()) > _MOST:
             raise SearchError(
@@ -82,7 +82,8 @@ class Access:
         active = self.active
         if not (active is None or isinstance(active, str) or callable(active)):
             raise SearchError(
-                f"active {active!r} of {self} is none (accepted: a function, or an expression)"
+                f"active {active!r} of {self} is not a condition (accepted: a function, or"
+                " an expression)"
             )
         if len(_parts(active)) > 1:
             raise SearchError(f"active {active!r} of {self} has two parts (accepted: one)")
@@ -140,12 +141,12 @@ def group(
 ) -> Group:
     """Evaluate an access for these values of its free names, in a tile of rows × cols.
 
-    Raises SearchError for an index that is no integer or pair, or outside of the tile.
+    Raises SearchError for an index that is not an integer or a pair, or outside of the tile.
     """
     known = instruction(access.op)
     if known.width < element or known.width % element:
         raise SearchError(
-            f"{known.name} moves {known.width} bytes a lane, elements have {element}"
+            f"{known.name} moves {known.width} bytes per lane, elements have {element}"
             " (accepted: elements whose size divides it)"
         )
     if not (isinstance(access.index, str) or callable(access.index)):
@@ -189,7 +190,7 @@ def _check(
     crossing = lanes & (places % cols + each > cols)
     if crossing.any():
         raise SearchError(
-            f"{access} moves {each} elements a lane from column"
+            f"{access} moves {each} elements per lane from column"
             f" {int(places[crossing][0]) % cols}, past the end of a row of {cols}"
         )
     outside = lanes & ((places < 0) | (places + each > rows * cols))
@@ -238,8 +239,8 @@ def _evaluated(
         for name in names:
             if isinstance(part, Expression) and not is_integer(values.get(name, 0)):
                 raise SearchError(
-                    f"{name} = {values[name]!r} in {access} is no integer (accepted: integers, in"
-                    " an expression)"
+                    f"{name} = {values[name]!r} in {access} is not an integer (accepted: integers,"
+                    " in an expression)"
                 )
     turns = list(product(*map(range, access.loops.values())))
     places = np.zeros((len(turns), 32), dtype=np.int64)
@@ -286,7 +287,7 @@ _Part = Expression | Callable[..., Any]
 
 
 def _parts(given: Any) -> list[_Part]:
-    """Give a function, or one or two expressions (no comma of another kind exists in them)."""
+    """Return a function, or one or two expressions (no comma of another kind exists in them)."""
     if given is None:
         return []
     if isinstance(given, str):

@@ -100,7 +100,7 @@ class LinearProblem:
         return terms
 
     def columns(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """Give each term's target mask for every source bit: (terms, source bits)."""
+        """Return each term's target mask for every source bit: (terms, source bits)."""
         columns = np.zeros((len(terms), self.bits - _ROW_BITS), dtype=np.int64)
         for number, term in enumerate(terms):
             for target in range(self.base, _ROW_BITS):
@@ -109,7 +109,7 @@ class LinearProblem:
         return columns
 
     def terms(self, columns: Sequence[int]) -> tuple[Term, ...]:
-        """Give the terms of a swizzle from its target masks, one for each distance."""
+        """Return the terms of a swizzle from its target masks, one for each distance."""
         masks: dict[int, int] = {}
         for source, mask in enumerate(columns):
             for target in range(self.base, _ROW_BITS):
@@ -119,7 +119,7 @@ class LinearProblem:
         return tuple(Term(shift, masks[shift]) for shift in sorted(masks))
 
     def price(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the cost of each swizzle (rows of `columns`), by the closed form."""
+        """Return the cost of each swizzle (rows of `columns`), by the closed form."""
         costs = np.zeros(len(columns), dtype=np.int64)
         for access in self.accesses:
             used = [bit for bit in range(columns.shape[1]) if access.sources >> bit & 1]
@@ -136,7 +136,7 @@ class LinearProblem:
         return costs
 
     def bounded(self) -> tuple[int, LinearProblem]:
-        """Give a lower bound from pairs of accesses, and the problem with those pairs first.
+        """Return a lower bound from pairs of accesses, and the problem with those pairs first.
 
         Two accesses may want different things of the same bits. What a pair costs at least,
         beyond the two alone, adds up over pairs that share no access.

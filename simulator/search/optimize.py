@@ -120,12 +120,12 @@ def optimize(
     check_rule(rule)
     for name, value in (("limit", limit), ("trials", trials)):
         if not is_integer(value) or value < 1:
-            raise SearchError(f"{name} {value!r} is no count (accepted: 1, 2, 3, ...)")
+            raise SearchError(f"{name} {value!r} is not a count (accepted: 1, 2, 3, ...)")
     if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
         raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
     for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
         if not (mapping is None or isinstance(mapping, Mapping)):
-            raise SearchError(f"{what} {mapping!r} is none (accepted: a mapping, {{name: ...}})")
+            raise SearchError(f"{what} {mapping!r} is not a mapping (accepted: {{name: ...}})")
     for what, extra, used in (
         ("tile", tile, fragment is None),
         ("array", array, kernel is not None),
@@ -139,7 +139,7 @@ def optimize(
             )
     shape = None if tile is None else parse_shape(tile, "RC", "tile")
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
-        raise SearchError(f"element {element!r} is no size (accepted: 1, 2, 4, 8, 16 bytes)")
+        raise SearchError(f"element {element!r} is not a size (accepted: 1, 2, 4, 8, 16 bytes)")
     if fragment is not None:
         problem = _of_fragment(fragment, space, rule)
     elif kernel is not None:
@@ -161,7 +161,7 @@ def _of_accesses(
 ) -> Problem:
     accesses = tuple(given) if isinstance(given, Iterable) else ()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
-        raise SearchError(f"accesses {given!r} are none (accepted: a list of Access)")
+        raise SearchError(f"{given!r} is not a list of accesses (accepted: a list of Access)")
     used = set().union(*(each.free for each in accesses))
     if space is None:
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
@@ -207,7 +207,9 @@ def _of_kernel(
 ) -> Problem:
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
-            raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
+            raise SearchError(
+                f"{name} = {size!r} is not a matrix size (accepted: 1 to {2**31 - 1})"
+            )
     named = isinstance(array, str) and array.isidentifier()
     if (array is None) != (shape is None) or not (array is None or named):
         raise SearchError(

@@ -114,13 +114,13 @@ class Optimum(Result):
         return sums
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`."""
         names = [each.name for each in fields(AccessRow)]
         columns = {name: [getattr(row, name) for row in self.accesses] for name in names}
         return {"accesses": columns, "totals": self.totals()}
 
     def summary(self) -> dict[str, Any]:
-        """Give everything but the accesses, in plain values."""
+        """Return everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
             "rule": self.rule,

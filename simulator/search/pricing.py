@@ -73,7 +73,7 @@ def price(
     objective: Objective,
     rule: str,
 ) -> NDArray[np.int64]:
-    """Give the weighted cost of each layout; all of them fit."""
+    """Return the weighted cost of each layout; all of them fit."""
     costs = np.zeros(len(layouts), dtype=np.int64)
     for group in groups:
         masks, each = _masks(group), max(1, _AT_ONCE // len(group.places))
@@ -93,7 +93,7 @@ def price(
 def recount(
     groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: str
 ) -> int:
-    """Give the cost of a layout by the law in pure Python, the specification."""
+    """Return the cost of a layout by the law in pure Python, the specification."""
     total = 0
     for group in groups:
         addresses = layout.offset(group.places) * element

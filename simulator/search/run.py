@@ -280,7 +280,7 @@ def _bytes(case: Case, layout: TileLayout) -> int:
 
 
 def _reason(error: BankwiseError) -> str:
-    """Give a message's first line without its numbers, so that equal reasons count together.
+    """Return a message's first line without its numbers, so that equal reasons count together.
 
     >>> _reason(BankwiseError("pad_a = 3 would misalign float4 (accepted: 0, 4, 8, ...)"))
     'pad_a = N would misalign float4'

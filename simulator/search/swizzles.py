@@ -109,7 +109,7 @@ def _key(layout: TileLayout, cost: int) -> tuple[int, ...]:
 def read_swizzles(given: object) -> Swizzles:
     """Read a family's name, or swizzles (Swizzle, triple, text or None).
 
-    Raises SearchError for another name or an empty list, LayoutError for no swizzle.
+    Raises SearchError for another name or an empty list, LayoutError for what is not a swizzle.
     """
     if isinstance(given, str):
         if given not in FAMILIES:
@@ -121,8 +121,8 @@ def read_swizzles(given: object) -> Swizzles:
     listed = tuple(given) if isinstance(given, Sequence) else ()
     if not listed:
         raise SearchError(
-            f"swizzles {given!r} are none (accepted: {', '.join(FAMILIES)}, or a list such as"
-            " [None, 'Sw<3,3,3>'])"
+            f"{given!r} is not a choice of swizzles (accepted: {', '.join(FAMILIES)}, or a list"
+            " such as [None, 'Sw<3,3,3>'])"
         )
     return tuple(None if one is None else Swizzle.of(one) for one in listed)
 
@@ -259,7 +259,7 @@ def _offer_linear(
 
 
 def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
-    """Give the layouts that these terms make, where they make one."""
+    """Return the layouts that these terms make, where they make one."""
     for term in terms:
         try:
             yield TileLayout(plain.rows, plain.cols, plain.pad, (term,))
@@ -268,7 +268,7 @@ def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
 
 
 def _bits(plain: TileLayout, question: Question) -> tuple[int, int, int]:
-    """Give the lowest bit of a place that may move, the end of a row of banks, and the end."""
+    """Return the lowest bit of a place that may move, the end of a row of banks, and the end."""
     widest = max(group.instruction.width for group in question.groups)
     low = (max(widest, WORD) // question.element).bit_length() - 1
     row = (BANKS * WORD // question.element).bit_length() - 1

@@ -81,23 +81,23 @@ class Sweep(Result):
         return len(self) + sum(self.skipped.values()) == self.combinations
 
     def columns(self) -> Columns:
-        """Give the columns, equally long: parameters by name, then figures."""
+        """Return the columns, equally long: parameters by name, then figures."""
         return {name: list(column) for name, column in self._columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"combinations": {column: list}, "totals": {…}}`; totals count combinations."""
+        """Return `{"combinations": {column: list}, "totals": {…}}`; totals count combinations."""
         skipped = sum(self.skipped.values())
         totals = {"combinations": self.combinations, "counted": len(self), "skipped": skipped}
         return {"combinations": self.columns(), "totals": totals}
 
     def best(self, n: int = 1, *, by: str | None = None) -> list[dict[str, Any]]:
-        """Give the n rows with the least of the figure `by`: cycles, or else wavefronts.
+        """Return the n rows with the least of the figure `by`: cycles, or else wavefronts.
 
         Ties are broken by bank conflicts, then by instructions, then by the grid's order.
-        Raises OptionError for an unknown figure or a number that is none.
+        Raises OptionError for an unknown figure or an n that is not a positive integer.
         """
         if not is_integer(n) or n < 1:
-            raise OptionError(f"n {n!r} is no number of rows (accepted: 1, 2, ...)")
+            raise OptionError(f"n {n!r} is not a number of rows (accepted: 1, 2, ...)")
         if by is None:
             by = "cycles" if "cycles" in self.figures else "wavefronts"
         if by not in self.figures:
@@ -193,13 +193,13 @@ def sweep(
     check_rule(rule)
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(
-            f"executor {executor!r} is none (accepted: a concurrent.futures.Executor, such as"
+            f"{executor!r} is not an executor (accepted: a concurrent.futures.Executor, such as"
             " ProcessPoolExecutor() or a Dask client's get_executor())"
         )
     if not isinstance(progress, bool) and not callable(progress):
         raise OptionError(
-            f"progress {short(progress)} is none (accepted: True, False, or a function of the"
-            " number done and the total)"
+            f"progress {short(progress)} is not accepted (accepted: True, False, or a function of"
+            " the number done and the total)"
         )
     chosen = target_of(target)
     axes = Grid.of(
@@ -282,7 +282,7 @@ class _Found:
 def _measured(
     executor: Executor, target: Target, rule: str, todo: Iterator[tuple[int, Sequence[Combination]]]
 ) -> Generator[Chunk, None, None]:
-    """Give the chunks as they are done. If the executor dies, those it did come first."""
+    """Return the chunks as they are done. If the executor dies, those it did come first."""
     pending: set[Future[Chunk]] = set()
     failure: BankwiseError | None = None
     try:
@@ -399,7 +399,7 @@ def _described(target: Target, grid: Grid, rule: str) -> dict[str, Any]:
 def _telling(
     progress: Progress, label: str, done: int, total: int
 ) -> Iterator[Callable[[int], None]]:
-    """Give what is to be told how many combinations are done."""
+    """Return what is to be told how many combinations are done."""
     if not isinstance(progress, bool):
         progress(done, total)
         yield lambda now: progress(now, total)
@@ -417,7 +417,7 @@ def _telling(
 
 
 def _plain(value: Any) -> Any:
-    """Give a parameter's value as a column holds it: plain, or its text."""
+    """Return a parameter's value as a column holds it: plain, or its text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else str(value)

@@ -47,7 +47,7 @@ class Target(ABC):
 
     @abstractmethod
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
-        """Give the figures of each combination (a "rule" among its values), or a reason why not.
+        """Return the figures of each combination (a "rule" among its values), or a reason why not.
 
         Raises TargetError where the target itself fails.
         """

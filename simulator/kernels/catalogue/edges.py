@@ -21,12 +21,12 @@ Fragments = FragmentKind | tuple[FragmentKind, FragmentKind]
 
 
 def kinds(fragment: Fragments) -> tuple[FragmentKind, FragmentKind]:
-    """Give the fragment along m and that along n.
+    """Return the fragment along m and that along n.
 
     >>> kinds("split"), kinds(("split", "contiguous"))
     (('split', 'split'), ('split', 'contiguous'))
 
-    Raises KernelError for a tuple that is no pair.
+    Raises KernelError for a tuple that is not a pair.
     """
     if not isinstance(fragment, tuple):
         return fragment, fragment

@@ -192,9 +192,9 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
         ("simulate --block-tile 128x128", "block tile '128x128' is not MxNxK"),
         ("junstar92.2d --m 64 --rule nope", "unknown rule 'nope': accepted: silicon"),
         ("junstar92.2d --m 64 --form written,nope", "unknown form 'nope': accepted: compiled"),
-        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is no matrix size (accepted: 1 to"),
-        ("junstar92.warptiling --padding 4,x", "padding = 'x' is no size (accepted: 0 to"),
-        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is no truth value"),
+        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is not a matrix size (accepted: 1 to"),
+        ("junstar92.warptiling --padding 4,x", "padding = 'x' is not a size (accepted: 0 to"),
+        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is not a truth value"),
         ("illustrated.layout_2x16 --lane-order nope", "unknown lane order 'nope': accepted: row"),
         (
             "illustrated.layout_4x8 --lane-order z-order,(4,4):(4,1)",
