@@ -20,6 +20,8 @@ from simulator.inputs.values import expanded, read_list
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from simulator.sweeps.targets import Figure
+
 
 __all__ = ["sweep"]
 
@@ -69,7 +71,7 @@ def sweep(
     name: str,
     grid: Sequence[str],
     top: int,
-    by: str | None,
+    by: Figure | None,
     limit: int | None,
     jobs: int | None,
     processes: bool,

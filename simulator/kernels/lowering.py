@@ -17,6 +17,7 @@ from simulator.errors import KernelError
 from simulator.kernels.global_memory import LINE, Bound, Linear, moves
 from simulator.kernels.sites import (
     Cycle,
+    Form,
     Function,
     GlobalSite,
     Launch,
@@ -57,7 +58,7 @@ class GlobalAccesses:
     copies: int
 
 
-def lower_shared(site: SharedSite, launch: Launch, form: str) -> SharedAccesses:
+def lower_shared(site: SharedSite, launch: Launch, form: Form) -> SharedAccesses:
     """Lower a shared site, in its written or its compiled form."""
     loops = {name: range(trips) for name, trips in site.loops.items()}
     joined = 1
@@ -129,7 +130,7 @@ def _shared_accesses(
     )
 
 
-def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
+def lower_global(site: GlobalSite, launch: Launch, form: Form) -> GlobalAccesses:
     """Lower a global site; addresses are relative to a multiple of 128 bytes.
 
     Raises KernelError for coordinates that are not linear in blocks and repeats, that leave

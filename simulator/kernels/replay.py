@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import mul
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from simulator.kernels.sites import (
     AS_WRITTEN,
     ASSUMED,
     ASSUMED_PRESENT,
+    FORMS,
+    Form,
     GlobalSite,
     Kernel,
     Launch,
@@ -36,11 +38,6 @@ from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.text import Table
 
 __all__ = ["FORMS", "Form", "KernelReport", "check_value", "replay"]
-
-Form = Literal["compiled", "written"]
-"""`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
-
-FORMS: tuple[Form, ...] = get_args(Form)
 
 _LARGEST = 2**31 - 1  # of m, n and k: the documents' kernels take them as int
 _LARGEST_TILE = 2**16

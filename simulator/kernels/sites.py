@@ -31,7 +31,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from layouts.errors import short
 from simulator.errors import KernelError
@@ -43,8 +43,10 @@ __all__ = [
     "ASSUMED",
     "ASSUMED_PRESENT",
     "AS_WRITTEN",
+    "FORMS",
     "LANE_NAMES",
     "Cycle",
+    "Form",
     "GlobalSite",
     "Int",
     "Kernel",
@@ -61,6 +63,11 @@ LANE_NAMES = ("tid", "tx", "ty", "warp", "lane")
 AS_WRITTEN = "as written"
 ASSUMED = "assumed: adjacent aligned loads merged"
 ASSUMED_PRESENT = "assumed: the compiler's, as with the document's tiles"
+
+Form = Literal["compiled", "written"]
+"""`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
+
+FORMS: tuple[Form, ...] = get_args(Form)
 
 Int = Any
 """What index functions compute with: an integer, an array of them, or one that is linear."""
@@ -117,7 +124,7 @@ class Site:
     """Elements that a lane moves, as written."""
     where: Function | None = None
     """Lanes that take part; None: all. For a global site it may name lanes and `loops` only."""
-    only: Literal["written", "compiled"] | None = None
+    only: Form | None = None
     """The one form that has this access; None: both."""
     hoisted: tuple[str, ...] = ()
     """Loops that the compiled load is moved out of."""

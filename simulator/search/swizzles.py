@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,12 @@ __all__ = [
     "single_terms",
 ]
 
-FAMILIES = ("none", "cute", "xor")
+Family = Literal["none", "cute", "xor"]
 """`cute`: none or one Sw<B,M,S>. `xor`: XOR any higher bits onto any bits of a 128-byte row."""
 
-Swizzles = str | tuple[Swizzle | None, ...]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+Swizzles = Family | tuple[Swizzle | None, ...]
 
 # Operations: each term takes an XOR and, but for one of them (row ^ col), a shift.
 _LEAST_OF_TWO = 3
@@ -117,7 +120,7 @@ def read_swizzles(given: object) -> Swizzles:
                 f"unknown swizzles {given!r}: {accepted(given, FAMILIES)}, or a list such as"
                 " [None, 'Sw<3,3,3>']"
             )
-        return given
+        return FAMILIES[FAMILIES.index(given)]
     listed = tuple(given) if isinstance(given, Sequence) else ()
     if not listed:
         raise SearchError(

@@ -43,7 +43,7 @@ from simulator.results.text import Table
 from simulator.sweeps.grid import Grid
 from simulator.sweeps.parquet import cell, parquet_writer
 from simulator.sweeps.store import Chunk, Store
-from simulator.sweeps.targets import Combination, Figures, Target, target_of
+from simulator.sweeps.targets import Combination, Figure, Figures, Target, target_of
 
 __all__ = ["Sweep", "sweep"]
 
@@ -64,7 +64,7 @@ class Sweep(Result):
 
     target: str
     parameters: tuple[str, ...]
-    figures: tuple[str, ...]
+    figures: tuple[Figure, ...]
     combinations: int
     """How many were to be measured: those of the grid, or the limit."""
     skipped: Mapping[str, int]
@@ -90,7 +90,7 @@ class Sweep(Result):
         totals = {"combinations": self.combinations, "counted": len(self), "skipped": skipped}
         return {"combinations": self.columns(), "totals": totals}
 
-    def best(self, n: int = 1, *, by: str | None = None) -> list[dict[str, Any]]:
+    def best(self, n: int = 1, *, by: Figure | None = None) -> list[dict[str, Any]]:
         """Return the n rows with the least of the figure `by`: cycles, or else wavefronts.
 
         Ties are broken by bank conflicts, then by instructions, then by the grid's order.
@@ -131,7 +131,7 @@ class Sweep(Result):
         write = parquet_writer()
         save(path, lambda file: write(self._columns, file))
 
-    def table(self, n: int = 10, *, by: str | None = None) -> Table:
+    def table(self, n: int = 10, *, by: Figure | None = None) -> Table:
         """Return the rows of `best`, the parameters that never vary, and why some are skipped."""
         best = self.best(n, by=by)
         constant = [
