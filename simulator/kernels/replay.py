@@ -204,7 +204,7 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
             kernel.checks[name](plain[name])
 
 
-def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters as plain Python values: NumPy's integers would overflow silently.
 
     Which kind a parameter is, its default says. What is not a number names a layout, and the
@@ -212,7 +212,7 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = kernel.parameters
     plain: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         if name not in known:
             raise KernelError(
                 f"{kernel.name} has no parameter {name!r}:"

@@ -29,6 +29,7 @@ from simulator.inputs.expression import Expression
 from simulator.inputs.files import RESERVED
 from simulator.law.accesses import integers
 from simulator.law.instructions import Instruction, instruction
+from simulator.law.masks import active_table
 
 __all__ = ["Access", "Group", "group"]
 
@@ -131,7 +132,7 @@ class Group:
     @property
     def active(self) -> NDArray[np.bool_]:
         """Lanes whose place means something, (n, 32)."""
-        lanes: NDArray[np.bool_] = self.masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 == 1
+        lanes = active_table(self.masks)
         lanes[:, self.instruction.lanes :] = False
         return lanes
 
@@ -153,7 +154,7 @@ def group(
         places, masks = _from_arrays(access, tile)
     else:
         places, masks = _evaluated(access, values, tile)
-    lanes = masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 == 1
+    lanes = active_table(masks)
     lanes[:, known.lanes :] = False
     if known.is_matrix and not lanes[:, : known.lanes].all():
         raise SearchError(
@@ -184,20 +185,20 @@ def _check(
     places: NDArray[np.int64],
     lanes: NDArray[np.bool_],
     tile: tuple[int, int] | None,
-    each: int,
+    elements: int,
 ) -> None:
     rows, cols = tile or (1, _LARGEST)
-    crossing = lanes & (places % cols + each > cols)
+    crossing = lanes & (places % cols + elements > cols)
     if crossing.any():
         raise SearchError(
-            f"{access} moves {each} elements per lane from column"
+            f"{access} moves {elements} elements per lane from column"
             f" {int(places[crossing][0]) % cols}, past the end of a row of {cols}"
         )
-    outside = lanes & ((places < 0) | (places + each > rows * cols))
+    outside = lanes & ((places < 0) | (places + elements > rows * cols))
     if outside.any():
         raise SearchError(
             f"{access} reaches element {int(places[outside][0])} (accepted: 0 to"
-            f" {rows * cols - each}" + (f", in a tile of {rows}x{cols})" if tile else ")")
+            f" {rows * cols - elements}" + (f", in a tile of {rows}x{cols})" if tile else ")")
         )
 
 

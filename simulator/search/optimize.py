@@ -260,7 +260,7 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
     return Problem(case, lambda: case({}), free)
 
 
-def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
+def _free(space: Mapping[str, Any], names: set[str], reserved: set[str]) -> Grid:
     """Read the free values that are not the tile's own."""
     wanted = {
         name: CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
@@ -269,7 +269,7 @@ def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid
     }
     if not wanted:
         return Grid({})
-    grid = Grid.of(wanted, accepted_names=sorted(known | reserved), target="the search")
+    grid = Grid.of(wanted, accepted_names=sorted(names | reserved), target="the search")
     if grid.size >= 1 << 62:
         raise SearchError(f"the space has {grid.size:,} combinations (accepted: below 2^62)")
     return grid

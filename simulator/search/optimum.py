@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from layouts.errors import plural
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
@@ -169,10 +170,9 @@ class Optimum(Result):
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
-        plural = "" if self.operations == 1 else "s"
         said.append(
             f"{self.bytes:,} bytes of shared memory{spent};"
-            f" {self.operations} operation{plural} an index."
+            f" {plural(self.operations, 'operation')} an index."
         )
         said.append(self.certificate.text)
         if self.skipped:

@@ -156,14 +156,17 @@ def _vectors(groups: Iterable[Group], element: int) -> dict[int, tuple[int, int]
 
 
 def _least_served(
-    known: Instruction, places: Sequence[int], vectors: dict[int, tuple[int, int]], element: int
+    instruction: Instruction,
+    places: Sequence[int],
+    vectors: dict[int, tuple[int, int]],
+    element: int,
 ) -> int:
     row = specification.BANKS * specification.WORD
-    unit = max(known.width, specification.WORD)
-    if not known.merges:
+    unit = max(instruction.width, specification.WORD)
+    if not instruction.merges:
         return -(-len(places) * unit // row)
     different = set(places)
-    least = -(-len(different) * known.width // row)
+    least = -(-len(different) * instruction.width // row)
     # By vector width and place in it: the units that compete for row / width places of a row.
     competing: dict[tuple[int, int], set[int]] = {}
     for place in different:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from layouts.errors import accepted
+from layouts.errors import accepted, short
 from layouts.shapes import is_integer
 from simulator.errors import GridError
 
@@ -55,7 +55,7 @@ class Grid:
         """
         if not isinstance(grid, Mapping):
             raise GridError(
-                f"grid {_short(grid)} is not a mapping (accepted: {{parameter: values, ...}})"
+                f"grid {short(grid)} is not a mapping (accepted: {{parameter: values, ...}})"
             )
         if not grid:
             raise GridError("grid {} is empty (accepted: at least one parameter with its values)")
@@ -133,7 +133,7 @@ def _axis(name: str, values: Any) -> Sequence[Any]:
                 f"{name!r} has more than {_MOST_VALUES:,} values (accepted: fewer, or a range)"
             )
     if not _length(axis):
-        raise GridError(f"{name!r} has no values: {_short(values)} (accepted: at least one)")
+        raise GridError(f"{name!r} has no values: {short(values)} (accepted: at least one)")
     return axis
 
 
@@ -161,8 +161,3 @@ def _length(axis: Sequence[Any]) -> int:
     if isinstance(axis, range):  # len() refuses what exceeds 63 bits
         return max(0, -((axis.start - axis.stop) // axis.step))
     return len(axis)
-
-
-def _short(values: object) -> str:
-    text = repr(values)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 from simulator.errors import TargetError
 from simulator.gemm.geometry import PARAMETERS, Geometry
 from simulator.gemm.loads import Loads, count_loads, totals
@@ -148,9 +148,8 @@ class _Function(_OneByOne):
             listed = list(listed)
             if all(map(_is_access, listed)):
                 return listed
-        text = repr(given)
         raise TargetError(
-            f"{self.name} gives {text if len(text) <= 80 else f'{text[:77]}...'} (accepted: a"
+            f"{self.name} gives {short(given)} (accepted: a"
             " WarpAccess, a tuple (op, addresses) or (op, addresses, mask), or a list of them)"
         )
 
