@@ -28,6 +28,17 @@ from simulator.law import chunks, counting, numba_engine
 LINEAR = [4 * lane for lane in range(32)]
 
 
+def nested(depth: int) -> list[Any]:
+    wrapped: list[Any] = LINEAR
+    for _ in range(depth):
+        wrapped = [wrapped]
+    return wrapped
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+
+
 def with_lane(lane: int, byte: Any) -> list[Any]:
     return [byte if index == lane else good for index, good in enumerate(LINEAR)]
 
@@ -43,6 +54,11 @@ def test_a_warp_access_is_taken_as_it_is() -> None:
     access = WarpAccess("LDS.64", tuple(8 * lane for lane in range(32)), 0xFFFF)
     assert count(*access).wavefronts == 1
     assert explain(*access).wavefronts == 1
+
+
+def test_lists_of_31_dimensions() -> None:
+    for engine in ("python", "numpy", "numba"):
+        assert count("LDS", nested(30), engine=engine).wavefronts.shape == (1,) * 30
 
 
 def test_one_mask_serves_all_accesses_or_each_has_its_own() -> None:
@@ -178,6 +194,14 @@ def test_showing_counts_keeps_nothing() -> None:
         ("LDS", 4, None, AddressError, "addresses 4 have shape ()"),
         ("LDS", [LINEAR, LINEAR[:5]], None, AddressError, "are ragged (accepted: a regular array)"),
         ("LDS", [np.zeros((2, 32), int), np.zeros((2, 5), int)], None, AddressError, "are ragged"),
+        # too deep
+        ("LDS", nested(31), None, AddressError,
+         "have more than 31 dimensions (accepted: at most 31)"),
+        ("LDS", nested(40), None, AddressError, "have more than 31 dimensions"),
+        ("LDS", nested(5000), None, AddressError, "have more than 31 dimensions"),
+        ("LDS", np.zeros((1,) * 31 + (32,), int), None, AddressError, "have more than 31 dimens"),
+        ("LDS", CIRCLE, None, AddressError, "addresses [[...]] have more than 31 dimensions"),
+        ("LDS", LINEAR, CIRCLE, MaskError, "masks [[...]] have more than 31 dimensions"),
         # not integers
         ("LDS", np.arange(32.0), None, AddressError,
          "have type float64 (accepted: integers; floats and booleans are not converted)"),
