@@ -11,6 +11,7 @@ import click
 
 from simulator.cli.html import ARGUMENTS, html_options, keep
 from simulator.cli.output import FORMATS, Table, show
+from simulator.law.instructions import Rule
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
@@ -96,7 +97,7 @@ def common(command: _Command) -> _Command:
     )
     @format_option
     @functools.wraps(command)
-    def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
+    def wrapped(*, rule: Rule, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
         from simulator.law.counting import check_rule
         from simulator.law.instructions import RULES
 
@@ -142,7 +143,7 @@ def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
-def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
+def simulate(*, rules: Sequence[Rule], form: str, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.gemm.simulate import simulate as run
@@ -198,7 +199,7 @@ def _access_options(command: _Command) -> _Command:
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
 @common
-def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> dict[str, int]:
+def count(*, rules: Sequence[Rule], form: str, warps: int | None, **options: Any) -> dict[str, int]:
     """Count warp accesses.
 
     ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
@@ -233,7 +234,7 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -259,7 +260,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @common
 @html_options
 def explain(
-    *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
+    *, rules: Sequence[Rule], form: str, warp: int | None, access: int | None, **options: Any
 ) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
@@ -271,7 +272,7 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations = {rule: run(*chosen, rule=rule) for rule in rules}
+    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule) for rule in rules}
     keep(*explanations.values())
     totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
     if form in ("json", "csv"):

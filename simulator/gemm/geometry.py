@@ -24,6 +24,7 @@ from layouts.warp import LaneOrder, WarpLayout
 from simulator.errors import OptionError
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import Counts, check_rule, count
+from simulator.law.instructions import Rule
 
 __all__ = [
     "A_LAYOUTS",
@@ -74,7 +75,7 @@ class Geometry:
     pad: tuple[int, int]
     swizzle: tuple[Swizzle | None, Swizzle | None]
     element: int
-    rule: str
+    rule: Rule
     notes: tuple[str, ...]
     reads: tuple[Reads, Reads]
     """Of A and of B."""
@@ -91,7 +92,7 @@ def lower(
     pad: int | tuple[int, int],
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None,
     element: int,
-    rule: str,
+    rule: Rule,
 ) -> Geometry:
     """Check the parameters of `simulate` and lower them to loads; errors are those it raises."""
     check_rule(rule)

@@ -22,6 +22,7 @@ from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, by_step, count_reads,
 from simulator.law.accesses import WarpAccess
 from simulator.law.counting import Counts, n_way
 from simulator.law.explaining import Explanation, explain
+from simulator.law.instructions import Rule
 from simulator.results.tables import Result
 
 __all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
@@ -79,7 +80,7 @@ class Fragment(_Figures, Result):
     accesses: tuple[WarpAccess, ...]
     counts: Counts
     """One entry an access."""
-    rule: str
+    rule: Rule
     tile: Tile
     """Where the operand lies in shared memory, from byte 0 on."""
 
@@ -119,7 +120,7 @@ class FragmentReport(_Figures, Result):
     pad: tuple[int, int]
     swizzle: tuple[Swizzle | None, Swizzle | None]
     element: int
-    rule: str
+    rule: Rule
     k_step: int
     """The k step reported: 0, unless k steps differ; then the first of the most expensive."""
     fragments: tuple[Fragment, Fragment]
@@ -190,7 +191,7 @@ def simulate(
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
     element: int = 4,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
 ) -> FragmentReport:
     """Count the shared-memory reads of warp 0 for one k step of a tiled GEMM.
 

@@ -31,7 +31,7 @@ from simulator.kernels.sites import (
 )
 from simulator.kernels.sizes import require
 from simulator.law.counting import check_rule, count
-from simulator.law.instructions import instruction
+from simulator.law.instructions import Rule, instruction
 from simulator.results.tables import Result
 
 __all__ = ["FORMS", "KernelReport", "SiteReport", "check_value", "replay"]
@@ -82,7 +82,7 @@ class KernelReport(Result):
     n: int | None
     k: int | None
     form: str
-    rule: str
+    rule: Rule
     parameters: Mapping[str, Any]
     """Every tile parameter, given or by default; read-only."""
     grid: tuple[int, ...]
@@ -138,7 +138,7 @@ def replay(
     n: int,
     k: int,
     form: str = "compiled",
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> KernelReport:
@@ -237,7 +237,7 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shared(
-    site: SharedSite, launch: Launch, form: str, rule: str, evidence: str
+    site: SharedSite, launch: Launch, form: str, rule: Rule, evidence: str
 ) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
     accesses = lower_shared(site, launch, form)
     if site.op is None:

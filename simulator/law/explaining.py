@@ -14,7 +14,7 @@ from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.counting import check_rule, n_way
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.results.tables import Result
 
 __all__ = ["Explanation", "Phase", "Served", "explain", "ranges"]
@@ -60,7 +60,7 @@ class Explanation(Result):
     """Why one access costs what it costs. The figures are `count`'s."""
 
     op: str
-    rule: str
+    rule: Rule
     addresses: tuple[int, ...]
     mask: int
     wavefronts: int
@@ -162,7 +162,7 @@ def explain(
     addresses: ArrayLike,
     mask: int | None = None,
     *,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
 
@@ -279,7 +279,7 @@ def _note(
     active: list[int],
     partners: list[int],
     broken: dict[int, tuple[tuple[int, int], ...]],
-    rule: str,
+    rule: Rule,
 ) -> str:
     if not active:
         return "No lane is active: nothing is accessed."

@@ -11,6 +11,7 @@ from typing import Any
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.sass.code.images import Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import lower
@@ -36,7 +37,7 @@ def replay_compiled(
     blocks: str = "sample",
     arch: str = "sm_90",
     max_instructions: int | None = None,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     progress: Progress | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.

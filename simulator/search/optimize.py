@@ -27,6 +27,7 @@ from simulator.kernels import get
 from simulator.kernels.replay import FORMS
 from simulator.kernels.sites import Kernel
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
 from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
 from simulator.search.optimum import Optimum
@@ -54,7 +55,7 @@ def optimize(
     fragment: Mapping[str, Any] | None = None,
     space: Mapping[str, Any] | None = None,
     objective: str = "cycles",
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     tile: Shape | None = None,
     element: int = 4,
     names: Mapping[str, int] | None = None,
@@ -215,7 +216,7 @@ def _of_kernel(
     )
 
 
-def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> Problem:
+def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule) -> Problem:
     known = set(inspect.signature(simulate).parameters) - {"rule"}
     if space is None:
         space = {

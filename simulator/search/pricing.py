@@ -12,7 +12,7 @@ from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import Counts, count
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.tile import TileLayout
 
@@ -56,13 +56,13 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
     return None
 
 
-def counts_of(group: Group, layout: TileLayout, element: int, rule: str) -> Counts:
+def counts_of(group: Group, layout: TileLayout, element: int, rule: Rule) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
     return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
 
 def price(
-    groups: Sequence[Group], layouts: Sequence[TileLayout], element: int, objective: str, rule: str
+    groups: Sequence[Group], layouts: Sequence[TileLayout], element: int, objective: str, rule: Rule
 ) -> NDArray[np.int64]:
     """Give the weighted cost of each layout; all of them fit."""
     costs = np.zeros(len(layouts), dtype=np.int64)
@@ -82,7 +82,7 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: str, rule: str
+    groups: Sequence[Group], layout: TileLayout, element: int, objective: str, rule: Rule
 ) -> int:
     """Give the cost of a layout by the law in pure Python, the specification."""
     total = 0
@@ -99,7 +99,7 @@ def recount(
 
 
 def floor(
-    groups: Sequence[Group], element: int, objective: str, rule: str, *, whole: int = 0
+    groups: Sequence[Group], element: int, objective: str, rule: Rule, *, whole: int = 0
 ) -> int:
     """Give a cost that no layout whatsoever undercuts.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from layouts.errors import BankwiseError
 from simulator.errors import SearchError
+from simulator.law.instructions import Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
 from simulator.search.pricing import misfit, price, recount
@@ -47,7 +48,7 @@ class Search:
     """The run of one search; `best` is the winner so far."""
 
     def __init__(
-        self, problem: Problem, objective: str, rule: str, limit: int, trials: int
+        self, problem: Problem, objective: str, rule: Rule, limit: int, trials: int
     ) -> None:
         self.problem = problem
         self.objective = objective

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
-from typing import Any
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -21,9 +21,14 @@ from simulator import (
     OptionError,
     WarpAccess,
     count,
+    count_affine,
+    count_linear,
+    count_stream,
     explain,
 )
 from simulator.law import chunks, counting, numba_engine
+from simulator.law.counting import ENGINES, Engine
+from simulator.law.instructions import RULES, Rule
 
 LINEAR = [4 * lane for lane in range(32)]
 
@@ -261,6 +266,14 @@ def test_unknown_rules_and_engines() -> None:
         count("LDS", LINEAR, rule="silicn")
     with pytest.raises(OptionError, match="unknown engine 'gpu': accepted: auto, python, numpy"):
         count("LDS", LINEAR, engine="gpu")
+
+
+@pytest.mark.parametrize("counted", [count, count_stream, count_linear, count_affine, explain])
+def test_type_checkers_know_the_rules_and_engines(counted: Callable[..., Any]) -> None:
+    hints = get_type_hints(counted)
+    assert hints["rule"] == Rule == Literal["silicon", "documented"]
+    assert hints.get("engine", Engine) == Engine == Literal["auto", "python", "numpy", "numba"]
+    assert (get_args(Rule), get_args(Engine)) == (RULES, ENGINES)
 
 
 def test_the_last_address_of_each_width_is_accepted() -> None:
