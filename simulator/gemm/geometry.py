@@ -19,7 +19,7 @@ from layouts.swizzle import Swizzle
 from layouts.warp import LANE_ORDERS, LANES, LaneOrder, WarpLayout
 from simulator.errors import OptionError
 from simulator.law.counting import check_rule
-from simulator.law.instructions import RULES
+from simulator.law.instructions import RULES, Rule
 
 __all__ = [
     "A_LAYOUTS",
@@ -88,7 +88,7 @@ swizzle=(None, None), element=4, rule='silicon')
     """Of A's tile and of B's, on element offsets, after padding."""
     element: int = 4
     """Bytes."""
-    rule: str = "silicon"
+    rule: Rule = "silicon"
 
     def __post_init__(self) -> None:
         for name in _READERS:

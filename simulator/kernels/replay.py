@@ -33,7 +33,7 @@ from simulator.kernels.sites import (
 )
 from simulator.kernels.sizes import require
 from simulator.law.counting import check_rule, count
-from simulator.law.instructions import instruction
+from simulator.law.instructions import Rule, instruction
 from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.text import Table
 
@@ -103,7 +103,7 @@ def replay(
     n: int,
     k: int,
     form: Form = "compiled",
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> KernelReport:
@@ -238,7 +238,7 @@ def _checked(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shared(
-    site: SharedSite, launch: Launch, form: Form, rule: str, evidence: str
+    site: SharedSite, launch: Launch, form: Form, rule: Rule, evidence: str
 ) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
     accesses = lower_shared(site, launch, form)
     if site.op is None:

@@ -23,7 +23,7 @@ from simulator.kernels.lowering import lower_shared
 from simulator.kernels.replay import Form
 from simulator.kernels.sites import Kernel, SharedSite
 from simulator.law.accesses import SHARED_BYTES
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.law.masks import active_table
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Access, Group, group
@@ -168,7 +168,7 @@ def _alike(
     )
 
 
-def fragment_case(values: Mapping[str, Any], rule: str, *, per_block: bool) -> Case:
+def fragment_case(values: Mapping[str, Any], rule: Rule, *, per_block: bool) -> Case:
     """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
     report = simulate(**values, rule=rule)
     geometry = report.geometry

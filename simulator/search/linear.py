@@ -34,7 +34,7 @@ from simulator.errors import SearchError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.closed_form import count_linear
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.pricing import Objective, cost_of_served
 from simulator.search.tile import Term
@@ -75,7 +75,7 @@ class LinearProblem:
 
     accesses: tuple[LinearAccess, ...]
     objective: Objective
-    rule: str
+    rule: Rule
     element_bits: int
     base: int
     """The lowest bit that may move: below it lie the bytes of one vector."""
@@ -221,7 +221,7 @@ class LinearProblem:
 
 
 def linear_problem(
-    groups: Sequence[Group], size: int, element: int, objective: Objective, rule: str
+    groups: Sequence[Group], size: int, element: int, objective: Objective, rule: Rule
 ) -> LinearProblem | None:
     """Set the problem up for a tile of `size` elements; None where some access is not linear.
 

@@ -24,6 +24,7 @@ from simulator.kernels import get
 from simulator.kernels.replay import FORMS, Form
 from simulator.kernels.sites import Kernel
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
 from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
 from simulator.search.optimum import Optimum
@@ -42,7 +43,7 @@ def optimize(
     fragment: Mapping[str, Any] | None = None,
     space: Mapping[str, Any] | None = None,
     objective: Objective = "cycles",
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     tile: Shape | None = None,
     element: int = 4,
     names: Mapping[str, int] | None = None,
@@ -240,7 +241,7 @@ def _of_kernel(
     )
 
 
-def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> Problem:
+def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule) -> Problem:
     known = set(PARAMETERS) - {"rule"}
     if space is None:
         space = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
+from simulator.law.instructions import Rule
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
@@ -53,7 +54,7 @@ class Optimum(Result):
     """The layout with the least cost."""
 
     objective: Objective
-    rule: str
+    rule: Rule
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
     layout: TileLayout | None
@@ -208,7 +209,7 @@ def amount(cost: int, objective: Objective) -> str:
 
 
 def access_rows(
-    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: str
+    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: Rule
 ) -> tuple[AccessRow, ...]:
     """Count each access under both layouts."""
     first = _figures(*before, rule) if before else []
@@ -235,7 +236,7 @@ def access_rows(
     return tuple(rows)
 
 
-def _figures(case: Case, layout: TileLayout, rule: str) -> list[dict[str, int]]:
+def _figures(case: Case, layout: TileLayout, rule: Rule) -> list[dict[str, int]]:
     found = []
     for group in case.groups:
         counted = counts_of(group, layout, case.element, rule)

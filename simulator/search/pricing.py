@@ -13,7 +13,7 @@ from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES, Counts, count
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.tile import TileLayout
 
@@ -61,7 +61,7 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
     return None
 
 
-def counts_of(group: Group, layout: TileLayout, element: int, rule: str) -> Counts:
+def counts_of(group: Group, layout: TileLayout, element: int, rule: Rule) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
     return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
@@ -71,7 +71,7 @@ def price(
     layouts: Sequence[TileLayout],
     element: int,
     objective: Objective,
-    rule: str,
+    rule: Rule,
 ) -> NDArray[np.int64]:
     """Return the weighted cost of each layout; all of them fit."""
     costs = np.zeros(len(layouts), dtype=np.int64)
@@ -91,7 +91,7 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: str
+    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: Rule
 ) -> int:
     """Return the cost of a layout by the law in pure Python, the specification."""
     total = 0
@@ -108,7 +108,7 @@ def recount(
 
 
 def lower_bound(
-    groups: Sequence[Group], element: int, objective: Objective, rule: str, *, whole: int = 0
+    groups: Sequence[Group], element: int, objective: Objective, rule: Rule, *, whole: int = 0
 ) -> int:
     """Return a cost that no layout whatsoever undercuts.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError
 from simulator.errors import MissingPackageError, SearchError, install
+from simulator.law.instructions import Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
 from simulator.search.pricing import Objective, misfit, price, recount
@@ -55,7 +56,7 @@ class Search:
     """The run of one search; `best` is the winner so far."""
 
     def __init__(
-        self, problem: Problem, objective: Objective, rule: str, limit: int, trials: int
+        self, problem: Problem, objective: Objective, rule: Rule, limit: int, trials: int
     ) -> None:
         self.problem = problem
         self.objective = objective

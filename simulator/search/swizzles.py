@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from layouts.errors import accepted
 from layouts.swizzle import Swizzle
 from simulator.errors import SearchError
+from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Group
 from simulator.search.linear import LinearProblem, linear_problem
@@ -54,7 +55,7 @@ class Question:
     pads: Sequence[int]
     swizzles: Swizzles
     objective: Objective
-    rule: str
+    rule: Rule
     limit: int
     """Warp accesses that are counted at most to enumerate layouts."""
 

@@ -37,6 +37,7 @@ from simulator.errors import (
     TargetError,
 )
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.results.files import save
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
@@ -162,7 +163,7 @@ def sweep(
     target: Any,
     grid: Mapping[str, Any],
     *,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     executor: Executor | None = None,
     progress: Progress = True,
     store: str | os.PathLike[str] | None = None,
@@ -280,7 +281,10 @@ class _Found:
 
 
 def _measured(
-    executor: Executor, target: Target, rule: str, todo: Iterator[tuple[int, Sequence[Combination]]]
+    executor: Executor,
+    target: Target,
+    rule: Rule,
+    todo: Iterator[tuple[int, Sequence[Combination]]],
 ) -> Generator[Chunk, None, None]:
     """Return the chunks as they are done. If the executor dies, those it did come first."""
     pending: set[Future[Chunk]] = set()
@@ -334,7 +338,7 @@ def _failure(error: BaseException) -> ExecutorError:
     return failure
 
 
-def _work(target: Target, rule: str, start: int, combinations: Sequence[Combination]) -> Chunk:
+def _work(target: Target, rule: Rule, start: int, combinations: Sequence[Combination]) -> Chunk:
     """Measure neighbouring combinations: what a worker does, here or elsewhere."""
     try:
         outcomes = target.measure([{"rule": rule, **each} for each in combinations])
@@ -379,7 +383,7 @@ def _kind(reason: str) -> str:
     return re.sub(r"(?<![\w.])-?\d+", "#", reason)
 
 
-def _described(target: Target, grid: Grid, rule: str) -> dict[str, Any]:
+def _described(target: Target, grid: Grid, rule: Rule) -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     try:

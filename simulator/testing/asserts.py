@@ -30,7 +30,7 @@ from simulator.inputs.files import RESERVED, from_expression
 from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -50,7 +50,7 @@ class AssertConflictFree(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -69,7 +69,7 @@ class AssertWavefronts(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -83,7 +83,7 @@ def assert_conflict_free(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
@@ -108,7 +108,7 @@ def assert_wavefronts(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -129,7 +129,7 @@ def _check(
     element: int,
     names: Mapping[str, int] | None,
     warps: int,
-    rule: str,
+    rule: Rule,
     name: str,
     figure: str,
     most: int,
