@@ -153,7 +153,7 @@ def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[s
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
-    reports = {rule: run(rule=rule, **options) for rule in rules}
+    reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
     return {rule: report.bank_conflicts for rule, report in reports.items()}
