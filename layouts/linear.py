@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from layouts import gf2
 from layouts.algebra import coalesce
 from layouts.errors import LayoutError
 from layouts.layout import LARGEST, Layout
@@ -111,7 +112,7 @@ class LinearMap:
     @property
     def rank(self) -> int:
         """Number of independent columns: 2**rank different offsets occur."""
-        return len(self._eliminated()[0])
+        return gf2.rank(self.columns)
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -120,20 +121,21 @@ class LinearMap:
         >>> LinearMap((1, 2, 3)).kernel
         (7,)
         """
-        return tuple(self._eliminated()[1])
+        return tuple(gf2.kernel(self.columns))
 
     def inverse(self) -> LinearMap:
         """Return the map back.
 
         Raises LayoutError unless this is a bijection of bit strings of one length.
         """
-        pivots, kernel = self._eliminated()
-        if kernel or self.out_bits != self.in_bits:
+        columns = [gf2.coordinates(self.columns, 1 << bit) for bit in range(self.in_bits)]
+        solved = tuple(column for column in columns if column is not None)
+        if len(solved) < self.in_bits or self.out_bits != self.in_bits:
             raise LayoutError(
-                f"{self!r} of {self.in_bits} bits to {self.out_bits} has rank {len(pivots)}"
+                f"{self!r} of {self.in_bits} bits to {self.out_bits} has rank {self.rank}"
                 " and no inverse (accepted: maps onto as many bits, of full rank)"
             )
-        return LinearMap(tuple(self._solve(1 << bit, pivots) for bit in range(self.out_bits)))
+        return LinearMap(solved)
 
     def to_layout(self) -> Layout:
         """Write the map as a layout, behind the swizzle of fewest bits where it needs one.
@@ -159,28 +161,6 @@ class LinearMap:
         return "\n".join(
             " ".join("1" if column >> row & 1 else "." for column in self.columns) for row in rows
         )
-
-    def _eliminated(self) -> tuple[dict[int, tuple[int, int]], list[int]]:
-        """Gauss: leading bit -> (a combination of columns, which columns); and the kernel."""
-        pivots: dict[int, tuple[int, int]] = {}
-        kernel = []
-        for j, column in enumerate(self.columns):
-            value, chosen = column, 1 << j
-            while value and (known := pivots.get(value.bit_length())):
-                value, chosen = value ^ known[0], chosen ^ known[1]
-            if value:
-                pivots[value.bit_length()] = value, chosen
-            else:
-                kernel.append(chosen)
-        return pivots, kernel
-
-    @staticmethod
-    def _solve(value: int, pivots: dict[int, tuple[int, int]]) -> int:
-        index = 0
-        while value:
-            known = pivots[value.bit_length()]
-            value, index = value ^ known[0], index ^ known[1]
-        return index
 
 
 def is_linear(layout: Layout | str | Swizzle) -> bool:

@@ -41,7 +41,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.gemm.simulate import FragmentReport, simulate
-from simulator.kernels.replay import KernelReport, SiteReport, replay
+from simulator.kernels.replay import KernelReport, replay
 from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
@@ -49,6 +49,7 @@ from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
 from simulator.law.streaming import count_stream, totals
+from simulator.results.sites import SiteReport, SiteTable
 
 if TYPE_CHECKING:
     from simulator import kernels
@@ -96,6 +97,7 @@ __all__ = [
     "SearchError",
     "SharedSite",
     "SiteReport",
+    "SiteTable",
     "StoreError",
     "Sweep",
     "TargetError",

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from layouts.errors import plural
 from simulator.gemm.simulate import Operand
-from simulator.kernels.replay import KernelReport
+from simulator.results.sites import SiteTable
 from viz.bank_heatmap import bank_panel
 from viz.errors import DrawError
 from viz.figure import assemble
@@ -40,8 +40,8 @@ def compare(
 
     Raises DrawError for results that cannot be compared.
     """
-    if isinstance(before, KernelReport) or isinstance(after, KernelReport):
-        if not (isinstance(before, KernelReport) and isinstance(after, KernelReport)):
+    if isinstance(before, SiteTable) or isinstance(after, SiteTable):
+        if not (isinstance(before, SiteTable) and isinstance(after, SiteTable)):
             raise DrawError(
                 f"{type(before).__name__} and {type(after).__name__} have no common scale"
                 " (accepted: two kernels, or two results of explain or simulate)"

@@ -6,7 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from simulator.kernels.replay import KernelReport, SiteReport
+from simulator.kernels.replay import KernelReport
+from simulator.results.sites import SiteReport, SiteTable
 from viz.errors import DrawError
 from viz.figure import titled
 from viz.theme import KINDS, SMALL, Theme, plain, template
@@ -30,9 +31,9 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
 
     Raises DrawError for anything else, or nothing.
     """
-    kernels: list[KernelReport] = []
+    kernels: list[SiteTable] = []
     for report in reports if isinstance(reports, list | tuple) else [reports]:
-        if not isinstance(report, KernelReport):
+        if not isinstance(report, SiteTable):
             raise DrawError(
                 f"{type(report).__name__} is no kernel's report (accepted: what replay returns,"
                 " or a list of that)"
@@ -40,7 +41,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
         kernels.append(report)
     if not kernels:
         raise DrawError("no kernel to draw (accepted: one report of replay, or more)")
-    bars: list[tuple[float, KernelReport, SiteReport]] = []
+    bars: list[tuple[float, SiteTable, SiteReport]] = []
     headings: list[tuple[float, str]] = []
     y, left_out = 0.0, 0
     for report in kernels:
@@ -197,12 +198,12 @@ def _label(site: SiteReport) -> str:
     return f"{plain(_cut(source))}  <b>{site.op}</b>"
 
 
-def _brief(report: KernelReport) -> str:
-    name = report.kernel if report.m is not None else report.title
+def _brief(report: SiteTable) -> str:
+    name = report.kernel if isinstance(report, KernelReport) else report.title
     return f"{_cut(name)}: {short(report.totals()['all']['wavefronts'])} wavefronts"
 
 
-def _finding(report: KernelReport) -> str:
+def _finding(report: SiteTable) -> str:
     total = report.totals()["all"]
     conflicts = total["bank_conflicts"]
     said = [

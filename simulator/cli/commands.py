@@ -15,6 +15,7 @@ from simulator.cli.output import FORMATS, Format, Table, show, show_results
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
     from simulator.law.counting import Counts
+    from simulator.law.instructions import Rule
 
 __all__ = ["cli", "common", "format_option", "main"]
 
@@ -22,7 +23,11 @@ _Command = Callable[..., Any]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
+    """Run the command line, and return the exit code.
+
+    0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
+    2 for bad input; 130 for Ctrl-C.
+    """
     from layouts.errors import BankwiseError
     from simulator.errors import CompileError, ExpressionError
 
@@ -97,7 +102,7 @@ def common(command: _Command) -> _Command:
     )
     @format_option
     @functools.wraps(command)
-    def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
+    def wrapped(*, rule: Rule, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
         from simulator.law.counting import check_rule
         from simulator.law.instructions import RULES
 
@@ -140,7 +145,7 @@ def format_option(command: _Command) -> _Command:
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
-def simulate(*, rules: Sequence[str], output: Format, **options: Any) -> dict[str, int]:
+def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.gemm.simulate import simulate as run
@@ -148,7 +153,7 @@ def simulate(*, rules: Sequence[str], output: Format, **options: Any) -> dict[st
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
-    reports = {rule: run(rule=rule, **options) for rule in rules}
+    reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
     return {rule: report.bank_conflicts for rule, report in reports.items()}
@@ -182,7 +187,7 @@ def _access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[str], output: Format, warps: int | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warps: int | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
@@ -211,7 +216,7 @@ def count(
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -237,7 +242,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @common
 @html_options
 def explain(
-    *, rules: Sequence[str], output: Format, warp: int | None, access: int | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warp: int | None, access: int | None, **options: Any
 ) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
@@ -249,7 +254,7 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations = {rule: run(*chosen, rule=rule) for rule in rules}
+    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule) for rule in rules}
     keep(*explanations.values())
     show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}

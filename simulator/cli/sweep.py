@@ -20,6 +20,8 @@ from simulator.inputs.values import expanded, read_list
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from simulator.sweeps.targets import Figure
+
 
 __all__ = ["sweep"]
 
@@ -69,7 +71,7 @@ def sweep(
     name: str,
     grid: Sequence[str],
     top: int,
-    by: str | None,
+    by: Figure | None,
     limit: int | None,
     jobs: int | None,
     processes: bool,
@@ -84,7 +86,7 @@ def sweep(
     --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
     and, for those of simulate that are names or widths, all. A kernel's --m is 4096
     unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
-    counted; a value that no combination could have is refused.
+    counted; a value that no combination could have is refused. Exit 1 if no combination exists.
     """
     from layouts.errors import accepted
     from simulator.errors import OptionError
@@ -126,7 +128,7 @@ def sweep(
             found.to_parquet(parquet)
     finally:  # a disk that has filled up in the meantime takes the files, not the answer
         show(table, output)
-    return 0
+    return int(len(found) == 0)
 
 
 def _check_files(places: dict[str, str | None]) -> None:

@@ -207,7 +207,7 @@ def _addresses(
         step, lane, load = np.argwhere(addresses % width)[0]
         raise LayoutError(
             f"{op} of {name} would be misaligned: byte {addresses[step, lane, load]} for lane"
-            f" {lane} in k step {step} is no multiple of {width} ({_given(geometry)};"
+            f" {lane} in k step {step} is not a multiple of {width} ({_given(geometry)};"
             " accepted: a pad that keeps rows"
             f" at multiples of {each} elements, or a narrower lds)"
         )

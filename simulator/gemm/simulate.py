@@ -23,6 +23,7 @@ from simulator.gemm.loads import Loads, count_loads, totals
 from simulator.law.accesses import WarpAccess
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation, explain
+from simulator.law.instructions import Rule
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
@@ -95,7 +96,7 @@ class Fragment(_Figures, Result):
     accesses: tuple[WarpAccess, ...] = field(repr=False)
     counts: Counts = field(repr=False)
     """One entry per access."""
-    rule: str
+    rule: Rule
     tile: Tile
     """Where the operand lies in shared memory, from byte 0 on."""
 
@@ -206,7 +207,7 @@ def simulate(
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
     element: int = 4,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
 ) -> FragmentReport:
     """Count the shared-memory reads of warp 0 for one k step of a tiled GEMM.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.jit import check_compiles
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["Law", "in_chunks", "law_of", "plain"]
 
@@ -66,7 +66,7 @@ def in_chunks(
     return figures, min(found, default=None)
 
 
-def law_of(instruction: Instruction, rule: str) -> Law:
+def law_of(instruction: Instruction, rule: Rule) -> Law:
     """Return what the loops must know of an instruction under a rule."""
     fixed = -1 if instruction.fixed_ideal is None else instruction.fixed_ideal
     numbers = (

@@ -49,13 +49,14 @@ from simulator.errors import AddressError
 from simulator.law.accesses import SHARED_BYTES, Rows, first_bad, integers, refusal
 from simulator.law.counting import (
     Counts,
+    Engine,
     check_engine,
     check_rule,
     check_threads,
     count,
     engine_for,
 )
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 
 __all__ = ["bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
@@ -68,8 +69,8 @@ def count_linear(
     op: str | Instruction,
     columns: ArrayLike,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
 ) -> Counts:
     """Count accesses that are linear over GF(2), all lanes active.
@@ -95,8 +96,8 @@ def count_affine(
     op: str | Instruction,
     strides: ArrayLike,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
 ) -> Counts:
     """Count accesses whose lane bits add a stride each, all lanes active.
@@ -154,8 +155,8 @@ def _count(
     op: str | Instruction,
     columns: ArrayLike,
     what: str,
-    rule: str,
-    engine: str,
+    rule: Rule,
+    engine: Engine,
     threads: int | None,
 ) -> Counts:
     known = instruction(op)

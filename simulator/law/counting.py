@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from layouts.shapes import is_integer
 from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
-from simulator.law.instructions import RULES, Instruction, instruction
+from simulator.law.instructions import RULES, Instruction, Rule, instruction
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -22,6 +22,7 @@ __all__ = [
     "ENGINES",
     "FIGURES",
     "Counts",
+    "Engine",
     "check_engine",
     "check_rule",
     "check_threads",
@@ -30,7 +31,9 @@ __all__ = [
     "n_way",
 ]
 
-ENGINES = ("auto", "python", "numpy", "numba")
+Engine = Literal["auto", "python", "numpy", "numba"]
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 """`auto` chooses by the number of accesses; the other three give the same figures."""
 
 # Up to here, in accesses, the slower engine wins: NumPy has its fixed cost of a dozen array
@@ -142,8 +145,8 @@ def count(
     addresses: ArrayLike,
     mask: ArrayLike | None = None,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`.
@@ -212,7 +215,7 @@ def n_way(wavefronts: int, requests: int) -> float:
     return wavefronts / requests if requests else 0.0
 
 
-def engine_for(accesses: int) -> str:
+def engine_for(accesses: int) -> Engine:
     """Return the fastest engine for so many accesses."""
     if accesses <= _PYTHON_UP_TO:
         return "python"
@@ -224,7 +227,7 @@ def engine_for(accesses: int) -> str:
 
 
 def _count_in_python(
-    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
+    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [

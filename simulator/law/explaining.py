@@ -14,7 +14,7 @@ from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.counting import check_rule, n_way
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
 
@@ -63,7 +63,7 @@ class Explanation(Result):
     op: str
     width: int
     """Bytes that a lane accesses."""
-    rule: str
+    rule: Rule
     addresses: tuple[int, ...]
     mask: int
     wavefronts: int
@@ -186,7 +186,7 @@ def explain(
     addresses: ArrayLike,
     mask: int | None = None,
     *,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
 
@@ -306,7 +306,7 @@ def _note(
     active: list[int],
     partners: list[int],
     broken: dict[int, tuple[tuple[int, int], ...]],
-    rule: str,
+    rule: Rule,
 ) -> str:
     if not active:
         return "No lane is active: nothing is accessed."

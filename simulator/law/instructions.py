@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from layouts.errors import short
 from simulator.errors import InstructionError
 
-__all__ = ["INSTRUCTIONS", "RULES", "Instruction", "instruction"]
+__all__ = ["INSTRUCTIONS", "RULES", "Instruction", "Rule", "instruction"]
 
-RULES = ("silicon", "documented")
+Rule = Literal["silicon", "documented"]
+
+RULES: tuple[Rule, ...] = get_args(Rule)
 """`silicon`: the measured law [H200]. `documented`: the published phases, never fused [GTC]."""
 
 

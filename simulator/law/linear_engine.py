@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from simulator.jit import jit
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.chunks import in_chunks, law_of, plain
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.law.numba_engine import cycles_of, ideal_of
 
 __all__ = ["count_linear"]
 
 
 def count_linear(
-    instruction: Instruction, columns: NDArray[Any], rule: str, threads: int | None = None
+    instruction: Instruction, columns: NDArray[Any], rule: Rule, threads: int | None = None
 ) -> tuple[NDArray[np.uint8], int | None]:
     """Count n layouts that are linear over GF(2): columns (n, 5), as `closed_form` explains.
 

@@ -30,7 +30,7 @@ from simulator.jit import jit
 from simulator.law import simd
 from simulator.law.accesses import SHARED_BYTES, Rows
 from simulator.law.chunks import in_chunks, law_of, plain
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.law.simd import WIDTH, prefetch, serve_8, serve_16, serve_32, transpose
 
 __all__ = ["count_accesses", "cycles_of", "ideal_of"]
@@ -48,7 +48,7 @@ def count_accesses(
     instruction: Instruction,
     addresses: NDArray[Any] | Rows,
     masks: NDArray[np.uint32] | None,
-    rule: str,
+    rule: Rule,
     threads: int | None = None,
 ) -> tuple[NDArray[np.uint8], int | None]:
     """Count n accesses: addresses (n, 32), unchecked, and masks (n,) or None for all lanes.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.law import specification
 from simulator.law.accesses import Rows
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["count_accesses"]
 
@@ -23,7 +23,7 @@ _IDLE = np.uint16(0xFFFF)  # sorts behind every address of 227 KiB: slot 31, row
 
 
 def count_accesses(
-    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.uint8]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 
@@ -39,7 +39,7 @@ def count_accesses(
 
 
 def _count_chunk(
-    instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.int32]:
     lanes = instruction.lanes
     addresses = addresses[:, :lanes]

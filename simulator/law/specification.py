@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = [
     "BANKS",
@@ -55,7 +55,7 @@ def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tupl
 
 
 def holding_partners(
-    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> list[int]:
     """Find the partners for which the pair condition holds; one is enough to fuse phases.
 
@@ -66,7 +66,9 @@ def holding_partners(
     return [partner for partner in PARTNERS if not broken_pairs(addresses, mask, partner)]
 
 
-def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: str) -> list[range]:
+def phases(
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
+) -> list[range]:
     """Lanes served together, phase after phase, once fused."""
     count = instruction.phases
     if holding_partners(instruction, addresses, mask, rule):
@@ -98,7 +100,7 @@ def bank_queues(
 
 
 def count_access(
-    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> Figures:
     """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
     active = active_lanes(instruction, mask)

@@ -12,8 +12,8 @@ from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law.accesses import integers
-from simulator.law.counting import Counts, count, n_way
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.counting import Counts, Engine, count, n_way
+from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.results.columns import COSTS
 
 __all__ = ["CHUNK", "count_stream", "totals"]
@@ -27,8 +27,8 @@ def count_stream(
     addresses: NDArray[Any] | Iterable[ArrayLike],
     mask: ArrayLike | Iterable[ArrayLike] | None = None,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[Counts]:

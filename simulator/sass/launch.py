@@ -27,6 +27,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.law.counting import count
+from simulator.law.instructions import Rule
 from simulator.sass import machine as m
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW, Architecture
 from simulator.sass.code.cubin import Cubin, CubinKernel
@@ -96,7 +97,7 @@ class GridRun:
     arguments: Sequence[Any]
     shared_bytes: int = 0
     max_instructions: int | None = None
-    rule: str = "silicon"
+    rule: Rule = "silicon"
     progress: Progress | None = None
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""

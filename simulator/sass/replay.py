@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.sass.architectures import Arch
 from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.naming import plain_name
@@ -47,7 +48,7 @@ def replay_compiled(
     define: Mapping[str, object] | None = None,
     options: Sequence[str] = (),
     max_instructions: int | None = None,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     progress: Progress | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
+from simulator.law.instructions import Rule
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
-from simulator.search.pricing import counts_of
+from simulator.search.pricing import Objective, counts_of
 from simulator.search.tile import TileLayout
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
@@ -52,8 +53,8 @@ class AccessRow:
 class Optimum(Result):
     """The layout with the least cost."""
 
-    objective: str
-    rule: str
+    objective: Objective
+    rule: Rule
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
     layout: TileLayout | None
@@ -115,13 +116,13 @@ class Optimum(Result):
         return sums
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`."""
         names = [each.name for each in fields(AccessRow)]
         columns = {name: [getattr(row, name) for row in self.accesses] for name in names}
         return {"accesses": columns, "totals": self.totals()}
 
     def summary(self) -> dict[str, Any]:
-        """Give everything but the accesses, in plain values."""
+        """Return everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
             "rule": self.rule,
@@ -197,7 +198,7 @@ class Optimum(Result):
         return amount(cost, self.objective)
 
 
-def amount(cost: int, objective: str) -> str:
+def amount(cost: int, objective: Objective) -> str:
     """Say a cost in words.
 
     >>> amount(1, "bank_conflicts"), amount(1000, "cycles")
@@ -208,7 +209,7 @@ def amount(cost: int, objective: str) -> str:
 
 
 def access_rows(
-    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: str
+    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: Rule
 ) -> tuple[AccessRow, ...]:
     """Count each access under both layouts."""
     first = _figures(*before, rule) if before else []
@@ -235,7 +236,7 @@ def access_rows(
     return tuple(rows)
 
 
-def _figures(case: Case, layout: TileLayout, rule: str) -> list[dict[str, int]]:
+def _figures(case: Case, layout: TileLayout, rule: Rule) -> list[dict[str, int]]:
     found = []
     for group in case.groups:
         counted = counts_of(group, layout, case.element, rule)

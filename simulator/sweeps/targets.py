@@ -12,7 +12,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from layouts.errors import BankwiseError, short
 from simulator.errors import TargetError
@@ -23,12 +23,25 @@ from simulator.kernels.replay import replay
 from simulator.kernels.sites import Kernel
 from simulator.law.counting import count, n_way
 from simulator.law.instructions import Instruction
-from simulator.results.columns import COSTS
 
-__all__ = ["Combination", "Figures", "Target", "target_of"]
+__all__ = ["Combination", "Figure", "Figures", "Target", "target_of"]
 
 Combination = Mapping[str, Any]
+Figure = Literal[
+    "instructions",
+    "requests",
+    "wavefronts",
+    "ideal",
+    "excessive",
+    "bank_conflicts",
+    "n_way",
+    "cycles",
+    "sectors",
+]
+"""What a target may measure."""
+
 Figures = tuple[int | float, ...]
+"""Of one combination, in the order of its target's figures."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +54,14 @@ class Target(ABC):
     accepted_names: tuple[str, ...] | None
     """Parameters that it has; None: any."""
     required: tuple[str, ...]
-    figures: tuple[str, ...]
+    figures: tuple[Figure, ...]
     """What `measure` gives for each combination."""
     chunk: int
     """Combinations handed to a worker at a time, at most."""
 
     @abstractmethod
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
-        """Give the figures of each combination (a "rule" among its values), or a reason why not.
+        """Return the figures of each combination (a "rule" among its values), or a reason why not.
 
         Raises TargetError where the target itself fails.
         """
@@ -124,7 +137,9 @@ class _Function(_OneByOne):
         if not accesses:
             raise BankwiseError("no accesses")
         totals = [count(*access, rule=rule).totals() for access in accesses]
-        spent = {name: sum(each[name] for each in totals) for name in self.figures}
+        spent: dict[str, int | float] = {
+            name: sum(each[name] for each in totals) for name in self.figures
+        }
         return {**spent, "n_way": n_way(int(spent["wavefronts"]), int(spent["requests"]))}
 
     def _accesses(self, given: Any) -> list[Any]:
@@ -134,14 +149,16 @@ class _Function(_OneByOne):
             if all(map(_is_access, listed)):
                 return listed
         raise TargetError(
-            f"{self.name} gives {short(given)} (accepted: a WarpAccess, a tuple (op, addresses) or"
-            " (op, addresses, mask), or a list of them)"
+            f"{self.name} gives {short(given)} (accepted: a"
+            " WarpAccess, a tuple (op, addresses) or (op, addresses, mask), or a list of them)"
         )
 
 
 _NONE = inspect.Parameter.empty
 
 _TOGETHER = 1 << 20  # addresses counted at a time: those of 64 usual geometries are a quarter
+
+_SPENT: tuple[Figure, ...] = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 
 
 def target_of(target: Any) -> Target:
@@ -150,7 +167,7 @@ def target_of(target: Any) -> Target:
     Raises KernelError for an unknown name, TargetError for anything else.
     """
     if target is simulate:
-        figures: tuple[str, ...] = ("instructions", *COSTS, "n_way", "cycles")
+        figures: tuple[Figure, ...] = ("instructions", *_SPENT, "n_way", "cycles")
         return _Simulate("simulate", "simulate", PARAMETERS, (), figures, chunk=64)
     if isinstance(target, str | Kernel):
         return _of_kernel(target)
@@ -172,7 +189,7 @@ def target_of(target: Any) -> Target:
         f"function {_of_function(target)}",
         None if takes_any else tuple(dict.fromkeys([*named, "rule"])),
         tuple(key for key, default in named.items() if default is _NONE and key != "rule"),
-        ("requests", *COSTS, "n_way", "cycles"),
+        ("requests", *_SPENT, "n_way", "cycles"),
         chunk=32,
         function=target,
         takes_rule="rule" in named,
@@ -189,7 +206,7 @@ def _of_kernel(target: str | Kernel) -> _Replay:
         f"kernel {kernel.name}" + ("" if known else f", {_of_function(kernel.launch)}"),
         ("m", "n", "k", "form", "rule", *kernel.parameters),
         ("m", "n", "k"),
-        ("requests", *COSTS, "sectors"),
+        ("requests", *_SPENT, "sectors"),
         chunk=4,
         kernel=kernel.name if known else kernel,
     )

@@ -32,7 +32,7 @@ from simulator.inputs.files import RESERVED, from_expression
 from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction, Rule, instruction
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -52,7 +52,7 @@ class AssertConflictFree(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -71,7 +71,7 @@ class AssertWavefronts(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -85,7 +85,7 @@ def assert_conflict_free(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
@@ -112,7 +112,7 @@ def assert_wavefronts(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -138,7 +138,7 @@ class _Asked:
     element: int
     names: Mapping[str, int] | None
     warps: int
-    rule: str
+    rule: Rule
     name: str
 
 

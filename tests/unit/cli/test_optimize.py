@@ -112,7 +112,7 @@ def test_a_pair_for_a_and_b_is_one_value(capsys: pytest.CaptureFixture[str]) -> 
         (("--access", "LDS lane"), "is not OP:INDEX"),
         (("--access", "LDX: lane"), "unknown instruction"),
         (("--access", "LDS: lane+"), "ends too early"),
-        (("--access", "0*LDS: lane", "--tile", "8x8"), "is no count"),
+        (("--access", "0*LDS: lane", "--tile", "8x8"), "is not a count"),
         (("--access", "LDS: lane*ld"), "no value for ld"),
         (("--access", "LDS: lane", "--free", "pad=0..4"), "there is no tile"),
         (("--access", "LDS: lane", "--free", "ld=0..4"), "no parameter 'ld'"),

@@ -192,9 +192,18 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
         ("simulate --block-tile 128x128", "block tile '128x128' is not MxNxK"),
         ("junstar92.2d --m 64 --rule nope", "unknown rule 'nope': accepted: silicon"),
         ("junstar92.2d --m 64 --form written,nope", "unknown form 'nope': accepted: compiled"),
-        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is no matrix size (accepted: 1 to"),
-        ("junstar92.warptiling --padding 4,x", "padding = 'x' is no size (accepted: 0 to"),
-        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is no truth value"),
+        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is not a matrix size (accepted: 1 to"),
+        ("junstar92.warptiling --padding 4,x", "padding = 'x' is not a size (accepted: 0 to"),
+        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is not a truth value"),
+        ("illustrated.layout_2x16 --lane-order nope", "unknown lane order 'nope': accepted: row"),
+        (
+            "illustrated.layout_4x8 --lane-order z-order,(4,4):(4,1)",
+            "has 16 elements (accepted: 32",
+        ),
+        ("illustrated.layout_4x8 --warp 2x16,4x9", "warp shape '4x9' has 36 lanes, a warp has 32"),
+        ("cutlass-notes.sgemm_128x128 --fragment contiguous,nope", "unknown fragment 'nope': acc"),
+        ("cutlass-notes.sgemm_128x128 --fragment (8,8):(1", "(8,8):(1"),
+        ("cutlass-notes.sgemm_128x128 --lane-order none", "unknown lane order 'none'"),
     ],
 )
 def test_a_value_that_no_combination_could_have_is_refused(
@@ -232,13 +241,15 @@ def test_truth_values_are_words(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sweep_of_nothing_that_exists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     heading = "pad,instructions,wavefronts,ideal,excessive,bank_conflicts,n_way,cycles\n"
     file = tmp_path / "rows.csv"
-    assert run(capsys, "simulate", "--pad", "1..3", "--format", "csv", "--csv", str(file)) == (
-        heading
-    )
+    nothing = ("simulate", "--pad", "1..3")
+    assert run(capsys, *nothing, "--format", "csv", "--csv", str(file), code=1) == heading
     assert file.read_text() == heading
-    assert read(capsys, "simulate", "--pad", "1..3")["rows"] == []
-    printed = run(capsys, "simulate", "--pad", "1")
+    shown = json.loads(run(capsys, *nothing, "--format", "json", code=1))
+    assert shown["rows"] == []
+    assert [*shown["totals"]["reasons"].values()] == [3]
+    printed = run(capsys, "simulate", "--pad", "1", code=1)
     assert printed.startswith("simulate\n1 combination, 0 counted\n")
+    assert "1 skipped: LDS.128 of A would be misaligned" in printed
 
 
 def test_the_answer_is_printed_even_if_the_disk_has_filled_up(

@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from simulator import KernelReport, replay_compiled
+from simulator import SiteTable, replay_compiled
 from simulator.errors import (
     CompileError,
     CubinError,
@@ -21,6 +21,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.sass.architectures import Arch, architecture
+from simulator.sass.report import CompiledReport
 from tests.sass_kernels import TURN, cubin, needs_compiler, needs_tools
 
 pytestmark = needs_tools
@@ -45,7 +46,8 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
         TURN, kernel="turn", grid=1, block=(32, 32), args=[a, np.zeros_like(a), np.int32(32)],
         shared_bytes=4096, arch=arch,
     )  # fmt: skip
-    assert isinstance(report, KernelReport)
+    assert isinstance(report, CompiledReport)
+    assert isinstance(report, SiteTable)
     assert (report.outputs[1] == a.T).all()
     assert (report.outputs[0] == a).all()
     assert report.outputs[2] == 32
@@ -151,7 +153,7 @@ def test_what_cannot_go_on_is_refused(body: str, error: type, words: list[str]) 
         run(body, max_instructions=100_000)
     for word in words:
         assert word in str(caught.value)
-    assert isinstance(caught.value.partial, KernelReport)  # type: ignore[attr-defined]
+    assert isinstance(caught.value.partial, CompiledReport)  # type: ignore[attr-defined]
 
 
 @needs_compiler

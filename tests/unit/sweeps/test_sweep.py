@@ -226,7 +226,7 @@ def test_best_is_sorted_and_ties_are_broken_by_conflicts() -> None:
     assert found.best(2) == found.best(2, by="cycles")
     with pytest.raises(OptionError, match="unknown figure 'cycle': did you mean cycles"):
         found.best(by="cycle")
-    with pytest.raises(OptionError, match="n 0 is no number of rows"):
+    with pytest.raises(OptionError, match="n 0 is not a number of rows"):
         found.best(0)
 
 
