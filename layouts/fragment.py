@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from layouts.errors import LayoutError, accepted
 from layouts.layout import Layout
-from layouts.order import check_bijection
 from layouts.shapes import is_integer
+from layouts.warp import check_bijection
 
 __all__ = ["FRAGMENTS", "FragmentKind", "check_fragment", "fragment_elements"]
 

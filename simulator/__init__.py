@@ -45,10 +45,9 @@ from simulator.kernels.replay import KernelReport, replay
 from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
-from simulator.law.counting import Counts, count
+from simulator.law.counting import Counts, count, count_stream, totals
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
-from simulator.law.streaming import count_stream, totals
 from simulator.results.sites import SiteReport, SiteTable
 
 if TYPE_CHECKING:

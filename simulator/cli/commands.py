@@ -278,16 +278,14 @@ def ops(*, output: Format) -> int:
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
-            "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()
     ]
-    measured = sum(known.measured for known in INSTRUCTIONS.values())
     text = (
         "phases: groups of lanes served one after the other. fuses: two phases become one when,"
         " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
-    totals = {"instructions": len(rows), "measured": measured}
+    totals = {"instructions": len(rows)}
     show(Table(rows, totals, sums=[], text=[text]), output)
     return 0

@@ -22,6 +22,7 @@ __all__ = [
     "SHARED_BYTES",
     "Rows",
     "WarpAccess",
+    "active_lanes",
     "check",
     "check_mask",
     "first_bad",
@@ -155,6 +156,17 @@ def warp_accesses(
     return array, masks
 
 
+def active_lanes(masks: ArrayLike) -> NDArray[np.bool_]:
+    """Return for each lane whether it is active: masks (...) → (..., 32).
+
+    >>> active_lanes([0b101, 0])[:, :4].tolist()
+    [[True, False, True, False], [False, False, False, False]]
+    """
+    bits = np.asarray(masks, dtype=np.uint32)[..., None]
+    active: NDArray[np.bool_] = (bits >> np.arange(32, dtype=np.uint32)) & 1 == 1
+    return active
+
+
 def check_mask(mask: int) -> None:
     """Raise MaskError unless `mask` is 32 bits."""
     if not 0 <= mask <= ALL_LANES:
@@ -197,7 +209,7 @@ def first_bad(
         part = slice(start, start + _CHUNK)
         bad = _invalid(instruction, rows[part])
         if masks is not None:
-            bad &= (masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+            bad &= active_lanes(masks[part])
         bad[:, instruction.lanes :] = False
         if bad.any():
             access, lane = (int(index) for index in np.argwhere(bad)[0])

@@ -214,7 +214,7 @@ likewise): 2 wavefronts for this phase.
     _, wavefronts, ideal, excessive, bank_conflicts, cycles = specification.count_access(
         known, bytes_, bits, rule
     )
-    active = specification.active_lanes(known, bits)
+    active = specification.counted_lanes(known, bits)
     groups = specification.phases(known, bytes_, bits, rule) if active else []
     partners = specification.holding_partners(known, bytes_, bits, rule) if active else []
     broken: dict[int, tuple[tuple[int, int], ...]] = {}

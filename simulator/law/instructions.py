@@ -62,8 +62,6 @@ class Instruction:
     """What the lanes do to their words, in a sentence."""
     aliases: tuple[str, ...] = ()
     """Other names for the same instruction."""
-    measured: bool = True
-    """Whether counters of a chip were compared with it; else it follows its kin."""
 
     def __post_init__(self) -> None:
         """Refuse what the engines cannot count, or not in a byte a figure."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law import specification
-from simulator.law.accesses import Rows
+from simulator.law.accesses import Rows, active_lanes
 from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["count_accesses"]
@@ -46,7 +46,7 @@ def _count_chunk(
     if masks is None:
         active = np.ones(addresses.shape, dtype=bool)
     else:
-        active = (masks[:, None] >> np.arange(lanes, dtype=np.uint32)) & 1 == 1
+        active = active_lanes(masks)[:, :lanes]
 
     n = len(addresses)
     phases = np.full(n, instruction.phases, dtype=np.int32)

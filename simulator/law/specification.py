@@ -17,10 +17,10 @@ __all__ = [
     "PARTNERS",
     "WORD",
     "Figures",
-    "active_lanes",
     "bank_queues",
     "broken_pairs",
     "count_access",
+    "counted_lanes",
     "cycles",
     "figures",
     "holding_partners",
@@ -37,8 +37,8 @@ Figures = tuple[int, int, int, int, int, int]
 """phases, wavefronts, ideal, excessive, bank_conflicts, cycles."""
 
 
-def active_lanes(instruction: Instruction, mask: int) -> list[int]:
-    """Lanes whose address means something."""
+def counted_lanes(instruction: Instruction, mask: int) -> list[int]:
+    """Return the active lanes whose address means something."""
     return [lane for lane in range(instruction.lanes) if mask >> lane & 1]
 
 
@@ -103,7 +103,7 @@ def count_access(
     instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> Figures:
     """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
-    active = active_lanes(instruction, mask)
+    active = counted_lanes(instruction, mask)
     groups = phases(instruction, addresses, mask, rule) if active else []
     served = [
         max(map(len, bank_queues(instruction, addresses, lanes).values()))

@@ -130,7 +130,7 @@ def lower_bound(
             group.places.tolist(), group.masks.tolist(), group.weights.tolist(), strict=True
         ):
             known = group.instruction
-            active = set(specification.active_lanes(known, mask))
+            active = set(specification.counted_lanes(known, mask))
             phases = specification.phases(known, places, mask, rule) if active else []
             served = [
                 _least_served(known, [places[lane] for lane in lanes if lane in active],

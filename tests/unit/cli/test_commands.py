@@ -186,7 +186,6 @@ def test_csv_and_markdown() -> None:
 def test_ops_lists_every_instruction() -> None:
     shown = read("ops")
     by_name = {row["op"]: row for row in shown["rows"]}
-    assert {row["measured"] for row in shown["rows"]} == {"H200"}
     assert by_name["LDGSTS.E"]["least_cycles"] == "2 3"
     assert by_name["LDS.128"]["fuses"] is True
     assert shown["totals"]["instructions"] == len(by_name)
