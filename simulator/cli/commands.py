@@ -196,7 +196,7 @@ def count(
     on standard input.
     """
     from simulator.cli.options import read_accesses
-    from simulator.law.streaming import totals as sum_of
+    from simulator.law.counting import totals as sum_of
     from simulator.results.text import by_rule
 
     accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)

@@ -13,14 +13,14 @@ import click
 from simulator.cli.commands import cli, common
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, on_terminal, show
-from simulator.cli.sources import COMPILER, CompilerCommand
+from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
     from simulator.sass.code.launches import FoundLaunch
     from simulator.sass.report import By, CompiledReport
 
-__all__ = ["sass", "shape"]
+__all__ = ["sass"]
 
 
 @cli.command(cls=CompilerCommand)
@@ -246,13 +246,6 @@ def _list(
     shown = text if output == "table" else []
     show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
     return dict.fromkeys(rules, 0)
-
-
-def shape(text: str, flag: str) -> tuple[int, ...]:
-    """Read a grid or a block; raises BadParameter, which names the flag."""
-    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
-        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
-    return tuple(int(part) for part in text.strip().split("x"))
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from simulator.sass.code.launches import FoundLaunch, Launches
     from simulator.sass.report import CompiledReport
 
-__all__ = ["COMPILER", "CompilerCommand", "check_outputs", "commands", "run_launches",
-           "save_outputs"]  # fmt: skip
+__all__ = ["COMPILER", "CompilerCommand", "check_outputs", "commands", "run_launches", "save_outputs", "shape"]  # fmt: skip
 
 COMPILER = "bankwise.compiler"
 """Where the compiler's options are kept while the command line is read."""
@@ -93,6 +92,13 @@ def _plain(kernel: str) -> str:
     return re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
 
 
+def shape(text: str, flag: str) -> tuple[int, ...]:
+    """Read a grid or a block; raises BadParameter, which names the flag."""
+    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
+        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
+    return tuple(int(part) for part in text.strip().split("x"))
+
+
 def run_launches(
     launches: Launches,
     file: str,
@@ -106,7 +112,6 @@ def run_launches(
     Gives the bank conflicts by rule; `hot` prints the lines with most of them at the end. Raises
     SassError where nothing could be replayed.
     """
-    from simulator.cli.sass import shape
     from simulator.errors import SassError
     from simulator.sass.arguments import argument
 

@@ -20,7 +20,7 @@ from simulator.sass.code.hostvalues import (
 )
 
 if TYPE_CHECKING:
-    from simulator.sass.code.launches import _Reader
+    from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
 __all__ = ["Described", "describe", "placeholder", "short_type"]
@@ -89,7 +89,7 @@ def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def describe(
-    values: list[Any], signature: Signature | None, table: Mapping[str, Any], reader: _Reader,
+    values: list[Any], signature: Signature | None, table: Mapping[str, Any], reader: HostReader,
     described: Described,
 ) -> tuple[str, ...]:  # fmt: skip
     """Give the arguments of a launch as text; `table` are the kernel's template arguments."""
@@ -103,7 +103,7 @@ def describe(
 
 
 def _argument(
-    value: Any, kind: str, name: str, table: Mapping[str, Any], reader: _Reader,
+    value: Any, kind: str, name: str, table: Mapping[str, Any], reader: HostReader,
     described: Described, depth: int,
 ) -> str:  # fmt: skip
     kind = plain_type(kind).removesuffix("&")
@@ -149,7 +149,7 @@ def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
     return described.ask(value.name if isinstance(value, Unknown) else name)
 
 
-def _pointer(value: Any, element: str, name: str, reader: _Reader, described: Described) -> str:
+def _pointer(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:
     if isinstance(value, int) and value == 0:
         return "null"
     short = short_type(element, reader.aliases)
