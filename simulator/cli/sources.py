@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from simulator.sass.code.launches import FoundLaunch, Launches
     from simulator.sass.report import CompiledReport
 
-__all__ = ["COMPILER", "CompilerCommand", "check_outputs", "commands", "run_launches", "save_outputs", "shape"]  # fmt: skip
+__all__ = [
+    "COMPILER",
+    "CompilerCommand",
+    "check_outputs",
+    "commands",
+    "run_launches",
+    "save_outputs",
+    "shape",
+]  # fmt: skip
 
 COMPILER = "bankwise.compiler"
 """Where the compiler's options are kept while the command line is read."""
