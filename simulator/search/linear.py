@@ -30,6 +30,7 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts import gf2
 from simulator.errors import SearchError
 from simulator.law import specification
 from simulator.law.accesses import SHARED_BYTES
@@ -170,7 +171,8 @@ class LinearProblem:
         """
         from simulator.search.bound import explore
 
-        basis = _basis([v >> _ROW_BITS for access in self.accesses for v in access.space])
+        basis = gf2.basis(v >> _ROW_BITS for access in self.accesses for v in access.space)
+        spanned = gf2.Echelon.of(basis)
         depth, many = len(basis), len(self.accesses)
         start = np.zeros((many, _ROW_BITS), dtype=np.int64)
         low, coordinates = np.zeros((2, depth, many), dtype=np.int64)
@@ -181,18 +183,13 @@ class LinearProblem:
             table[number, : len(access.costs)] = access.costs
             lost[number] = access.dim - len(access.space)
             # In echelon form no two vectors become known at the same depth.
-            known: dict[int, tuple[int, int]] = {}
+            echelon = gf2.Echelon()
             for vector in access.space:
-                place = _coordinates(basis, vector >> _ROW_BITS)
-                bank = vector & (1 << _ROW_BITS) - 1
-                while place and place.bit_length() in known:
-                    other = known[place.bit_length()]
-                    place, bank = place ^ other[0], bank ^ other[1]
-                if place:
-                    known[place.bit_length()] = place, bank
-                else:
+                _, place = spanned.reduced(vector >> _ROW_BITS)
+                rest, bank = echelon.add(place, vector & (1 << _ROW_BITS) - 1)
+                if not rest:
                     lost[number] += not _add(start[number], bank)
-            for bit, (place, bank) in known.items():
+            for bit, (place, bank) in echelon.rows.items():
                 coordinates[bit - 1, number], low[bit - 1, number] = place, bank
         if not depth:
             cost = int(table[np.arange(many), lost].sum())
@@ -207,13 +204,10 @@ class LinearProblem:
     def _unit_columns(self, basis: list[int], masks: list[int]) -> list[int]:
         """Turn M on a basis of some sources into M on each source bit (0 on the rest)."""
         sources = self.bits - _ROW_BITS
-        full = list(basis)
-        for bit in range(sources):
-            if len(_basis([*full, 1 << bit])) > len(full):
-                full.append(1 << bit)
+        full = gf2.Echelon.of(gf2.basis([*basis, *(1 << bit for bit in range(sources))]))
         columns = []
         for bit in range(sources):
-            place, mask = _coordinates(full, 1 << bit), 0
+            place, mask = full.reduced(1 << bit)[1], 0
             for number, value in enumerate(masks):
                 mask ^= value if place >> number & 1 else 0
             columns.append(mask)
@@ -260,7 +254,7 @@ def linear_problem(
             unit = max(known.width, specification.WORD)
             space = [] if not phases else each[: (known.lanes // phases).bit_length() - 1]
             dims = len(space)
-            space = _basis([vector // unit * unit for vector in space])
+            space = gf2.basis([vector // unit * unit for vector in space])
             if known.merges:
                 dims = len(space)
             costs = [
@@ -278,33 +272,6 @@ def linear_problem(
         tuple(accesses), objective, rule, element_bits, base,
         max((size * element - 1).bit_length(), _ROW_BITS),
     )  # fmt: skip
-
-
-def _basis(vectors: Sequence[int]) -> list[int]:
-    """Choose vectors, in order, that are linearly independent and span all."""
-    echelon: dict[int, int] = {}
-    chosen = []
-    for vector in vectors:
-        rest = vector
-        while rest and rest.bit_length() in echelon:
-            rest ^= echelon[rest.bit_length()]
-        if rest:
-            echelon[rest.bit_length()] = rest
-            chosen.append(vector)
-    return chosen
-
-
-def _coordinates(basis: Sequence[int], vector: int) -> int:
-    """Say, bit by bit, which vectors of a basis add up to this one."""
-    echelon: dict[int, tuple[int, int]] = {}
-    for number, each in enumerate([*basis, vector]):
-        rest, made = each, 1 << number
-        while rest and rest.bit_length() in echelon:
-            other = echelon[rest.bit_length()]
-            rest, made = rest ^ other[0], made ^ other[1]
-        if rest:
-            echelon[rest.bit_length()] = rest, made
-    return made & (1 << len(basis)) - 1
 
 
 def _add(basis: NDArray[np.int64], value: int) -> bool:
