@@ -52,7 +52,7 @@ Tiler: TypeAlias = "Layout | str | int | tuple[Tiler, ...] | None"
 
 
 def coalesce(layout: Layout | str) -> Layout:
-    """Write the same function of one integer with as few modes as possible.
+    """Return the same function of one integer with as few modes as possible.
 
     >>> str(coalesce(Layout((2, (1, 6)), (1, (6, 2)))))
     '12:1'
@@ -118,7 +118,7 @@ def _composition(a: Layout, right: Layout) -> Layout:
 def _take(
     modes: tuple[tuple[int, int], ...], count: int, step: int, reached: list[int]
 ) -> list[tuple[int, int]] | None:
-    """List the modes of every `step`-th element of `modes`, `count` of them; None: no such list."""
+    """Return the modes of every `step`-th element of `modes`, `count` of them, or None."""
     if count == 1 or step == 0:
         return [(count, 0)]
     taken = []

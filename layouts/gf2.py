@@ -26,6 +26,14 @@ class Echelon:
         self.rows: dict[int, tuple[int, int]] = {}
         """By their number of bits: the vectors, and what is attached to each."""
 
+    @classmethod
+    def of(cls, vectors: Iterable[int]) -> Echelon:
+        """Return the echelon form of vectors; what is attached says which: bit j for vector j."""
+        echelon = cls()
+        for j, vector in enumerate(vectors):
+            echelon.add(vector, 1 << j)
+        return echelon
+
     def reduced(self, vector: int, attached: int = 0) -> tuple[int, int]:
         """Return what is left of a vector, 0 where it is a sum of those kept; and of `attached`."""
         while vector and (row := self.rows.get(vector.bit_length())):
@@ -76,8 +84,5 @@ def coordinates(vectors: Sequence[int], vector: int) -> int | None:
     >>> coordinates([6, 3, 8], 13), coordinates([6, 3, 8], 1)
     (7, None)
     """
-    echelon = Echelon()
-    for j, each in enumerate(vectors):
-        echelon.add(each, 1 << j)
-    rest, chosen = echelon.reduced(vector)
+    rest, chosen = Echelon.of(vectors).reduced(vector)
     return None if rest else chosen

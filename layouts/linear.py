@@ -60,7 +60,7 @@ class LinearMap:
 
     @classmethod
     def of(cls, source: Layout | str | Swizzle, bits: int | None = None) -> LinearMap:
-        """Take the map of a layout, or of a swizzle on offsets of `bits` bits.
+        """Return the map of a layout, or of a swizzle on offsets of `bits` bits.
 
         >>> LinearMap.of(Swizzle(2, 0, 3)).columns
         (1, 2, 4, 9, 18)
@@ -84,13 +84,13 @@ class LinearMap:
 
     @classmethod
     def identity(cls, bits: int) -> LinearMap:
-        """Map every one of up to 63 bits to itself."""
+        """Return the map of every one of up to 63 bits to itself."""
         if not is_integer(bits) or not 0 <= bits <= 63:
             raise LayoutError(f"{bits!r} bits do not make a map (accepted: 0..63)")
         return cls(tuple(1 << bit for bit in range(bits)))
 
     def __call__(self, index: int) -> int:
-        """Map one index of `in_bits` bits."""
+        """Return where one index goes, of `in_bits` bits."""
         if not is_integer(index) or index < 0 or index >> self.in_bits:
             raise LayoutError(f"index {index!r} is not in 0..{(1 << self.in_bits) - 1}, {self!r}")
         return _xor(column for j, column in enumerate(self.columns) if index >> j & 1)
@@ -138,12 +138,12 @@ class LinearMap:
         return LinearMap(solved)
 
     def to_layout(self) -> Layout:
-        """Write the map as a layout, behind the swizzle of fewest bits where it needs one.
+        """Return the map as a layout, behind the swizzle of fewest bits where it needs one.
 
         >>> str(LinearMap((5, 10, 1, 2)).to_layout())
         'Sw<2,0,2> o 0 o (4,4):(4,1)'
 
-        Raises LayoutError for a map that is no layout behind one swizzle.
+        Raises LayoutError for a map that is not a layout behind one swizzle.
         """
         if _apart(self.columns):
             return _joined(self.columns)

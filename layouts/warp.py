@@ -59,7 +59,7 @@ class WarpLayout:
 
     @classmethod
     def of(cls, shape: Shape, order: LaneOrder = "col-major") -> WarpLayout:
-        """Lay the lanes out in `order` over a grid of `shape` (32 places).
+        """Return the lanes laid out in `order` over a grid of `shape` (32 places).
 
         >>> WarpLayout.of("4x8", (3, 4, 0, 1, 2)) == WarpLayout.of("4x8", "col-major")
         True
@@ -77,7 +77,7 @@ class WarpLayout:
 
     @classmethod
     def from_threads(cls, layout: Layout | str) -> WarpLayout:
-        """Take a CuTe thread layout, which says the lane at each (row, column).
+        """Return the warp of a CuTe thread layout, which says the lane at each (row, column).
 
         >>> WarpLayout.from_threads("(4,8):(8,1)") == WarpLayout.of("4x8", "row-major")
         True
@@ -115,14 +115,14 @@ class WarpLayout:
 
 
 def places(order: LaneOrder, rows: int, cols: int, who: str = "lane") -> tuple[int, ...]:
-    """List the place row·cols + col of every lane.
+    """Return the place row·cols + col of every lane.
 
     >>> places("col-major", 2, 4)
     (0, 4, 1, 5, 2, 6, 3, 7)
     >>> places((2, 0, 1), 2, 4) == places("(2,4):(4,1)", 2, 4) == places("col-major", 2, 4)
     True
 
-    Raises LayoutError for an order that is unknown, or is no bijection onto the places.
+    Raises LayoutError for an order that is unknown, or is not a bijection onto the places.
     """
     count = rows * cols
     if isinstance(order, str) and ":" in order:

@@ -123,9 +123,9 @@ def _ragged(values: ArrayLike, error: Callable[[str], BankwiseError], what: str)
 def warp_accesses(
     instruction: Instruction, addresses: ArrayLike, mask: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.uint32] | None]:
-    """Bring addresses to shape (..., 32) and masks to shape (...); the values are unchecked.
+    """Return addresses of shape (..., 32) and masks of shape (...); the values are unchecked.
 
-    Masks come back as uint32, or None for all lanes of every access.
+    Masks are uint32, or None for all lanes of every access.
     """
     array = integers(addresses, AddressError, "addresses")
     if array.ndim == 0 or array.shape[-1] != 32:

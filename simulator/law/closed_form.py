@@ -116,7 +116,7 @@ def count_affine(
 
 
 def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
-    """Give the addresses of all lanes: (..., 5) → (..., 32), by XOR, or by sum if `affine`.
+    """Return the addresses of all lanes: (..., 5) → (..., 32), by XOR, or by sum if `affine`.
 
     >>> lane_addresses([4, 8, 16, 32, 64])[:5].tolist()
     [0, 4, 8, 12, 16]
@@ -132,7 +132,7 @@ def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
 
 
 def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Give the columns of accesses, and whether they are linear: (..., 32) → (..., 5), (...).
+    """Return the columns of accesses, and whether they are linear: (..., 32) → (..., 5), (...).
 
     >>> columns, linear = bit_columns([4 * lane for lane in range(32)])
     >>> columns.tolist(), bool(linear)
@@ -159,7 +159,7 @@ def _count(
     engine: Engine,
     threads: int | None,
 ) -> Counts:
-    known = instruction(op)
+    op = instruction(op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
@@ -171,16 +171,16 @@ def _count(
         from simulator.law import linear_engine, numba_engine
 
         if what == "strides":
-            figures, suspect = numba_engine.count_accesses(known, flat, None, rule, threads)
+            figures, suspect = numba_engine.count_accesses(op, flat, None, rule, threads)
         else:
-            figures, suspect = linear_engine.count_linear(known, flat, rule, threads)
+            figures, suspect = linear_engine.count_linear(op, flat, rule, threads)
         if suspect is not None:
-            _addresses(known, flat, what, suspect)
+            _addresses(op, flat, what, suspect)
     else:
         figures = np.empty((6, len(flat)), dtype=np.uint8)
         for start in range(0, len(flat), _CHUNK):
-            addresses = _addresses(known, flat, what, start)
-            counts = count(known, addresses, rule=rule, engine=engine)
+            addresses = _addresses(op, flat, what, start)
+            counts = count(op, addresses, rule=rule, engine=engine)
             figures[:, start : start + _CHUNK] = counts.figures
     return Counts(figures.reshape(6, *array.shape[:-1]))
 
@@ -207,21 +207,23 @@ def _expanded(columns: NDArray[Any], *, affine: bool = False) -> NDArray[Any]:
     return lanes
 
 
-def _addresses(known: Instruction, flat: NDArray[Any], what: str, first: int) -> NDArray[np.int32]:
+def _addresses(
+    instruction: Instruction, flat: NDArray[Any], what: str, first: int
+) -> NDArray[np.int32]:
     """Return the addresses of a chunk of layouts, or raise AddressError for the first bad one."""
     part = flat[first : first + _CHUNK].astype(np.int64, copy=False)
     # One byte past the end stands for all that is outside: sums of five such do not overflow.
     outside = (part < 0) | (part >= SHARED_BYTES)
     used = np.where(outside, SHARED_BYTES, part).astype(np.int32)
-    used[:, known.lanes.bit_length() - 1 :] = 0
+    used[:, instruction.lanes.bit_length() - 1 :] = 0
     affine = what == "strides"
     addresses: NDArray[np.int32] = _expanded(used, affine=affine)
-    bad = first_bad(known, Rows(addresses), None)
+    bad = first_bad(instruction, Rows(addresses), None)
     if bad is not None:
         layout, lane = first + bad[0], bad[1]
         row = flat[layout].tolist()
         chosen = [column for bit, column in enumerate(row) if lane >> bit & 1]
         address = reduce(add if affine else xor, chosen, 0)
-        error = refusal(known, address, f"lane {lane}")
+        error = refusal(instruction, address, f"lane {lane}")
         raise AddressError(f"{what} {row} of layout {layout}: {error}")
     return addresses

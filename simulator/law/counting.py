@@ -66,8 +66,8 @@ class Counts(Result):
     figures: NDArray[np.uint8]
     """All of them in a byte each, shape (6, ...).
 
-    None exceeds 64, two passes over 32 lanes; what an `Instruction` of one's own may say is
-    bounded for it.
+    At most 64, two passes over 32 lanes, for the instructions that a chip has. An `Instruction` of
+    one's own is bounded so that a byte holds them.
     """
 
     def __post_init__(self) -> None:
@@ -119,18 +119,18 @@ class Counts(Result):
         return Counts, (self.figures,)
 
     def __getitem__(self, index: Any) -> Counts:
-        """Take some of the accesses, by any index that NumPy takes."""
+        """Return some of the accesses, by any index that NumPy takes."""
         return Counts(np.stack([row[index] for row in self.figures]))
 
     def totals(self) -> dict[str, int | float]:
-        """Sum over all accesses; requests are those with an active lane on this pipe."""
+        """Return sums over all accesses; requests are those with an active lane on this pipe."""
         requests = int(np.count_nonzero(self.figures[0]))
         rows = zip(FIGURES[1:], self.figures[1:], strict=True)
         sums = {name: int(row.sum(dtype=np.int64)) for name, row in rows}
         return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
         rows = zip(FIGURES, self.figures, strict=True)
         columns = {name: row.ravel().tolist() for name, row in rows}
         return {"accesses": columns, "totals": self.totals()}
@@ -174,11 +174,11 @@ def count(
 
     Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
     """
-    known = instruction(op)
+    op = instruction(op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
-    array, masks = warp_accesses(known, addresses, mask)
+    array, masks = warp_accesses(op, addresses, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
@@ -188,17 +188,17 @@ def count(
         from simulator.law import numba_engine
 
         # It reads the addresses once, and checks them on the way.
-        figures, suspect = numba_engine.count_accesses(known, flat, flat_masks, rule, threads)
+        figures, suspect = numba_engine.count_accesses(op, flat, flat_masks, rule, threads)
         if suspect is not None:
-            check(known, array, masks, addresses, suspect)
+            check(op, array, masks, addresses, suspect)
     else:
-        check(known, array, masks, addresses)
+        check(op, array, masks, addresses)
         if engine == "python":
-            figures = _count_in_python(known, flat, flat_masks, rule)
+            figures = _count_in_python(op, flat, flat_masks, rule)
         else:
             from simulator.law.numpy_engine import count_accesses
 
-            figures = count_accesses(known, flat, flat_masks, rule)
+            figures = count_accesses(op, flat, flat_masks, rule)
     return Counts(figures.reshape(6, *shape))
 
 
@@ -212,7 +212,7 @@ def count_stream(
     threads: int | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[Counts]:
-    """Count chunk after chunk, and give each one's figures when they are asked for.
+    """Count chunk after chunk, and yield the figures of each when they are asked for.
 
     `addresses` is an array of shape (n, 32), which may be memory-mapped and is taken `chunk`
     accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
@@ -227,7 +227,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    known = instruction(op)
+    op = instruction(op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":
@@ -236,7 +236,7 @@ def count_stream(
         engine = "numba" if compiles() else "numpy"
     for number, (some, some_mask) in enumerate(_chunks(addresses, mask, int(chunk))):
         try:
-            counts = count(known, some, some_mask, rule=rule, engine=engine, threads=threads)
+            counts = count(op, some, some_mask, rule=rule, engine=engine, threads=threads)
         except (AddressError, MaskError) as error:
             raise type(error)(f"chunk {number}: {error}") from None
         yield counts
@@ -293,11 +293,11 @@ def engine_for(accesses: int) -> Engine:
 
 
 def _count_in_python(
-    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
+    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [
-        specification.count_access(known, row, mask, rule)
+        specification.count_access(instruction, row, mask, rule)
         for row, mask in zip(addresses[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()

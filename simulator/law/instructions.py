@@ -208,20 +208,19 @@ def _async_copies() -> list[Instruction]:
 
 
 INSTRUCTIONS: dict[str, Instruction] = {
-    known.name: known
-    for known in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
+    each.name: each for each in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
 }
-"""Every known instruction, by its SASS name."""
+"""Every each instruction, by its SASS name."""
 
 _SPELLINGS = {
-    spelling.upper(): (spelling, known)
-    for known in INSTRUCTIONS.values()
-    for spelling in (known.name, *known.aliases)
+    spelling.upper(): (spelling, each)
+    for each in INSTRUCTIONS.values()
+    for spelling in (each.name, *each.aliases)
 }
 
 
 def instruction(op: str | Instruction) -> Instruction:
-    """Look an instruction up by its SASS name or an alias, in any case.
+    """Return the instruction of a SASS name or an alias, in any case.
 
     >>> instruction("ldmatrix.x4.trans").name
     'LDSM.16.MT88.4'

@@ -243,7 +243,7 @@ def _affine_keys(strides, lanes, width, keys):
 
 @jit()
 def _key(address):
-    """Put the bank into the upper 5 bits, the row of the word into the lower 11."""
+    """Return a key: the bank in the upper 5 bits, the row of the word in the lower 11."""
     row = np.uint32(address >> np.uint32(7))
     return np.uint16(row | np.uint32(np.uint32(address >> np.uint32(2)) << np.uint32(11)))
 

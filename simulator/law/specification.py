@@ -43,7 +43,7 @@ def counted_lanes(instruction: Instruction, mask: int) -> list[int]:
 
 
 def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tuple[int, int]]:
-    """Pairs of active partners (i, i^partner) that have different addresses."""
+    """Return the pairs of active partners (i, i^partner) that have different addresses."""
     return [
         (lane, lane ^ partner)
         for lane in range(32)
@@ -57,7 +57,7 @@ def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tupl
 def holding_partners(
     instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> list[int]:
-    """Find the partners for which the pair condition holds; one is enough to fuse phases.
+    """Return the partners for which the pair condition holds; one is enough to fuse phases.
 
     It is judged over the whole warp. An inactive partner breaks nothing.
     """
@@ -69,7 +69,7 @@ def holding_partners(
 def phases(
     instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> list[range]:
-    """Lanes served together, phase after phase, once fused."""
+    """Return the lanes served together, phase after phase, once fused."""
     count = instruction.phases
     if holding_partners(instruction, addresses, mask, rule):
         count //= 2
@@ -80,7 +80,7 @@ def phases(
 def bank_queues(
     instruction: Instruction, addresses: Sequence[int], lanes: Sequence[int]
 ) -> dict[int, list[tuple[int, list[int]]]]:
-    """Queue up, for each bank, what it must serve for the active `lanes` of one phase.
+    """Return for each bank the queue of what it must serve for the active `lanes` of one phase.
 
     An entry is a word and the lanes on it, in lane order; a bank serves one entry a
     wavefront. Lanes on the same word share an entry where the instruction merges them.
