@@ -1,0 +1,87 @@
+"""Compiling and linking: LLVM modules to machine code that this process can call."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from simulator.sass.lift.helpers import emit_helper, used
+
+__all__ = ["Compiled", "Engine", "compile_module"]
+
+_lock = threading.Lock()
+
+
+def _new_machine(effort: int) -> Any:
+    """Give a compiler for this processor. What executes code takes one over as its own."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=effort,
+        jit=True,
+        reloc="default",
+        codemodel="jitdefault",
+    )
+
+
+_machine = lru_cache(_new_machine)
+
+
+class Compiled:
+    """A module's machine code, and the helpers that it calls."""
+
+    def __init__(self, image: bytes, needs: list[str]) -> None:
+        self.image = image
+        self.needs = needs
+
+
+def compile_module(module: ir.Module, optimize: bool = False) -> Compiled:
+    """Compile a module; `optimize`: run LLVM's passes too, which loops need."""
+    machine = _machine(2 if optimize else 1)
+    parsed = llvm.parse_assembly(str(module))
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_unrolling = False
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(parsed, builder)
+    return Compiled(machine.emit_object(parsed), used(module))
+
+
+@lru_cache(maxsize=256)
+def _helper(symbol: str) -> Compiled:
+    return compile_module(emit_helper(symbol), optimize=True)
+
+
+class Engine:
+    """Machine code that belongs together, and lives as long as this object."""
+
+    def __init__(self) -> None:
+        with _lock:
+            empty = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(empty, _new_machine(1))
+            self._known: set[str] = set()
+
+    def add(self, symbol: str, code: Compiled) -> int:
+        """Link a function and the helpers that it needs; its address."""
+        with _lock:
+            self._add(symbol, code)
+            self._engine.finalize_object()
+            return int(self._engine.get_function_address(symbol))
+
+    def helper(self, symbol: str) -> int:
+        """Give the address of a helper."""
+        return self.add(symbol, _helper(symbol))
+
+    def _add(self, symbol: str, code: Compiled) -> None:
+        if symbol in self._known:
+            return
+        self._known.add(symbol)
+        for need in code.needs:
+            self._add(need, _helper(need))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.image))

@@ -1,0 +1,141 @@
+"""Global memory and constant banks of a launch: where its arguments lie.
+
+Global memory is one arena at a made-up device address; each array has its own range in it, with
+a gap behind, and an access must lie within one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import LaunchError
+from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
+from simulator.sass.code.cubin import Cubin, CubinKernel
+
+__all__ = ["DEVICE", "Banks", "GlobalMemory"]
+
+DEVICE = 0x7F00_0000_0000
+"""The address of the first byte."""
+
+_GAP = 512
+_MOST_MEMORY = 2 << 30
+_ARGUMENTS = "NumPy arrays and NumPy scalars, such as numpy.int32(1024)"
+
+
+class GlobalMemory:
+    """The arrays among a launch's arguments and the module's variables, in one arena.
+
+    Raises LaunchError for arguments that cannot be given to the kernel.
+    """
+
+    def __init__(self, cubin: Cubin, kernel: CubinKernel, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(kernel.parameters):
+            raise LaunchError(
+                f"{len(arguments)} arguments for the {len(kernel.parameters)} parameters of"
+                f" {kernel.name}"
+            )
+        self.arguments = arguments
+        self.at: dict[int, int] = {}
+        """Offset of each argument that is an array."""
+        self.variables: dict[str, int] = {}
+        arrays = {i: a for i, a in enumerate(arguments) if isinstance(a, np.ndarray)}
+        total = sum(a.nbytes + 2 * _GAP for a in arrays.values())
+        if total > _MOST_MEMORY:
+            raise LaunchError(
+                f"the arguments take {total} bytes (accepted: up to {_MOST_MEMORY} together)"
+            )
+        pieces: list[NDArray[np.uint8]] = []
+        starts, offset = [], 0
+
+        def place(data: NDArray[np.uint8]) -> int:
+            nonlocal offset
+            pieces.append(data)
+            starts.append(offset)
+            here = offset
+            offset += -(-(len(data) + _GAP) // 256) * 256
+            return here
+
+        for index, array in arrays.items():
+            if array.dtype.hasobject:
+                raise LaunchError(f"argument {index} holds {array.dtype} (accepted: {_ARGUMENTS})")
+            self.at[index] = place(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        for variable in cubin.variables:
+            self.variables[variable.name] = place(np.frombuffer(variable.data, dtype=np.uint8))
+        self.arena = np.zeros(max(offset, 16), dtype=np.uint8)
+        for start, piece in zip(starts, pieces, strict=True):
+            self.arena[start : start + len(piece)] = piece
+        self.starts = np.array(starts or [0], dtype=np.int64) + DEVICE
+        self.ends = self.starts + np.array([len(each) for each in pieces] or [0], dtype=np.int64)
+
+    def parameter(self, index: int, size: int) -> bytes:
+        """Give the bytes of an argument, as the kernel reads them."""
+        value = self.arguments[index]
+        if isinstance(value, np.ndarray):
+            if size != 8:
+                raise LaunchError(
+                    f"argument {index} is an array for a parameter of {size} bytes (accepted: a"
+                    " scalar of that size)"
+                )
+            return (DEVICE + self.at[index]).to_bytes(8, "little")
+        if not isinstance(value, np.generic) or value.dtype.hasobject:
+            raise LaunchError(
+                f"argument {index} is {type(value).__name__} {str(value)[:40]!r}"
+                f" (accepted: {_ARGUMENTS})"
+            )
+        data = value.tobytes()
+        if len(data) != size:
+            raise LaunchError(
+                f"argument {index}, {value.dtype} {value!s}, has {len(data)} bytes and the"
+                f" parameter {size}"
+            )
+        return data
+
+    def outputs(self) -> list[Any]:
+        """Give one entry an argument: arrays as the kernel left them, scalars unchanged."""
+        found: list[Any] = []
+        for index, value in enumerate(self.arguments):
+            if isinstance(value, np.ndarray):
+                at = self.at[index]
+                data = self.arena[at : at + value.nbytes].copy()
+                found.append(data.view(value.dtype).reshape(value.shape))
+            else:
+                found.append(value)
+        return found
+
+
+class Banks:
+    """The constant banks: launch geometry, parameters, addresses of variables."""
+
+    def __init__(
+        self, kernel: CubinKernel, memory: GlobalMemory, geometry: Sequence[int], local_bytes: int
+    ) -> None:
+        base = kernel.parameter_base
+        need = base + max((p.offset + p.size for p in kernel.parameters), default=0)
+        banks = {number: bytearray(data) for number, data in kernel.banks.items()}
+        first = banks.setdefault(0, bytearray())
+        first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
+        shape = np.array(geometry, dtype=np.uint32).tobytes()
+        first[: len(shape)] = shape
+        first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
+        first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
+        first[0x28:0x2C] = local_bytes.to_bytes(4, "little")
+        for index, parameter in enumerate(kernel.parameters):
+            data = memory.parameter(index, parameter.size)
+            first[base + parameter.offset : base + parameter.offset + parameter.size] = data
+        for bank, offset, variable, inside in kernel.addresses:
+            if bank in banks and variable in memory.variables and offset + 8 <= len(banks[bank]):
+                address = DEVICE + memory.variables[variable] + inside
+                banks[bank][offset : offset + 8] = address.to_bytes(8, "little")
+        joined = bytearray()
+        self.starts = np.zeros(33, dtype=np.int64)
+        """Where each bank begins among the bytes."""
+        for number in range(32):
+            self.starts[number] = len(joined)
+            joined += banks.get(number, b"")
+            joined += bytes(-len(joined) % 16)
+        self.starts[32] = len(joined)
+        self.bytes = np.frombuffer(bytes(joined), dtype=np.uint8)
