@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import pytest
 from click.testing import CliRunner
 from hypothesis import settings
 from sybil import Example, Sybil
@@ -21,6 +23,24 @@ ROOT = Path(__file__).parent
 # Their examples compile CUDA: for them, the extra `sass`.
 if find_spec("elftools") is None or find_spec("cuda") is None:
     collect_ignore = ["docs/sass.md", "simulator/sass/replay.py"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one process of pytest-xdist run what belongs together: a document, a browser, a GPU.
+
+    The examples of a document build on each other, a browser is started once, and clocks of a GPU
+    mean nothing while another test uses it. (`--dist=loadgroup` does nothing under pytest 9.2.)
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, _ = nodeid.partition("::")
+            shares = file.endswith(".md") or file.startswith(("tests/browser/", "tests/gpu/"))
+            return file if shares else nodeid
+
+    return Together(config, log) if config.option.dist == "load" else None
 
 
 def run_console(example: Example) -> None:

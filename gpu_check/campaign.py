@@ -22,7 +22,7 @@ from gpu_check.clocks import Measurements, as_accesses, measure
 from gpu_check.counters import Batch, count_batches
 from gpu_check.device import open_chip
 from gpu_check.errors import DeviceError, RecordingError
-from gpu_check.probe.ops import FORMS, LOOPS, form
+from gpu_check.probe.ops import LOOPS, PROBE_OPS, probe_op
 from gpu_check.probe.patterns import Drawn, draw
 from gpu_check.probe.probe import Probe
 from gpu_check.probe.verify import wrong_accesses
@@ -78,7 +78,9 @@ def full_plan(ops: Iterable[str], counters: bool, seed: int = 1) -> Plan:
 
 def all_ops(capability: int) -> list[str]:
     """List the instructions that a chip of this compute capability (times ten) can run."""
-    return [op for op, each in FORMS.items() if op not in LOOPS and each.capability <= capability]
+    return [
+        op for op, each in PROBE_OPS.items() if op not in LOOPS and each.capability <= capability
+    ]
 
 
 def provenance(plan: Plan, device: int) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def _counted(
             advance(rows)
         else:
             batch = Batch(op, timed[op].addresses[:rows], timed[op].masks[:rows])
-            waiting.setdefault(form(op).metrics, []).append(batch)
+            waiting.setdefault(probe_op(op).metrics, []).append(batch)
     for batches in waiting.values():
         for some in _few(batches) if folder else [batches]:
             for counted in count_batches(some, device=device, progress=advance):

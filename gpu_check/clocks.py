@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.probe import Probe
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.instructions import Instruction, instruction
@@ -114,7 +114,7 @@ def measure(
     Raises NoGpuError without a GPU, DeviceError if it cannot run the instruction, and what
     `count` raises for bad accesses.
     """
-    name = form(op).name
+    name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)
     given = None if sources is None else np.asarray(sources, dtype=np.uint32).reshape(-1, 32)
     probe = Probe(name, device)

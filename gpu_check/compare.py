@@ -15,16 +15,22 @@ from numpy.typing import NDArray
 
 from gpu_check.clocks import Measurements
 from gpu_check.errors import DeviceError
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import explain
 from simulator.law.instructions import instruction
 from simulator.results.tables import Result
+from simulator.results.text import Table
 
-__all__ = ["Comparison", "compare", "expected_cycles", "simulated", "tolerance"]
+__all__ = ["LEGEND", "Comparison", "compare", "expected_cycles", "simulated", "tolerance"]
 
 _WORST = 3
+LEGEND = (
+    "least to most: measured cycles an access, less those of the model. equal: accesses whose"
+    " hardware counters are the model's."
+)
+"""What the columns of a comparison mean."""
 _QUANTILES = {"over_least": 0.0, "over_5": 0.05, "over_50": 0.5, "over_95": 0.95, "over_most": 1.0}
 
 
@@ -67,6 +73,10 @@ class Comparison(Result):
             if self.measured.spread is not None:
                 figures["spread"] = self.measured.spread.tolist()
         return figures
+
+    def table(self) -> Table:
+        """Return the row of `to_dict`, and the worst accesses explained."""
+        return Table(self.rows(), self.to_dict()["totals"], text=[LEGEND, *self.worst])
 
     def to_dict(self) -> dict[str, Any]:
         """Give one row, and the same as totals."""
@@ -115,9 +125,9 @@ def tolerance(op: str) -> tuple[float, float]:
 
     A copy of one wavefront takes 2 cycles, or 3 if its lanes write far apart: not modelled.
     """
-    if form(op).is_copy:
+    if probe_op(op).is_copy:
         return 1.1, 0.01
-    return (0.1 if form(op).kind == "st" else 0.5), 0.01
+    return (0.1 if probe_op(op).kind == "st" else 0.5), 0.01
 
 
 def compare(counts: Counts, measured: Measurements) -> Comparison:
@@ -132,7 +142,7 @@ def compare(counts: Counts, measured: Measurements) -> Comparison:
         wavefronts, conflicts = int((~wrong).sum()), int((~other).sum())
         differs |= wrong | other
         distance += np.abs(counts.wavefronts - measured.wavefronts)
-    if measured.cycles is not None and not form(measured.op).bypasses:
+    if measured.cycles is not None and not probe_op(measured.op).bypasses:
         expected = expected_cycles(measured.op, counts)
         over = measured.cycles - expected
         flat, share = tolerance(measured.op)
@@ -163,7 +173,5 @@ def _explained(one: Measurements, row: int) -> str:
         for name, values in figures.items()
         if name not in ("mask", "spread")
     )
-    return (
-        f"access {row}, mask {int(one.masks[0]):#010x}: the chip says {seen};"
-        f" {explain(one.op, one.addresses[0], int(one.masks[0]))}"
-    )
+    said = "\n".join(explain(one.op, one.addresses[0], int(one.masks[0])).sentences)
+    return f"access {row}, mask {int(one.masks[0]):#010x}: the chip says {seen}; {said}"

@@ -31,13 +31,12 @@ from numpy.typing import ArrayLike, NDArray
 from gpu_check.clocks import Measurements, as_accesses
 from gpu_check.device import open_chip
 from gpu_check.errors import CountersError
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op
 
 __all__ = [
     "Batch",
     "count_batches",
     "count_on_gpu",
-    "executions",
     "find_ncu",
     "metrics_of",
     "run_ncu",
@@ -107,15 +106,6 @@ def metrics_of(row: dict[str, str], names: tuple[str, ...] | list[str]) -> list[
         ) from error
 
 
-def executions(op: str) -> int:
-    """How often a launch executes its access: a multiple of the probe's unrolled turns.
-
-    >>> executions("LDS"), executions("cp.async.ca.16")
-    (16, 64)
-    """
-    return 64 if form(op).is_copy else 16
-
-
 def count_on_gpu(
     op: str,
     addresses: ArrayLike,
@@ -131,7 +121,7 @@ def count_on_gpu(
     Raises NoGpuError and DeviceError as `measure` does; CountersError where ncu is absent,
     forbidden or fails, and where a count is no multiple of the executions.
     """
-    name = form(op).name
+    name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)
     (counted,) = count_batches([Batch(name, flat, masks)], device=device, progress=progress)
     return counted
@@ -162,8 +152,8 @@ def count_batches(
         for start in range(0, len(batch.addresses), _LAUNCHES)
     ]
     found: dict[int, list[NDArray[np.int64]]] = {index: [] for index in range(len(batches))}
-    for metrics in dict.fromkeys(form(batch.op).metrics for batch in batches):
-        waiting = [piece for piece in pieces if form(piece[1].op).metrics == metrics]
+    for metrics in dict.fromkeys(probe_op(batch.op).metrics for batch in batches):
+        waiting = [piece for piece in pieces if probe_op(piece[1].op).metrics == metrics]
         while waiting:
             job = [waiting.pop(0)]
             while waiting and _size([*job, waiting[0]]) <= _LAUNCHES:
@@ -218,8 +208,8 @@ def _count(
 
 def _each(op: str, counted: NDArray[np.int64]) -> NDArray[np.int64]:
     """Take the kernel's own cost off, and divide: (2 + n, 2) sums → (n, 2) counts."""
-    times = executions(op)
-    copy = form(op).is_copy
+    times = probe_op(op).executions
+    copy = probe_op(op).is_copy
     own = counted[1] - [times, 0] if copy else 2 * counted[0] - counted[1]
     each: NDArray[np.int64]
     each, rest = np.divmod(counted[2:] - own, times)

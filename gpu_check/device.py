@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from gpu_check.errors import DeviceError, NoGpuError
-from gpu_check.probe.ops import Form
 
-__all__ = ["Chip", "open_chip", "require_capability", "source"]
+__all__ = ["Chip", "open_chip", "source"]
 
 _RECORDED = "`bankwise gpu-check --recorded` compares recorded measurements without a GPU"
 
@@ -94,15 +93,6 @@ def _driver() -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return done.stdout.split("\n")[0].strip()
-
-
-def require_capability(chip: Chip, form: Form) -> None:
-    """Raise DeviceError for a chip that is too old for the instruction."""
-    if chip.capability < form.capability:
-        raise DeviceError(
-            f"{form.name} needs sm_{form.capability}, and device {chip.index} ({chip.name}) is"
-            f" sm_{chip.capability} (next: choose another --op or --device)"
-        )
 
 
 def source(name: str) -> str:

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_check.errors import DiscoveryError
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op
 from simulator.law.accesses import ALL_LANES
 from simulator.law.instructions import Instruction, instruction
 
@@ -166,8 +166,8 @@ class _Questions:
     """Accesses that ask, and what their costs say."""
 
     def __init__(self, op: str, cost: Cost, rng: np.random.Generator) -> None:
-        self.op = form(op).name
-        self.unit = max(form(op).width, 4)
+        self.op = probe_op(op).name
+        self.unit = max(probe_op(op).width, 4)
         self.cost = cost
         self.rng = rng
         self.passes = 1

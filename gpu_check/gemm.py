@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import Chip, open_chip, require_capability, source
+from gpu_check.device import Chip, open_chip, source
 from gpu_check.errors import CountersError, DeviceError
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op, require_capability
 from layouts.errors import accepted
 from simulator.kernels import get
 from simulator.kernels.replay import KernelReport, replay
@@ -136,7 +136,7 @@ def run_gemm(
 
 def _require(gemm: Gemm, chip: Chip) -> None:
     if gemm.file == "wmma":  # its fragments are read by LDSM
-        require_capability(chip, form("LDSM.16.MT88.4"))
+        require_capability(chip, probe_op("LDSM.16.MT88.4"))
 
 
 def _function(gemm: Gemm) -> Any:

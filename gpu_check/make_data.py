@@ -2,7 +2,8 @@
 
 It runs the full campaign (an interrupted one goes on), the GEMM kernels, the inference of all
 phases, copies whose sources do not lie side by side, and the atomic loops; it needs counters and
-takes some ten minutes. gpu_check/data/README.md describes the files.
+takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses.
+gpu_check/data/README.md describes the files.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_check.campaign import Plan, all_ops, full_plan, provenance, run
+from gpu_check.campaign import Plan, all_ops, full_plan, provenance, quick_plan, run
 from gpu_check.clocks import Measurements, measure
 from gpu_check.compare import compare, simulated
 from gpu_check.counters import count_on_gpu
@@ -25,7 +26,7 @@ from gpu_check.discovery import PhaseTable, infer_phases
 from gpu_check.errors import DiscoveryError
 from gpu_check.gemm import GEMMS
 from gpu_check.kernel_table import measure_kernels
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.patterns import draw
 from gpu_check.recordings import save
 from simulator.law.instructions import instruction
@@ -36,12 +37,12 @@ _ROWS = 240  # of each copy with sources of its own, and of each loop
 _LANES = np.arange(32)
 
 
-def main(folder: str, prefix: str) -> None:
-    """Measure everything, and write the files."""
+def main(folder: str, prefix: str, how: str = "") -> None:
+    """Measure everything, or with "--quick" fewer accesses, and write the files."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     ops = all_ops(open_chip().capability)
-    plan = full_plan(ops, counters=True)
+    plan = (quick_plan if how == "--quick" else full_plan)(ops, counters=True)
     source = provenance(plan, 0)
     _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
     tables = [json.loads(_inferred(op).to_json(source)) for op in ops]
@@ -82,7 +83,7 @@ def _inferred(op: str) -> PhaseTable:
 def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any]]:
     """Sum up all that was timed: a row for each instruction, family of patterns, masked or not."""
     for op, rows in plan.timed.items():
-        if form(op).bypasses:
+        if probe_op(op).bypasses:
             continue
         parts = [m for m in measured if m.op == op]
         over = np.concatenate([compare(simulated(m), m).over for m in parts])
@@ -117,7 +118,7 @@ def _copies(path: Path, source: dict[str, Any]) -> None:
     }
     for op in ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128"):
         drawn = draw(instruction(op), _ROWS, seed=2)
-        width = form(op).width
+        width = probe_op(op).width
         sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
         timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
         columns["op"].append(np.full(_ROWS, op))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gpu_check.clocks import Measurements
 from gpu_check.errors import RecordingError
-from gpu_check.probe.ops import FORMS, form
+from gpu_check.probe.ops import PROBE_OPS, probe_op
 from simulator.errors import OutputError
 from simulator.results import files as result_files
 
@@ -65,7 +65,7 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
 
     Raises RecordingError for a place that cannot be written, and for no measurements at all.
     """
-    given = [(form(each.op).name, each) for each in measurements]
+    given = [(probe_op(each.op).name, each) for each in measurements]
     if not given:
         raise RecordingError("no measurements to save (accepted: those of one instruction or more)")
     names = sorted({op for op, _ in given})
@@ -155,7 +155,7 @@ def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
         wrong.append("format")
     if read["names"].ndim != 1 or read["names"].dtype.kind != "U":
         return [*wrong, "names"]
-    wrong += [name for name in read["names"].tolist() if name not in FORMS]
+    wrong += [name for name in read["names"].tolist() if name not in PROBE_OPS]
     if "op" not in wrong and n and read["op"].max() >= len(read["names"]):
         wrong.append("op")
     return wrong + [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BankwiseError", "LayoutError", "accepted", "short"]
+__all__ = ["BankwiseError", "LayoutError", "accepted", "plural", "short"]
 
 
 class BankwiseError(ValueError):
@@ -17,17 +17,33 @@ class LayoutError(BankwiseError):
 
 
 def short(given: object, most: int = 80) -> str:
-    """Repeat an input in an error message: on one line, and cut where it is long.
+    """Return an input as an error message repeats it: on one line, and cut where it is long.
 
     >>> short(list(range(100)), most=12)
     '[0, 1, 2...'
+    >>> short(10**5000)
+    '(int of thousands of digits)'
     """
-    text = " ".join(repr(given).split())
+    try:
+        text = " ".join(repr(given).split())
+    except RecursionError:
+        return f"({type(given).__name__} nested too deep to print)"
+    except ValueError:  # Python does not print integers of more than 4,300 digits
+        return f"({type(given).__name__} of thousands of digits)"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a number and its noun, with an `s` unless the number is 1.
+
+    >>> plural(1, "bank conflict"), plural(1000, "wavefront")
+    ('1 bank conflict', '1,000 wavefronts')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def accepted(given: object, names: Iterable[str]) -> str:
-    """Say which of `names` would be accepted, the ones nearest to `given` first.
+    """Return which of `names` would be accepted, the ones nearest to `given` first.
 
     >>> accepted("row-majr", ["row-major", "col-major", "z-order"])
     'did you mean row-major? (accepted: row-major, col-major, z-order)'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TypeAlias
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, short
 from layouts.shapes import is_integer
 
 __all__ = ["DEEPEST", "Nested", "congruent", "depth", "flat", "nested", "nested_text", "product"]
@@ -34,21 +34,13 @@ def nested(value: object, least: int, what: str) -> Nested:
             return tuple(checked(inner, level + 1) for inner in part)
         if not is_integer(part) or part < least:  # type: ignore[operator]  # it is an integer
             raise LayoutError(
-                f"{what} {_short(value)} is not made of integers >= {least} and non-empty tuples of"
-                f" them, at most {DEEPEST} deep (accepted: for instance {least + 7} or"
+                f"{what} {short(value, 200)} is not made of integers >= {least} and non-empty"
+                f" tuples of them, at most {DEEPEST} deep (accepted: for instance {least + 7} or"
                 f" (({least + 1}, {least + 3}), {least + 7}))"
             )
         return int(part)  # type: ignore[call-overload,no-any-return]  # it is an integer
 
     return checked(value, 0)
-
-
-def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except RecursionError:
-        return "(nested too deep to print)"
-    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def congruent(a: Nested, b: Nested) -> bool:

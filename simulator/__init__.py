@@ -1,6 +1,8 @@
 """How many wavefronts shared-memory accesses cost, and why.
 
-    from simulator import simulate, count, explain, replay, kernels, sweep, optimize
+`import bankwise` gives the same names.
+
+    from bankwise import simulate, count, explain, replay, kernels, sweep, optimize
 
 docs/model.md explains the law; README.md starts with examples.
 """
@@ -126,13 +128,15 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_LATER[name])
-    found = globals()[name] = module if name == "kernels" else getattr(module, name)
-    return found
+if not TYPE_CHECKING:  # type checkers know the names above, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(_LATER[name])
+        found = globals()[name] = module if name == "kernels" else getattr(module, name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

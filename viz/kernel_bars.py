@@ -15,6 +15,7 @@ __all__ = ["kernel_bars", "short"]
 
 _ROW = 40  # pixels of a bar with its label above
 _LONGEST = 34  # characters of a source expression
+_MOST = 40  # bars of one kernel
 
 
 def kernel_bars(reports: object, *, title: str | None = None, theme: str = "light") -> go.Figure:
@@ -41,13 +42,17 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
         raise DrawError("no kernel to draw (accepted: one report of replay, or more)")
     bars: list[tuple[float, KernelReport, SiteReport]] = []
     headings: list[tuple[float, str]] = []
-    y = 0.0
+    y, left_out = 0.0, 0
     for report in kernels:
         if len(kernels) > 1:
             headings.append((y, _brief(report)))
             y += 1
         sites = [site for site in report.sites if site.memory == "shared"]
-        for site in sorted(sites, key=lambda site: site.kind):  # loads before stores
+        drawn = sorted(sites, key=lambda site: -site.wavefronts)[:_MOST]
+        left_out += len(sites) - len(drawn)
+        if left_out == 0:
+            drawn = sites
+        for site in sorted(drawn, key=lambda site: site.kind):  # loads before stores
             bars.append((y, report, site))
             y += 1
     most = max((site.wavefronts for _, _, site in bars), default=0) or 1
@@ -127,6 +132,10 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
         finding = "; ".join(map(_brief, kernels))
     finding = finding if title is None else title
     subtitle = "Wavefronts of the whole grid; hatched: stores."
+    if left_out:
+        subtitle += (
+            f" The {_MOST} costliest instructions of a kernel are drawn: {left_out} are not."
+        )
     text, top = titled(finding, subtitle, 960)
     rows = max(y, 1)
     height = round(top + rows * _ROW + 74)
@@ -179,12 +188,15 @@ def short(number: int) -> str:
 
 
 def _label(site: SiteReport) -> str:
-    source = site.source if len(site.source) <= _LONGEST else f"{site.source[: _LONGEST - 1]}…"
+    # Of a compiled kernel it is a file and a line; the folders tell a reader little.
+    source = site.source.rpartition("/")[2] if site.evidence == "executed" else site.source
+    source = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 1]}…"
     return f"{plain(source)}  <b>{site.op}</b>"
 
 
 def _brief(report: KernelReport) -> str:
-    name = report.kernel if len(report.kernel) <= _LONGEST else f"{report.kernel[: _LONGEST - 1]}…"
+    name = report.kernel if report.m is not None else report.title
+    name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     return f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
 
 

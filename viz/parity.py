@@ -14,7 +14,7 @@ from layouts.errors import accepted
 from viz.errors import DrawError
 from viz.figure import titled
 from viz.strips import plural
-from viz.sweep_heatmap import columns_of, outcomes
+from viz.sweep_heatmap import columns_of, named, outcomes
 from viz.theme import KINDS, SMALL, plain, template
 
 __all__ = ["parity", "quantities"]
@@ -171,7 +171,7 @@ def _line(x: Sequence[float], y: Sequence[float], axis: str) -> go.Scatter:
 
 
 def _finding(quantity: str, simulated: Sequence[float], measured: Sequence[float]) -> str:
-    name = quantity.replace("_", " ")
+    name = named(quantity)
     apart = [abs(b - a) for a, b in zip(simulated, measured, strict=True)]
     if not apart:
         return f"{name}: no row has both figures"
@@ -196,7 +196,7 @@ def _lay_out(
 ) -> None:
     top, residue = reach
     text, above = titled(finding, subtitle, 720)
-    name = quantity.replace("_", " ")
+    name = named(quantity)
     figure.update_layout(
         template=template(theme),
         title=text,

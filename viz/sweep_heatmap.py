@@ -8,24 +8,19 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 
 from layouts.errors import accepted
+from simulator.results.columns import OUTCOMES, heading
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, message, scale_below
 from viz.strips import plural
 from viz.theme import COUNTS, KINDS, plain
 
-__all__ = ["FIGURES", "MOST", "columns_of", "outcomes", "sweep_heatmap"]
+__all__ = ["MOST", "columns_of", "named", "outcomes", "sweep_heatmap"]
 
 MOST = 64
 """Values along an axis; beyond, neighbours share a cell, which shows the best of them."""
 
 _LETTERS = 18  # of a label, and of an axis' name: as long as one cell with its margins is
 _LABELS = 20  # along an axis, so that they have room on a telephone, too
-
-FIGURES = (
-    "cycles", "wavefronts", "bank_conflicts", "excessive", "ideal", "n_way", "instructions",
-    "requests", "phases", "sectors", "lines",
-)  # fmt: skip
-"""Columns that are outcomes, not parameters."""
 
 
 def sweep_heatmap(
@@ -66,9 +61,9 @@ def sweep_heatmap(
         merged[cell] = merged.get(cell, 0) + 1
         if cell not in best or number < numbers[best[cell]]:
             best[cell] = row
-    names = [name for name in table if name not in FIGURES]
+    names = [name for name in table if name not in OUTCOMES]
     x_labels, y_labels = across.labels, down.labels
-    x_title, y_title = _shortened([name.replace("_", " ") for name in (x, y)])
+    x_title, y_title = _shortened([named(name) for name in (x, y)])
     values: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
     told: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
     for (i, j), row in best.items():
@@ -84,7 +79,7 @@ def sweep_heatmap(
             texttemplate="%{z}",
             textfont={"size": 11},
             colorscale=COUNTS,
-            colorbar=scale_below(unit=plain(value.replace("_", " "))),
+            colorbar=scale_below(unit=plain(named(value))),
             hovertemplate="%{customdata}<extra></extra>",
             hoverongaps=False,
             xgap=1,
@@ -143,6 +138,15 @@ def columns_of(columns: object) -> dict[str, list[Any]]:
     return table
 
 
+def named(name: str) -> str:
+    """Return a column's name as words.
+
+    >>> named("n_way"), named("block_m")
+    ('n-way', 'block m')
+    """
+    return heading(name).replace("_", " ")
+
+
 def outcomes(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
     """Give a column of numbers, with None wherever there is no outcome: None, NaN, an empty cell.
 
@@ -166,7 +170,7 @@ def _axes(
     for name in (value, *filter(None, (x, y))):
         if name not in table:
             raise DrawError(f"no column {name!r}: {accepted(name, table)}")
-    parameters = [name for name in table if name not in FIGURES and name != value]
+    parameters = [name for name in table if name not in OUTCOMES and name != value]
     vary = [name for name in parameters if len({str(each) for each in table[name]}) > 1]
     free = [name for name in dict.fromkeys([*vary, *parameters]) if name not in (x, y)]
     y = y or (free.pop(0) if free else None)
@@ -174,7 +178,7 @@ def _axes(
     if x is None or y is None:
         raise DrawError(
             f"columns {', '.join(table)} have no parameter (accepted: at least one column beside"
-            f" {', '.join(FIGURES)})"
+            f" {', '.join(OUTCOMES)})"
         )
     return x, y
 
@@ -248,7 +252,7 @@ def _told(
     lines += [f"{plain(name)}: {plain(table[name][row])}" for name in names if name != value]
     lines += [
         f"{plain(name)}: {plain(table[name][row])}"
-        for name in FIGURES
+        for name in OUTCOMES
         if name in table and name != value
     ]
     if merged > 1:
@@ -266,7 +270,7 @@ def _frames(cells: Sequence[tuple[int, int]], least: Any, value: str) -> go.Scat
         x=x or [None],
         y=y or [None],
         mode="lines",
-        name=f"best: {least} {value.replace('_', ' ')}",
+        name=f"best: {least} {named(value)}",
         line={"width": 3, "color": KINDS["vermilion"]},
         hoverinfo="skip",
         showlegend=bool(cells),
@@ -287,11 +291,9 @@ def _finding(
     if not rows:
         return f"{start}, none with an outcome"
     first = min(rows)
-    where = ", ".join(
-        f"{name.replace('_', ' ')} {table[name][first]}" for name in dict.fromkeys((x, y))
-    )
+    where = ", ".join(f"{named(name)} {table[name][first]}" for name in dict.fromkeys((x, y)))
     more = f" and in {plural(len(rows) - 1, 'other cell')}" if len(rows) > 1 else ""
-    return f"{start}: least {value.replace('_', ' ')} {least}, at {where}{more}"
+    return f"{start}: least {named(value)} {least}, at {where}{more}"
 
 
 def _said(x: str, y: str, x_step: int, y_step: int, merged: int) -> str:

@@ -11,7 +11,6 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_check.counters import executions
 from gpu_check.probe.probe import Probe
 
 __all__ = ["main"]
@@ -27,11 +26,11 @@ def main(job: str, device: str) -> None:
 def _launch(probe: Probe, addresses: NDArray[np.uint32], masks: NDArray[np.uint32]) -> None:
     import cupy
 
-    times = executions(probe.form.name)
+    times = probe.op.executions
     with cupy.cuda.Device(probe.chip.index):
         loaded = probe.load(addresses, masks, None)
         cycles = cupy.zeros(len(addresses), dtype=np.uint32)
-        if probe.form.is_copy:
+        if probe.op.is_copy:
             # Of a 16-byte copy through the cache: one that bypasses it costs nothing, alone too.
             plain = Probe("LDGSTS.E.128", probe.chip.index)
             alone = plain.load(np.zeros((1, 32)), np.ones(1, dtype=np.uint32), None)

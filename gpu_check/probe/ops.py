@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_check.device import Chip
 from gpu_check.errors import DeviceError
 from layouts.errors import accepted
 from simulator.law.instructions import INSTRUCTIONS, instruction
 
-__all__ = ["FORMS", "LOOPS", "Form", "form"]
+__all__ = ["LOOPS", "PROBE_OPS", "ProbeOp", "probe_op", "require_capability"]
 
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 
 
 @dataclass(frozen=True)
-class Form:
+class ProbeOp:
     """How the probe runs one instruction."""
 
     name: str
@@ -42,6 +43,15 @@ class Form:
     def is_copy(self) -> bool:
         """LDGSTS: it reads global memory too, at addresses of its own."""
         return self.struct.startswith("LDGSTS")
+
+    @property
+    def executions(self) -> int:
+        """How often a counted launch executes its access: a multiple of the probe's turns.
+
+        >>> probe_op("LDS").executions, probe_op("cp.async.ca.16").executions
+        (16, 64)
+        """
+        return 64 if self.is_copy else 16
 
     @property
     def bypasses(self) -> bool:
@@ -76,31 +86,42 @@ LOOPS = {"add.u64": 8, "add.f32": 4, "add.f16x2": 4}
 """Atomics without an instruction of their own, and their width: ptxas makes a loop of a load,
 the operation and ATOMS.CAST.SPIN. Counters then count all of a loop's turns."""
 
-FORMS: dict[str, Form] = {
+PROBE_OPS: dict[str, ProbeOp] = {
     **{
-        name: Form(name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]])
+        name: ProbeOp(
+            name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]]
+        )
         for name, known in INSTRUCTIONS.items()
         if "CAST.SPIN" not in name  # found in the loops only
     },
     **{
-        name: Form(name, f"LOOP_{name.upper().replace('.', '_')}", width, 70, "atom")
+        name: ProbeOp(name, f"LOOP_{name.upper().replace('.', '_')}", width, 70, "atom")
         for name, width in LOOPS.items()
     },
 }
 """Everything that the probe can run, by name."""
 
 
-def form(op: str) -> Form:
-    """Look a form up by any name of its instruction.
+def probe_op(op: str) -> ProbeOp:
+    """Return what the probe runs, by any name of its instruction.
 
-    >>> form("ldmatrix.x4.trans").struct
+    >>> probe_op("ldmatrix.x4.trans").struct
     'LDSM_T4'
 
     Raises InstructionError for an unknown instruction, DeviceError for one without a probe.
     """
     if op in LOOPS:
-        return FORMS[op]
+        return PROBE_OPS[op]
     name = instruction(op).name
-    if name not in FORMS:
-        raise DeviceError(f"{name} cannot be run by itself: {accepted(name, FORMS)}")
-    return FORMS[name]
+    if name not in PROBE_OPS:
+        raise DeviceError(f"{name} cannot be run by itself: {accepted(name, PROBE_OPS)}")
+    return PROBE_OPS[name]
+
+
+def require_capability(chip: Chip, op: ProbeOp) -> None:
+    """Raise DeviceError for a chip that is too old for the instruction."""
+    if chip.capability < op.capability:
+        raise DeviceError(
+            f"{op.name} needs sm_{op.capability}, and device {chip.index} ({chip.name}) is"
+            f" sm_{chip.capability} (next: choose another --op or --device)"
+        )

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_check.device import Chip, open_chip, require_capability, source
+from gpu_check.device import Chip, open_chip, source
 from gpu_check.errors import DeviceError, NoGpuError
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op, require_capability
 
 __all__ = ["GLOBAL_BYTES", "Probe", "coalesced"]
 
@@ -23,7 +23,7 @@ GLOBAL_BYTES = 1 << 20
 
 def coalesced(op: str, n: int) -> NDArray[np.uint32]:
     """Give the sources of n copies whose lanes read global memory side by side."""
-    return np.tile(form(op).width * np.arange(32, dtype=np.uint32), (n, 1))
+    return np.tile(probe_op(op).width * np.arange(32, dtype=np.uint32), (n, 1))
 
 
 class Probe:
@@ -34,15 +34,15 @@ class Probe:
     """
 
     def __init__(self, op: str, device: int = 0) -> None:
-        self.form = form(op)
+        self.op = probe_op(op)
         self.chip: Chip = open_chip(device)
-        require_capability(self.chip, self.form)
+        require_capability(self.chip, self.op)
         import cupy
 
         self._cupy = cupy
         with cupy.cuda.Device(device):
             self._module = cupy.RawModule(
-                code=source("probe.cu"), options=("-std=c++17", f"-DOP={self.form.struct}")
+                code=source("probe.cu"), options=("-std=c++17", f"-DOP={self.op.struct}")
             )
             try:
                 self._kernels = {
@@ -78,7 +78,7 @@ class Probe:
                 f" (accepted: addresses below {self._shared - 15})"
             )
         if sources is None:
-            sources = coalesced(self.form.name, len(used))
+            sources = coalesced(self.op.name, len(used))
         if int(sources.max(initial=0)) + 16 > GLOBAL_BYTES:
             raise DeviceError(
                 f"sources reach byte {int(sources.max()) + 16}"
@@ -112,7 +112,7 @@ class Probe:
     @property
     def multiple(self) -> int:
         """What repeat counts are multiples of: UNROLL of probe.cu."""
-        return 64 if self.form.is_copy else 8
+        return 64 if self.op.is_copy else 8
 
     def cycles(
         self, loaded: tuple[Any, Any, Any], *, warps: int, repeats: int
@@ -141,7 +141,7 @@ class Probe:
             fetched: NDArray[Any] = array.get()
         except runtime.CUDARuntimeError as error:
             raise DeviceError(
-                f"{self.form.name} failed on {self.chip.name}: {error} (next: start anew; a failed"
+                f"{self.op.name} failed on {self.chip.name}: {error} (next: start anew; a failed"
                 " kernel leaves the process without its device)"
             ) from error
         return fetched

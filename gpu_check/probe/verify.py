@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_check.probe.ops import Form
+from gpu_check.probe.ops import ProbeOp
 from gpu_check.probe.probe import Probe, coalesced
 
 __all__ = ["wrong_accesses"]
@@ -27,23 +27,21 @@ def wrong_accesses(
 ) -> list[int]:
     """Run accesses once and list those whose bytes are not as they should be."""
     seen = probe.once(probe.load(addresses, masks, None))
-    check = _CHECKS[_family(probe.form)]
+    check = _CHECKS[_family(probe.op)]
     memory = probe.fill.view(np.uint8)
     return [
         row
         for row in range(len(addresses))
-        if not check(
-            probe.form, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory
-        )
+        if not check(probe.op, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory)
     ]
 
 
-def _family(form: Form) -> str:
-    if form.is_matrix:
-        return form.struct[:4]
-    if form.is_copy:
+def _family(op: ProbeOp) -> str:
+    if op.is_matrix:
+        return op.struct[:4]
+    if op.is_copy:
         return "LDGSTS"
-    return form.struct.split("_")[0]
+    return op.struct.split("_")[0]
 
 
 def _lanes(mask: int) -> list[int]:
@@ -56,11 +54,11 @@ def _values() -> Bytes:
     return words.astype(np.uint32).view(np.uint8)
 
 
-def _loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
-    width, words = form.width, max(1, form.width // 4)
+def _loaded(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    width, words = op.width, max(1, op.width // 4)
     for lane in _lanes(mask):
         raw = memory[at[lane] : at[lane] + width].tobytes()
-        signed = "_S" in form.struct
+        signed = "_S" in op.struct
         if width < 4:
             raw = int.from_bytes(raw, "little", signed=signed).to_bytes(4, "little", signed=signed)
         if seen[lane, 0, :words].tobytes() != raw:
@@ -68,9 +66,9 @@ def _loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     return True
 
 
-def _after(form: Form, at: Any, lanes: list[int], seen: Any) -> list[tuple[int, bytes]]:
+def _after(op: ProbeOp, at: Any, lanes: list[int], seen: Any) -> list[tuple[int, bytes]]:
     """For each lane: the bytes now at its address."""
-    width = form.width
+    width = op.width
     found = []
     for lane in lanes:
         offset = at[lane] % 16
@@ -78,13 +76,11 @@ def _after(form: Form, at: Any, lanes: list[int], seen: Any) -> list[tuple[int, 
     return found
 
 
-def _stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+def _stored(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     lanes, values = _lanes(mask), _values()
-    for lane, found in _after(form, at, lanes, seen):
+    for lane, found in _after(op, at, lanes, seen):
         # All of a place's writers write all of it: addresses are multiples of the width.
-        writers = [
-            values[other].tobytes()[: form.width] for other in lanes if at[other] == at[lane]
-        ]
+        writers = [values[other].tobytes()[: op.width] for other in lanes if at[other] == at[lane]]
         if found not in writers:
             return False
     return True
@@ -96,21 +92,21 @@ def _matrix_words(rows: Any, transposed: bool) -> Any:
     return np.ascontiguousarray(halves).reshape(32, 2).view(np.uint32)[:, 0]
 
 
-def _matrix_loaded(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
-    for matrix in range(int(form.struct[-1])):
+def _matrix_loaded(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    for matrix in range(int(op.struct[-1])):
         rows = np.stack([memory[at[8 * matrix + i] :][:16].view(np.uint16) for i in range(8)])
-        if not np.array_equal(_matrix_words(rows, "T" in form.struct), seen[:, 0, matrix]):
+        if not np.array_equal(_matrix_words(rows, "T" in op.struct), seen[:, 0, matrix]):
             return False
     return True
 
 
-def _matrix_stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+def _matrix_stored(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     values = _values().view(np.uint32)
-    count = int(form.struct[-1])
+    count = int(op.struct[-1])
     rows = []
     for matrix in range(count):
         halves = np.ascontiguousarray(values[:, matrix]).view(np.uint16).reshape(8, 8)
-        rows += list(halves.T if "T" in form.struct[4:] else halves)
+        rows += list(halves.T if "T" in op.struct[4:] else halves)
     for lane in range(8 * count):
         found = seen[lane, 2].view(np.uint16)
         writers = [rows[other] for other in range(8 * count) if at[other] == at[lane]]
@@ -119,12 +115,12 @@ def _matrix_stored(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> 
     return True
 
 
-def _copied(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
-    source = coalesced(form.name, 1)[0]
+def _copied(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    source = coalesced(op.name, 1)[0]
     lanes = _lanes(mask)
-    for lane, found in _after(form, at, lanes, seen):
+    for lane, found in _after(op, at, lanes, seen):
         writers = [
-            memory[source[other] :][: form.width].tobytes()
+            memory[source[other] :][: op.width].tobytes()
             for other in lanes
             if at[other] == at[lane]
         ]
@@ -155,10 +151,10 @@ _SUMS: dict[str, Callable[[list[int]], bytes]] = {
 """What a floating-point loop makes of 0: lane l adds l + 1, or 1 and -1 in turn to both halves."""
 
 
-def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
-    lanes, values, width = _lanes(mask), _values(), form.width
-    effect = _EFFECTS.get(form.struct)
-    for lane, found in _after(form, at, lanes, seen):
+def _updated(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
+    lanes, values, width = _lanes(mask), _values(), op.width
+    effect = _EFFECTS.get(op.struct)
+    for lane, found in _after(op, at, lanes, seen):
         offset = at[lane] % 16
         old = int.from_bytes(seen[lane, 1].tobytes()[offset : offset + width], "little")
         given = [
@@ -167,12 +163,12 @@ def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
             if at[other] == at[lane]
         ]
         new = int.from_bytes(found, "little")
-        if form.struct in _SUMS:
+        if op.struct in _SUMS:
             lanes_there = [other for other in lanes if at[other] == at[lane]]
-            right = found == _SUMS[form.struct](lanes_there)
+            right = found == _SUMS[op.struct](lanes_there)
         elif effect is None:
             # Exchange and compare-and-swap: one of the lanes' values. INC and DEC: another.
-            swaps = form.struct.startswith(("ATOMS_EXCH", "ATOMS_CAS"))
+            swaps = op.struct.startswith(("ATOMS_EXCH", "ATOMS_CAS"))
             right = new in given if swaps else new != old
         else:
             expected = old
@@ -184,7 +180,7 @@ def _updated(form: Form, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
     return True
 
 
-_CHECKS: dict[str, Callable[[Form, Any, int, Any, Bytes], bool]] = {
+_CHECKS: dict[str, Callable[[ProbeOp, Any, int, Any, Bytes], bool]] = {
     "LDS": _loaded,
     "STS": _stored,
     "LDSM": _matrix_loaded,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.commands import by_rule, cli, common, format_option
+from simulator.cli.commands import cli, common, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Table, show
+from simulator.cli.output import Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.kernels.replay import KernelReport
@@ -21,7 +21,7 @@ __all__ = ["kernels", "replay"]
 
 @cli.command()
 @format_option
-def kernels(*, form: str) -> int:
+def kernels(*, output: Format) -> int:
     """List the kernels that `bankwise replay` knows."""
     from simulator.kernels import get, names
 
@@ -34,7 +34,7 @@ def kernels(*, form: str) -> int:
         }
         for kernel in map(get, names())
     ]
-    show(Table(rows, {"kernels": len(rows)}, sums=[], hidden=["document"]), form)
+    show(Table(rows, {"kernels": len(rows)}, sums=[], hidden=["document"]), output)
     return 0
 
 
@@ -46,7 +46,6 @@ def kernels(*, form: str) -> int:
 @click.option("--k", type=int, help="Inner dimension.  [default: m]")
 @click.option(
     "--form",
-    "code",
     default="compiled",
     show_default=True,
     help="compiled: loads merged as nvcc does; written: the source as it stands.",
@@ -56,13 +55,13 @@ def kernels(*, form: str) -> int:
 def replay(
     *,
     rules: Sequence[str],
-    form: str,
+    output: Format,
     name: str,
     parameters: Sequence[str],
     m: int,
     n: int | None,
     k: int | None,
-    code: str,
+    form: str,
 ) -> dict[str, int]:
     """Count every memory instruction of a GEMM kernel of the catalogue.
 
@@ -73,31 +72,9 @@ def replay(
     kernel = get(name)
     sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
     tiles = _tiles(kernel.parameters, parameters)
-    reports = {rule: _replay(kernel.name, form=code, rule=rule, **sizes, **tiles) for rule in rules}
+    reports = {rule: _replay(kernel.name, form=form, rule=rule, **sizes, **tiles) for rule in rules}
     keep(*reports.values())
-    rows = [{**row, "rule": rule} for rule, each in reports.items() for row in each.rows()]
-    sums = [
-        (f"shared {kind}s" if kind != "all" else "shared", {**figures, "rule": rule})
-        for rule, each in reports.items()
-        for kind, figures in each.totals().items()
-    ]
-    first = next(iter(reports.values()))
-    chosen = ", ".join(f"{key} {value}" for key, value in first.parameters.items())
-    size = "x".join(map(str, sizes.values()))
-    grid, block = ("x".join(map(str, shape)) for shape in (first.grid, first.block))
-    evidence = dict.fromkeys(site.evidence for site in first.sites)
-    show(
-        Table(
-            rows,
-            by_rule({rule: each.totals() for rule, each in reports.items()}),
-            sums=sums,
-            title=f"{name} ({code}), {size}, grid {grid} of {block} threads"
-            + (f"; {chosen}" if chosen else ""),
-            text=[kernel.title + ". " + kernel.document, "Sites: " + "; ".join(evidence) + "."],
-            hidden=("memory", "kind", "lines", "evidence", *(["rule"] if len(rules) == 1 else [])),
-        ),
-        form,
-    )
+    show_results(reports, output)
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.html import ARGUMENTS, html_options, keep
-from simulator.cli.output import FORMATS, Table, show
+from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
     from simulator.law.counting import Counts
 
-__all__ = ["by_rule", "cli", "common", "format_option", "main"]
+__all__ = ["cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -108,15 +108,10 @@ def common(command: _Command) -> _Command:
 
 
 def format_option(command: _Command) -> _Command:
-    """Add --format, which the command gets as `form`."""
+    """Add --format, which the command gets as `output`."""
     return click.option(
-        "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True
+        "--format", "output", type=click.Choice(FORMATS), default="table", show_default=True
     )(command)
-
-
-def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Totals of one rule as they are; of several, by rule."""
-    return totals if len(totals) > 1 else next(iter(totals.values()))
 
 
 @cli.command()
@@ -142,7 +137,7 @@ def by_rule(totals: dict[str, dict[str, Any]]) -> dict[str, Any]:
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
-def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, int]:
+def simulate(*, rules: Sequence[str], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.gemm.simulate import simulate as run
@@ -152,22 +147,7 @@ def simulate(*, rules: Sequence[str], form: str, **options: Any) -> dict[str, in
     options["swizzle"] = swizzle(options["swizzle"])
     reports = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
-    rows, text = [], []
-    for rule, report in reports.items():
-        rows += [{**row, "rule": rule} for row in report.rows()]
-        said = f" ({rule} rule)" if len(rules) > 1 else ""
-        text += [f"{part.name}{said}: {part.reason}" for part in report.fragments]
-    first = next(iter(reports.values()))
-    show(
-        Table(
-            rows,
-            by_rule({rule: report.to_dict()["totals"] for rule, report in reports.items()}),
-            title=f"{first.title}\nOne k step of one warp",
-            text=[*text, *first.notes],
-            hidden=() if len(rules) > 1 else ("rule",),
-        ),
-        form,
-    )
+    show_results(reports, output)
     return {rule: report.bank_conflicts for rule, report in reports.items()}
 
 
@@ -198,7 +178,9 @@ def _access_options(command: _Command) -> _Command:
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
 @common
-def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any) -> dict[str, int]:
+def count(
+    *, rules: Sequence[str], output: Format, warps: int | None, **options: Any
+) -> dict[str, int]:
     """Count warp accesses.
 
     ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
@@ -206,30 +188,23 @@ def count(*, rules: Sequence[str], form: str, warps: int | None, **options: Any)
     on standard input.
     """
     from simulator.cli.options import read_accesses
-    from simulator.law.counting import n_way
+    from simulator.law.streaming import totals as sum_of
+    from simulator.results.text import by_rule
 
     accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
-    rows: list[dict[str, Any]] = []
+    tables: dict[str, Table] = {}
     totals: dict[str, dict[str, Any]] = {}
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
-        sums: dict[str, Any] = {}
+        each = []
         for op, where, counts in _count_by_op(accesses, rule):
-            columns = counts.to_dict()["accesses"]
-            for position, access in enumerate(where.tolist()):
-                figures = {name: column[position] for name, column in columns.items()}
-                found[access] = {
-                    "access": access,
-                    "op": op,
-                    **figures,
-                    "n_way": n_way(figures["wavefronts"], int(figures["phases"] > 0)),
-                    "rule": rule,
-                }
-            for name, value in counts.totals().items():
-                sums[name] = sums.get(name, 0) + value
-        rows += found
-        totals[rule] = {**sums, "n_way": n_way(sums["wavefronts"], sums["requests"])}
-    show(Table(rows, by_rule(totals), hidden=() if len(rules) > 1 else ("rule",)), form)
+            each.append(counts)
+            for access, row in zip(where.tolist(), counts.table().rows, strict=True):
+                row["access"] = access  # its number among those of all instructions
+                found[access] = {"access": access, "op": op, **row, "rule": rule}
+        totals[rule] = sum_of(each)
+        tables[rule] = Table(found, totals[rule], hidden=("rule",))
+    show(by_rule(tables), output)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
@@ -259,7 +234,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @common
 @html_options
 def explain(
-    *, rules: Sequence[str], form: str, warp: int | None, access: int | None, **options: Any
+    *, rules: Sequence[str], output: Format, warp: int | None, access: int | None, **options: Any
 ) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
@@ -273,34 +248,13 @@ def explain(
     chosen = one_access(accesses, access)
     explanations = {rule: run(*chosen, rule=rule) for rule in rules}
     keep(*explanations.values())
-    totals = {rule: each.to_dict()["totals"] for rule, each in explanations.items()}
-    if form in ("json", "csv"):
-        rows = [{**row, "rule": rule} for rule, each in explanations.items() for row in each.rows()]
-        columns = [*next(iter(explanations.values())).columns(), "rule"]
-        show(Table(rows, by_rule(totals), columns=columns), form)
-    else:
-        for number, (rule, explanation) in enumerate(explanations.items()):
-            if number:
-                click.echo()
-            figures = {"op": explanation.op, **totals[rule], "rule": rule}
-            hidden = ("requests",) if len(rules) > 1 else ("requests", "rule")
-            words = "\n".join(explanation.sentences[1:])
-            show(Table([figures], {}, sums=[], text=[words], hidden=hidden), form)
-            if explanation.wavefronts:
-                click.echo()
-                show(Table(explanation.groups(), {}, sums=[], text=[_CONVENTION]), form)
+    show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}
-
-
-_CONVENTION = (
-    "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
-    " the chip's own order cannot be observed."
-)
 
 
 @cli.command()
 @format_option
-def ops(*, form: str) -> int:
+def ops(*, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
     from simulator.law.instructions import INSTRUCTIONS
 
@@ -327,5 +281,5 @@ def ops(*, form: str) -> int:
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows), "measured": measured}
-    show(Table(rows, totals, sums=[], text=[text]), form)
+    show(Table(rows, totals, sums=[], text=[text]), output)
     return 0

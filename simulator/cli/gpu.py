@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import cli, format_option
-from simulator.cli.output import Table, show
+from simulator.cli.output import Format, Table, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ def gpu_check(
     load: Path | None,
     device: int,
     seed: int,
-    form: str,
+    output: Format,
 ) -> int:
     """Compare the model with a GPU, access by access.
 
@@ -64,19 +64,19 @@ def gpu_check(
     """
     _check_options(recorded=recorded, load=load, kernels=kernels, phases=phases)
     if recorded and kernels:
-        return _recorded_kernels(form)
+        return _recorded_kernels(output)
     if recorded or load is not None:
-        return _compared(_recorded(load), ops, form)
+        return _compared(_recorded(load), ops, output)
     if kernels:
-        return _kernels(counters, device, form)
+        return _kernels(counters, device, output)
     if save is not None:
         from simulator.results.files import check_target
 
         check_target(save)  # before the work, not after it
     chosen = _ops(ops, device)
     if phases:
-        return _phases(chosen, counters, device, form)
-    return _compared(_measured(chosen, full, counters, save, device, seed), ops, form)
+        return _phases(chosen, counters, device, output)
+    return _compared(_measured(chosen, full, counters, save, device, seed), ops, output)
 
 
 def _check_options(**given: Any) -> None:
@@ -93,21 +93,21 @@ def _check_options(**given: Any) -> None:
     for mode, used in uses.items():
         flags = mode.split()
         if all(given[flag] not in (False, None) for flag in flags):
-            ignored = {*click.get_current_context().params} - {*flags, *used, "form"}
+            ignored = {*click.get_current_context().params} - {*flags, *used, "output"}
             refuse_ignored(ignored, "with " + " ".join(f"--{flag}" for flag in flags))
             return
 
 
 def _ops(ops: Sequence[str], device: int) -> list[str]:
     from gpu_check.campaign import all_ops
-    from gpu_check.device import open_chip, require_capability
-    from gpu_check.probe.ops import form
+    from gpu_check.device import open_chip
+    from gpu_check.probe.ops import probe_op, require_capability
 
     chip = open_chip(device)
-    forms = [form(op) for op in dict.fromkeys(ops)]
-    for each in forms:
+    chosen = [probe_op(op) for op in dict.fromkeys(ops)]
+    for each in chosen:
         require_capability(chip, each)
-    return [each.name for each in forms] or all_ops(chip.capability)
+    return [each.name for each in chosen] or all_ops(chip.capability)
 
 
 def _recorded(path: Path | None) -> list[Measurements]:
@@ -161,13 +161,12 @@ def _measured(
     return measured
 
 
-def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -> int:
-    from gpu_check.compare import compare, simulated
+def _compared(measured: Iterable[Measurements], ops: Sequence[str], output: Format) -> int:
+    from gpu_check.compare import LEGEND, compare, simulated
     from gpu_check.errors import RecordingError
-    from gpu_check.probe.ops import LOOPS
-    from gpu_check.probe.ops import form as form_of
+    from gpu_check.probe.ops import LOOPS, probe_op
 
-    names = {form_of(op).name for op in ops}
+    names = {probe_op(op).name for op in ops}
     rows: list[dict[str, Any]] = []
     worst: list[str] = []
     for each in measured:
@@ -185,18 +184,12 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], form: str) -
     rows = [{name: row.get(name) for name in columns} for row in rows]
     summed = ("accesses", "differing", "wavefronts_equal", "conflicts_equal")
     totals = {name: sum(row[name] or 0 for row in rows if name in row) for name in summed}
-    text = [_LEGEND, *worst[:3]]
-    show(Table(rows, totals, sums=[("total", totals)], text=text), form)
+    text = [LEGEND, *worst[:3]]
+    show(Table(rows, totals, sums=[("total", totals)], text=text), output)
     return int(totals["differing"] > 0)
 
 
-_LEGEND = (
-    "least to most: measured cycles an access, less those of the model. equal: accesses whose"
-    " hardware counters are the model's."
-)
-
-
-def _phases(ops: list[str], counters: str, device: int, form: str) -> int:
+def _phases(ops: list[str], counters: str, device: int, output: Format) -> int:
     from gpu_check.discovery import PhaseTable, infer_phases
     from gpu_check.errors import DiscoveryError
 
@@ -223,7 +216,7 @@ def _phases(ops: list[str], counters: str, device: int, form: str) -> int:
                 }
             )
     differing = sum(bool(row["differs"]) for row in rows)
-    show(Table(rows, {"differing": differing}, sums=[]), form)
+    show(Table(rows, {"differing": differing}, sums=[]), output)
     return int(differing > 0)
 
 
@@ -233,7 +226,7 @@ def _lanes(groups: tuple[tuple[int, ...], ...]) -> str:
     return " | ".join(ranges(group) for group in groups)
 
 
-def _kernels(counters: str, device: int, form: str) -> int:
+def _kernels(counters: str, device: int, output: Format) -> int:
     from gpu_check.device import open_chip
     from gpu_check.gemm import GEMMS
     from gpu_check.kernel_table import kernel_rows, measure_kernels
@@ -242,21 +235,21 @@ def _kernels(counters: str, device: int, form: str) -> int:
     names = [name for name in GEMMS if GEMMS[name].file != "wmma" or chip.capability >= 75]
     with click.progressbar(names, label="kernels", file=sys.stderr) as bar:
         found = measure_kernels(bar, counters=_use_counters(counters), device=device)
-    return _show_kernels(kernel_rows(found), form)
+    return _show_kernels(kernel_rows(found), output)
 
 
-def _recorded_kernels(form: str) -> int:
+def _recorded_kernels(output: Format) -> int:
     from gpu_check.kernel_table import kernel_rows
     from gpu_check.recordings import packaged_table
 
-    return _show_kernels(kernel_rows(packaged_table("h200_kernels")), form)
+    return _show_kernels(kernel_rows(packaged_table("h200_kernels")), output)
 
 
-def _show_kernels(rows: list[dict[str, Any]], form: str) -> int:
+def _show_kernels(rows: list[dict[str, Any]], output: Format) -> int:
     differing = sum(row["equal"] is False for row in rows)
     text = (
         "model: wavefronts of the shared-memory instructions. counter: the same, counted."
         " pipe: share of the kernel's time that the model's wavefronts keep the pipe busy."
     )
-    show(Table(rows, {"differing": differing}, sums=[], text=[text]), form)
+    show(Table(rows, {"differing": differing}, sums=[], text=[text]), output)
     return int(differing > 0)

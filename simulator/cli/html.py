@@ -66,11 +66,13 @@ def html_options(command: _Command) -> _Command:
             if cdn or force:
                 raise click.UsageError("--cdn and --force are for --html FILE")
             return command(**options)
+        from simulator.results.files import check_target
         from viz import report
-        from viz.writing import check_target
 
-        check_target(html, force=force)  # before the work, not after it
+        check_target(html, force=force, page=True)  # before the work, not after it
         code = command(**options)
+        if not kept():  # such as a list of kernels
+            raise click.UsageError("--html: there is no result to draw")
         report(*kept(), file=html, command=command_line(), cdn=cdn, force=force)
         click.echo(f"Wrote {click.format_filename(html)}", err=True)
         return code

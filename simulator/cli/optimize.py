@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from simulator.cli.commands import cli, format_option
-from simulator.cli.output import Table, show
+from simulator.cli.html import html_options, keep
+from simulator.cli.output import Format, show
 
 __all__ = ["optimize"]
 
@@ -34,7 +35,7 @@ __all__ = ["optimize"]
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 1, 2, 4, 8, 16.")
 @click.option("--kernel", help="Search a kernel's parameters (see `bankwise kernels`), ...")
 @click.option("--array", help="... or the layout of one of its arrays, with --tile.")
-@click.option("--form", "code", default="compiled", show_default=True, help="compiled or written.")
+@click.option("--form", default="compiled", show_default=True, help="compiled or written.")
 @click.option("--m", default=4096, show_default=True, help="Rows of the kernel's C.")
 @click.option("--n", type=int, help="Columns of C.  [default: m]")
 @click.option("--k", type=int, help="Inner dimension.  [default: m]")
@@ -54,6 +55,7 @@ __all__ = ["optimize"]
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
 @click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")
 @format_option
+@html_options
 def optimize(
     *,
     accesses: Sequence[str],
@@ -62,11 +64,11 @@ def optimize(
     loops: Sequence[str],
     kernel: str | None,
     fragment: Sequence[str],
-    code: str,
+    form: str,
     m: int,
     n: int | None,
     k: int | None,
-    form: str,
+    output: Format,
     **options: Any,
 ) -> int:
     """Find the layout with the least cost of all accesses, and prove it.
@@ -84,7 +86,7 @@ def optimize(
     from simulator.search import optimize as run
 
     if kernel is None:
-        refuse_ignored(("code", "m", "n", "k"), "without --kernel")
+        refuse_ignored(("form", "m", "n", "k"), "without --kernel")
     given = named_integers(names, "-D")
     turns = named_integers(loops, "--loop")
     space = _once("--free", map(_free, free)) or None
@@ -97,26 +99,13 @@ def optimize(
     elif turns:
         raise click.UsageError("--loop is for --access")
     if kernel is not None:
-        options.update(kernel=kernel, form=code, m=m, n=m if n is None else n)
+        options.update(kernel=kernel, form=form, m=m, n=m if n is None else n)
         options["k"] = m if k is None else k
     if fragment:
         options["fragment"] = _once("--fragment", map(_fixed, fragment))
     best = run(space=space, names=given, **options)
-    rows = best.rows()
-    hidden = [name for name in rows[0] if all(row[name] is None for row in rows)]
-    totals = best.totals()
-    title, *text = best.sentences
-    show(
-        Table(
-            rows,
-            {**totals, "optimum": best.summary()},
-            sums=[("total", totals)],
-            title=title,
-            text=text,
-            hidden=hidden,
-        ),
-        form,
-    )
+    keep(best)
+    show(best.table(), output)
     return 0
 
 

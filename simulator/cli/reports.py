@@ -30,10 +30,10 @@ def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, fo
     "bankwise"), or a NAME.csv: the columns of a sweep, or of a comparison with a GPU. Two
     results of one kind are also drawn next to each other.
     """
+    from simulator.results.files import check_target
     from viz import report as write
-    from viz.writing import check_target
 
-    check_target(file, force=force)
+    check_target(file, force=force, page=True)
     codes = [_run(given) for given in inputs]
     write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
     click.echo(f"Wrote {click.format_filename(file)}", err=True)
@@ -65,9 +65,13 @@ def _run(given: str) -> int:
             contextlib.redirect_stdout(io.StringIO()),
             known[name].make_context(name, words, parent=context) as inner,
         ):
-            if inner.params["html"] is not None:
+            if inner.params["html"] is not None or inner.params.get("plot") is not None:
                 raise click.UsageError(f"input {given!r}: --html is not for an input of report")
-            return int(known[name].invoke(inner) or 0)
+            before = len(kept())
+            code = int(known[name].invoke(inner) or 0)
+            if len(kept()) == before:
+                raise click.UsageError(f"input {given!r} has no result to draw")
+            return code
     except click.exceptions.Exit:  # it ended without a result, which only --help makes it do
         raise click.UsageError(f"input {given!r}: --help is not for an input of report") from None
 

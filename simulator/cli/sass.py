@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.commands import by_rule, cli, common
-from simulator.cli.output import Table, show
+from simulator.cli.commands import cli, common
+from simulator.cli.html import html_options, keep
+from simulator.cli.output import Format, Table, show
+from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
 
 __all__ = ["sass"]
-
-_FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
 
 
 @cli.command()
@@ -40,24 +40,20 @@ _FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
               show_default=True, help="What a row is.")  # fmt: skip
 @click.option("--max-instructions", type=click.IntRange(1), help="Of warps, in the launch.")
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
-@click.option("--html", help="Write a page.")
 @click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
 @click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
 @common
-def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> dict[str, int]:
+@html_options
+def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
     FILE is CUDA source, a cubin, a fatbinary or an object.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
-    if options["html"] is not None:
-        from simulator.results.files import check_target
-
-        check_target(options["html"])  # before the work, not after it
     given, kernel = _given(options)
     if listing:
-        return _list(given, options["arch"], kernel, form, rules)
+        return _list(given, options["arch"], kernel, output, rules)
     import numpy as np
 
     from simulator.sass.arguments import argument
@@ -75,12 +71,11 @@ def sass(*, rules: Sequence[str], form: str, listing: bool, **options: Any) -> d
         arguments += [np.uint64(0)] * given.hidden
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
-    _print(reports, form, options["by"], _sources(given, options["file"], reports))
-    if options["html"] is not None:
-        from simulator.sass.page import write_page
-
-        first = next(iter(reports.values()))
-        write_page(Path(options["html"]), first, _sources(given, options["file"], reports))
+    keep(*reports.values())
+    if output in ("json", "csv"):  # where there is no room for them
+        for note in next(iter(reports.values())).notes:
+            click.echo(f"bankwise: {note}", err=True)
+    show(by_rule({rule: each.table(by=options["by"]) for rule, each in reports.items()}), output)
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
 
@@ -129,7 +124,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 
 
 def _list(
-    given: Any, arch: str, kernel: str | None, form: str, rules: Sequence[str]
+    given: Any, arch: str, kernel: str | None, output: Format, rules: Sequence[str]
 ) -> dict[str, int]:
     from simulator.sass.code.cubin import base_name
     from simulator.sass.code.images import load
@@ -146,7 +141,7 @@ def _list(
         }
         for each in cubin.kernels.values()
     ]
-    show(Table(rows, {"kernels": len(rows)}, sums=[]), form)
+    show(Table(rows, {"kernels": len(rows)}, sums=[]), output)
     return dict.fromkeys(rules, 0)
 
 
@@ -181,87 +176,3 @@ def _show_progress() -> Callable[[int, int, int], None]:
             click.echo(text.ljust(60), nl=False, err=True)
 
     return progress
-
-
-def _print(
-    reports: dict[str, CompiledReport], form: str, by: str, sources: dict[str, list[str]]
-) -> None:
-    rows, totals, sums = [], {}, []
-    first = next(iter(reports.values()))
-    for rule, report in reports.items():
-        columns = report.instructions if by == "instruction" else report.lines()
-        found = [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ]
-        for row in found:
-            row["rule"] = rule
-            if form in ("table", "md"):
-                if by == "instruction":
-                    row["address"] = f"{row['address']:#06x}"
-                row["file"] = Path(row["file"]).name
-        rows += found
-        totals[rule] = {
-            **{name: sum(row[name] or 0 for row in found) for name in _FIGURES},
-            "requests": report.totals()["all"]["requests"],
-            "blocks": report.blocks,
-            "extrapolated": report.extrapolated,
-        }
-        sums.append(("total", {**totals[rule], "rule": rule}))
-    notes = list(first.notes)
-    grid, block = ("x".join(map(str, shape)) for shape in (first.grid, first.block))
-    if form not in ("table", "md"):
-        for note in notes:
-            click.echo(f"bankwise: {note}", err=True)
-    text = notes + (_annotated(first, sources) if form == "table" else [])
-    names = ["address", "opcode"] if by == "instruction" else []
-    show(
-        Table(
-            rows,
-            by_rule(totals),
-            sums=sums,
-            title=f"{first.kernel} ({first.arch}), grid {grid}, block {block}",
-            text=text or (["No instruction touches shared memory."] if not rows else []),
-            hidden=() if len(reports) > 1 else ("rule",),
-            columns=[*names, "file", "line", *_FIGURES, "rule"],
-        ),
-        form,
-    )
-
-
-def _sources(
-    given: Any, name: str | None, reports: dict[str, CompiledReport]
-) -> dict[str, list[str]]:
-    from simulator.sass.page import source_lines
-
-    first = next(iter(reports.values()))
-    return source_lines(first, Path(name) if name else None)
-
-
-def _annotated(report: CompiledReport, sources: dict[str, list[str]]) -> list[str]:
-    """Show the source around the lines that touch shared memory, with their figures beside."""
-    from simulator.sass.page import by_line
-
-    said = []
-    for file, lines in sources.items():
-        figures = by_line(report, file)
-        near = sorted({n for at in figures for n in range(at - 1, at + 2) if 1 <= n <= len(lines)})
-        shown = [f"{Path(file).name}", f"{'wavefronts':>12}{'conflicts':>12}"]
-        before = 0
-        for number in near:
-            if before and number > before + 1:
-                shown.append(f"{'...':>27}")
-            before = number
-            cells = " " * 24
-            if number in figures:
-                wavefronts, conflicts = figures[number]
-                cells = (
-                    f"{_number(wavefronts):>12}"
-                    + click.style(f"{_number(conflicts):>12}", fg="red" if conflicts else "green")
-                )  # fmt: skip
-            shown.append(f"{cells} {number:>5}  {lines[number - 1]}".rstrip())
-        said.append("\n".join(shown))
-    return said
-
-
-def _number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"

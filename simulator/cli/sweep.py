@@ -6,9 +6,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import partial, wraps
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,16 +15,13 @@ import click
 from layouts.errors import BankwiseError
 from simulator.cli.commands import cli, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Table, show
+from simulator.cli.output import Format, show
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from simulator.sweeps.sweep import Sweep
 
 __all__ = ["sweep"]
-
-_REASONS = 5  # of those that combinations were skipped for, in text
 
 
 _EXAMPLES = """\b
@@ -33,6 +29,19 @@ Examples:
   bankwise sweep simulate --warp-shape all --lane-order all --pad 0..16
   bankwise sweep junstar92.warptiling --padding 0..8:4 --threads 128,256
 """
+
+
+def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --plot, the former name of --html."""
+
+    @click.option("--plot", hidden=True)
+    @wraps(command)
+    def wrapped(*, plot: str | None, html: str | None, **options: Any) -> Any:
+        if plot is not None and html is not None:
+            raise click.UsageError("--plot is the former name of --html (accepted: one of them)")
+        return command(html=html if plot is None else plot, **options)
+
+    return wrapped
 
 
 @cli.command(context_settings={"ignore_unknown_options": True}, epilog=_EXAMPLES)
@@ -52,8 +61,8 @@ Examples:
 @click.option("--store", help="File to keep what is done in: the same command continues from it.")
 @click.option("--csv", help="File for all rows.")
 @click.option("--parquet", help="File for all rows.")
-@click.option("--plot", help="HTML file for a heatmap.")
 @format_option
+@_former_plot
 @html_options
 def sweep(
     *,
@@ -67,8 +76,7 @@ def sweep(
     store: str | None,
     csv: str | None,
     parquet: str | None,
-    plot: str | None,
-    form: str,
+    output: Format,
 ) -> int:
     """Count every combination of parameters, and print the best.
 
@@ -90,8 +98,16 @@ def sweep(
     if by is not None and by not in figures:  # said before the work, not after it
         raise OptionError(f"unknown figure {by!r}: {accepted(by, figures)}")
     axes = _simulate_axes(grid) if target is simulate else _kernel_axes(name, grid)
-    _check_files({"--store": store, "--csv": csv, "--parquet": parquet, "--plot": plot})
-    draw = _drawing() if plot is not None else None
+    page = click.get_current_context().params
+    _check_files(
+        {
+            "--store": store,
+            "--csv": csv,
+            "--parquet": parquet,
+            "--html": page["html"],
+            "--plot": page["plot"],
+        }
+    )
     with ExitStack() as stack:
         executor = _executor(jobs, processes=processes)
         stack.callback(executor.shutdown, cancel_futures=True)
@@ -102,29 +118,27 @@ def sweep(
                 click.echo(f"{store} keeps what is done: the same command continues.", err=True)
             raise
     keep(found)
-    best = found.best(top, by=by)
+    table = found.table(top, by=by)
     try:
         if csv is not None:
             found.to_csv(csv)
         if parquet is not None:
             found.to_parquet(parquet)
-        if plot is not None:
-            _plot(draw, found, plot)
     finally:  # a disk that has filled up in the meantime takes the files, not the answer
-        _show(found, best, form)
+        show(table, output)
     return 0
 
 
 def _check_files(places: dict[str, str | None]) -> None:
     """Refuse, before any work is done, files that could not be written, or that are one."""
     from simulator.results.files import check_target
-    from simulator.sweeps.sweep import parquet_writer
+    from simulator.sweeps.parquet import parquet_writer
 
     options: dict[str, str] = {}
     for option, place in places.items():
         if place is None:
             continue
-        if option != "--store":  # which is opened before the work anyway
+        if option in ("--csv", "--parquet"):  # the others are checked before the work anyway
             check_target(place)
         other = options.setdefault(os.path.abspath(place), option)
         if other != option:
@@ -133,51 +147,12 @@ def _check_files(places: dict[str, str | None]) -> None:
         parquet_writer()
 
 
-def _show(found: Sweep, best: list[dict[str, Any]], form: str) -> None:
-    columns = found.columns()
-    constant = [
-        name for name in found.parameters if all(v == columns[name][0] for v in columns[name])
-    ]
-    totals = found.to_dict()["totals"]
-    fixed = ", ".join(f"{name} {columns[name][0]}" for name in constant if columns[name])
-    reasons = [f"{many:,} skipped: {reason}" for reason, many in found.skipped.items()]
-    if len(reasons) > _REASONS:
-        more = sum([*found.skipped.values()][_REASONS:])
-        reasons[_REASONS:] = [f"{more:,} skipped for {len(reasons) - _REASONS} other reasons."]
-    show(
-        Table(
-            best,
-            {**totals, "reasons": dict(found.skipped)},
-            sums=[],
-            title=f"{found.target}{f', {fixed}' if fixed else ''}\n{totals['combinations']:,}"
-            f" combination{'s' * (totals['combinations'] != 1)}, {totals['counted']:,} counted"
-            + (f"; the best {len(best)}" if best else ""),
-            text=reasons,
-            hidden=constant,
-            columns=[*found.parameters, *found.figures],
-        ),
-        form,
-    )
-
-
 def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
-    from layouts.fragment import FRAGMENTS
-    from layouts.warp import LANE_ORDERS
     from simulator.cli.options import named_options
-    from simulator.gemm.geometry import A_LAYOUTS, ELEMENTS, LDS_WIDTHS, PARAMETERS, check_value
-    from simulator.law.instructions import RULES
+    from simulator.gemm.geometry import CHOICES, PARAMETERS, check_value
 
-    known = {
-        "warp_shape": [f"{1 << i}x{32 >> i}" for i in range(6)],
-        "lane_order": LANE_ORDERS,
-        "lds": LDS_WIDTHS,
-        "fragment": FRAGMENTS,
-        "a_layout": A_LAYOUTS,
-        "element": ELEMENTS,
-        "rule": RULES,
-    }
     return {
-        key: _values(key, text, known.get(key), check=check_value if key in PARAMETERS else None)
+        key: _values(key, text, CHOICES.get(key), check=check_value if key in PARAMETERS else None)
         for key, text in named_options(words).items()
     }
 
@@ -282,35 +257,11 @@ def _value(flag: str, text: str, default: object) -> Any:
 
 
 def _executor(jobs: int | None, *, processes: bool) -> Executor:
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-    from multiprocessing import get_context
-
     workers = jobs or os.cpu_count() or 1
-    if processes:  # started afresh: forking a process with threads is no longer safe
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    if processes:
+        from simulator.sweeps.workers import WorkerProcesses
+
+        return WorkerProcesses(workers)
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(workers)
-
-
-def _drawing() -> Any:
-    """Import what --plot needs, before anything is counted."""
-    from importlib import import_module
-
-    from simulator.errors import MissingPackageError
-
-    try:
-        return import_module("viz").sweep_heatmap
-    except ImportError as error:
-        raise MissingPackageError(
-            "--plot needs plotly, which is not installed (accepted: pip install 'bankwise[viz]')"
-        ) from error
-
-
-def _plot(draw: Any, found: Sweep, path: str) -> None:
-    from simulator.results.files import save
-
-    figure = draw(found)
-
-    def write(file: Path) -> None:
-        figure.write_html(file, div_id="sweep")  # not a random one: same sweep, same bytes
-
-    save(path, write)

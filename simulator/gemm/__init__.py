@@ -1,1 +1,1 @@
-"""A warp's reads of a GEMM's tiles: `simulate`, its geometry, occupancy, estimates."""
+"""A warp's reads of a GEMM's tiles: `simulate`, its geometry; occupancy; estimates."""

@@ -9,20 +9,22 @@ the warp's shape and lane order; where it lies follows from the tile's layout.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
-from layouts.swizzle import Swizzle, SwizzleLike
+from layouts.swizzle import SwizzleLike
 from layouts.tile import Tile
 from layouts.warp import LaneOrder
 from simulator.errors import OptionError
-from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, by_step, count_reads, lower
+from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, PARAMETERS, ALayout, Geometry
+from simulator.gemm.loads import Loads, count_loads, totals
 from simulator.law.accesses import WarpAccess
-from simulator.law.counting import Counts, n_way
+from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation, explain
 from simulator.results.tables import Result
+from simulator.results.text import Table
 
 __all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
 
@@ -33,40 +35,44 @@ class _Figures(ABC):
     @abstractmethod
     def _counts(self) -> list[Counts]: ...
 
+    def totals(self) -> dict[str, int | float]:
+        """Return the sums over all instructions, by name."""
+        return totals(self._counts())
+
     @property
     def instructions(self) -> int:
         """Instructions that the warp issues."""
-        return sum(counts.wavefronts.size for counts in self._counts())
+        return int(self.totals()["instructions"])
 
     @property
     def wavefronts(self) -> int:
         """Wavefronts of all instructions."""
-        return sum(int(counts.wavefronts.sum()) for counts in self._counts())
+        return int(self.totals()["wavefronts"])
 
     @property
     def bank_conflicts(self) -> int:
-        """Wavefronts beyond one a (non-empty) phase."""
-        return sum(int(counts.bank_conflicts.sum()) for counts in self._counts())
+        """Wavefronts beyond one per (non-empty) phase."""
+        return int(self.totals()["bank_conflicts"])
 
     @property
     def ideal(self) -> int:
         """Wavefronts that the bytes alone would need, as the profiler reckons."""
-        return sum(int(counts.ideal.sum()) for counts in self._counts())
+        return int(self.totals()["ideal"])
 
     @property
     def excessive(self) -> int:
         """Wavefronts beyond the ideal."""
-        return self.wavefronts - self.ideal
+        return int(self.totals()["excessive"])
 
     @property
     def cycles(self) -> int:
         """Cycles that the pipe is busy."""
-        return sum(int(counts.cycles.sum()) for counts in self._counts())
+        return int(self.totals()["cycles"])
 
     @property
     def n_way(self) -> float:
-        """Wavefronts an instruction."""
-        return n_way(self.wavefronts, self.instructions)
+        """Wavefronts per instruction."""
+        return self.totals()["n_way"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +82,9 @@ class Fragment(_Figures, Result):
     name: str
     """"A" or "B"."""
     op: str
-    accesses: tuple[WarpAccess, ...]
-    counts: Counts
-    """One entry an access."""
+    accesses: tuple[WarpAccess, ...] = field(repr=False)
+    counts: Counts = field(repr=False)
+    """One entry per access."""
     rule: str
     tile: Tile
     """Where the operand lies in shared memory, from byte 0 on."""
@@ -87,15 +93,19 @@ class Fragment(_Figures, Result):
         return [self.counts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`, a row for each instruction."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`, a row for each instruction."""
         columns = self.counts.to_dict()
         return {
             "accesses": {"op": [self.op] * self.instructions, **columns["accesses"]},
             "totals": columns["totals"],
         }
 
+    def table(self) -> Table:
+        """Return a row per instruction, and why they cost what they cost."""
+        return Table(self.rows(), self.to_dict()["totals"], text=[f"{self.name}: {self.reason}"])
+
     def explain(self) -> list[Explanation]:
-        """Explain each access."""
+        """Return the explanation of each access."""
         return [explain(*access, rule=self.rule) for access in self.accesses]
 
     @property
@@ -107,24 +117,24 @@ class Fragment(_Figures, Result):
 
 @dataclass(frozen=True, eq=False)
 class FragmentReport(_Figures, Result):
-    """What `simulate` found; `report["A"]` and `report["B"]` are the fragments."""
+    """What `simulate` found; `report["A"]` and `report["B"]` are the fragments.
 
-    warp_shape: str
-    lds: int
-    thread_tile: str
-    block_tile: str
-    lane_order: LaneOrder
-    fragment: FragmentKind
-    a_layout: str
-    pad: tuple[int, int]
-    swizzle: tuple[Swizzle | None, Swizzle | None]
-    element: int
-    rule: str
+    The geometry's parameters are attributes of the report, too: `report.pad` is
+    `report.geometry.pad`.
+    """
+
+    geometry: Geometry
+    """What was asked, each parameter in one form."""
     k_step: int
     """The k step reported: 0, unless k steps differ; then the first of the most expensive."""
     fragments: tuple[Fragment, Fragment]
     notes: tuple[str, ...]
     """What a reader might not expect of these parameters."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in PARAMETERS:
+            return getattr(self.geometry, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getitem__(self, name: str) -> Fragment:
         for fragment in self.fragments:
@@ -138,41 +148,37 @@ class FragmentReport(_Figures, Result):
     @property
     def title(self) -> str:
         """The geometry in a line."""
-        order = self.lane_order if isinstance(self.lane_order, str) else "given lane order"
-        parts = [
-            f"{self.warp_shape} warp, {order}",
-            f"{self.thread_tile} thread tile, {self.fragment}",
-            f"{self.block_tile} block tile of {self.element}-byte elements",
-            f"A {self.a_layout}",
-        ]
-        if any(self.pad):
-            parts.append(f"padding {self.pad[0]} and {self.pad[1]}")
-        if any(self.swizzle):
-            parts.append(f"swizzle {self.swizzle[0]} and {self.swizzle[1]}")
-        return "; ".join(parts)
+        return self.geometry.title
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"fragments": {column: list}, "totals": {…}}`."""
-        figures = ("instructions", "wavefronts", "ideal", "excessive", "bank_conflicts", "n_way")
-        columns = ("fragment", "op", *figures, "cycles")
+        """Return `{"fragments": {column: list}, "totals": {…}}`."""
+        rows = [fragment.totals() for fragment in self.fragments]
         return {
             "fragments": {
                 "fragment": [fragment.name for fragment in self.fragments],
-                **{
-                    column: [getattr(fragment, column) for fragment in self.fragments]
-                    for column in columns[1:]
-                },
+                "op": [fragment.op for fragment in self.fragments],
+                **{figure: [row[figure] for row in rows] for figure in rows[0]},
             },
-            "totals": {column: getattr(self, column) for column in columns[2:]},
+            "totals": self.totals(),
         }
+
+    def table(self) -> Table:
+        """Return a row per fragment, why each costs what it costs, and the notes."""
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.to_dict()["totals"],
+            title=f"{self.title}\nOne k step of one warp",
+            text=[*(f"{part.name}: {part.reason}" for part in self.fragments), *self.notes],
+            hidden=("rule",),
+        )
 
     def _repr_html_(self) -> str:
         from simulator.results.html import bank_table
 
         # The most expensive access of each fragment; all of them would bury the notebook.
         pictures = (
-            f"<p>{fragment.name}: {fragment.reason}</p>"
-            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts))
+            f"<p>{fragment.name}:</p>"
+            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts).columns())
             for fragment in self.fragments
         )
         return super()._repr_html_() + "".join(pictures)
@@ -186,7 +192,7 @@ def simulate(
     block_tile: Shape = "128x128x8",
     lane_order: LaneOrder = "col-major",
     fragment: FragmentKind = "contiguous",
-    a_layout: str = "transposed",
+    a_layout: ALayout = "transposed",
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
     element: int = 4,
@@ -209,34 +215,40 @@ def simulate(
     does not exist or a load that would be misaligned or wider than a thread's contiguous
     run, OptionError for an unknown rule or choice; both are BankwiseError.
     """
-    geometry = lower(
-        warp_shape, lds, thread_tile, block_tile, lane_order, fragment, a_layout, pad, swizzle,
-        element, rule,
-    )  # fmt: skip
-    (counts,) = count_reads([geometry])
-    wavefronts = by_step(counts, "wavefronts")
-    step = int(wavefronts.argmax())
-    notes = geometry.notes
-    if wavefronts.min() < wavefronts.max():
-        said = (
-            f"The k steps differ: {wavefronts.min()} to {wavefronts.max()} wavefronts. This is"
-            f" k step {step}, the most expensive."
+    geometry = Geometry.of(
+        warp_shape=warp_shape,
+        lds=lds,
+        thread_tile=thread_tile,
+        block_tile=block_tile,
+        lane_order=lane_order,
+        fragment=fragment,
+        a_layout=a_layout,
+        pad=pad,
+        swizzle=swizzle,
+        element=element,
+        rule=rule,
+    )
+    loads = Loads.of(geometry)
+    (step,) = count_loads([loads])
+    notes = loads.notes
+    if step.least < step.most:
+        differ = (
+            f"The k steps differ: {step.least} to {step.most} wavefronts. This is"
+            f" k step {step.number}, the most expensive."
         )
-        notes = (*notes, said)
-    described = {
-        field.name: getattr(geometry, field.name)
-        for field in fields(geometry)
-        if field.name not in ("reads", "notes")
-    }
+        notes = (*notes, differ)
     first, second = (
         Fragment(
             name,
-            reads.op,
-            tuple(WarpAccess(reads.op, tuple(lanes)) for lanes in reads.addresses[step].tolist()),
-            each[step],
-            rule,
-            reads.tile,
+            operand.op,
+            tuple(
+                WarpAccess(operand.op, tuple(lanes))
+                for lanes in operand.addresses[step.number].tolist()
+            ),
+            counts,
+            geometry.rule,
+            operand.tile,
         )
-        for name, reads, each in zip("AB", geometry.reads, counts, strict=True)
+        for name, operand, counts in zip("AB", loads.operands, step.counts, strict=True)
     )
-    return FragmentReport(**described, k_step=step, fragments=(first, second), notes=notes)
+    return FragmentReport(geometry, step.number, (first, second), notes)

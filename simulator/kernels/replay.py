@@ -32,7 +32,9 @@ from simulator.kernels.sites import (
 from simulator.kernels.sizes import require
 from simulator.law.counting import check_rule, count
 from simulator.law.instructions import instruction
+from simulator.results.columns import COSTS
 from simulator.results.tables import Result
+from simulator.results.text import Table
 
 __all__ = ["FORMS", "KernelReport", "SiteReport", "check_value", "replay"]
 
@@ -90,6 +92,8 @@ class KernelReport(Result):
     sites: tuple[SiteReport, ...]
     instructions: tuple[tuple[str, int, int, int], ...]
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
+    about: str
+    """What the kernel does, and the document that has it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -106,9 +110,7 @@ class KernelReport(Result):
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over the shared-memory sites: loads, stores, all of them."""
-        return self._totals(
-            "shared", ("requests", "wavefronts", "ideal", "excessive", "bank_conflicts")
-        )
+        return self._totals("shared", ("requests", *COSTS))
 
     def global_totals(self) -> dict[str, dict[str, int]]:
         """Sum over the global-memory sites: loads, stores, all of them."""
@@ -122,6 +124,24 @@ class KernelReport(Result):
         names = [each.name for each in fields(SiteReport)]
         columns = {name: [getattr(site, name) for site in self.sites] for name in names}
         return {"sites": columns, "totals": self.totals()}
+
+    def table(self) -> Table:
+        """Return a row per site, the sums of shared memory, and where the sites come from."""
+        grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
+        chosen = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        evidence = "; ".join(dict.fromkeys(site.evidence for site in self.sites))
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.totals(),
+            sums=[
+                ("shared" if kind == "all" else f"shared {kind}s", {**sums, "rule": self.rule})
+                for kind, sums in self.totals().items()
+            ],
+            title=f"{self.kernel} ({self.form}), {self.m}x{self.n}x{self.k}, grid {grid} of {block}"
+            f" threads{f'; {chosen}' if chosen else ''}",
+            text=[self.about, f"Sites: {evidence}."],
+            hidden=("memory", "kind", "lines", "evidence", "rule"),
+        )
 
     def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
         def summed(*kinds: str) -> dict[str, int]:
@@ -186,6 +206,7 @@ def replay(
     return KernelReport(
         kernel.name, int(m), int(n), int(k), form, rule, parameters,
         launch.grid, launch.block, tuple(counted), tuple(instructions),
+        f"{kernel.title}. {kernel.document}",
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,9 @@ __all__ = [
     "WarpAccess",
     "check",
     "check_mask",
+    "first_bad",
     "integers",
+    "refusal",
     "warp_accesses",
 ]
 
@@ -158,34 +160,45 @@ def check(
     accesses before `first`, in C order, are known to be good. Addresses of inactive lanes, and
     of lanes that the instruction leaves out, mean nothing.
     """
-    flat = Rows(addresses)
     flat_masks = None if masks is None else masks.reshape(-1)
-    for start in range(first, len(flat), _CHUNK):
+    bad = first_bad(instruction, Rows(addresses), flat_masks, first)
+    if bad is not None:
+        access, lane = bad
+        where = tuple(map(int, np.unravel_index(access, addresses.shape[:-1])))
+        values = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+        place = f"lane {lane}" + (f" of access {', '.join(map(str, where))}" if where else "")
+        raise refusal(instruction, int(values[(*where, lane)]), place)
+
+
+def first_bad(
+    instruction: Instruction, rows: Rows, masks: NDArray[np.uint32] | None, first: int = 0
+) -> tuple[int, int] | None:
+    """Return the first access, from `first` on, and its first lane that `check` refuses.
+
+    Rows are (n, 32) addresses, and masks (n,) or None; None where all of them are good.
+    """
+    for start in range(first, len(rows), _CHUNK):
         part = slice(start, start + _CHUNK)
-        bad = _invalid(instruction, flat[part])
-        if flat_masks is not None:
-            bad &= (flat_masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+        bad = _invalid(instruction, rows[part])
+        if masks is not None:
+            bad &= (masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
         bad[:, instruction.lanes :] = False
         if bad.any():
             access, lane = (int(index) for index in np.argwhere(bad)[0])
-            where = tuple(map(int, np.unravel_index(start + access, addresses.shape[:-1])))
-            _refuse(instruction, given, where, lane)
+            return start + access, lane
+    return None
 
 
-def _refuse(
-    instruction: Instruction, given: ArrayLike, where: tuple[int, ...], lane: int
-) -> NoReturn:
-    values = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
-    value = int(values[(*where, lane)])
-    place = f"lane {lane}" + (f" of access {', '.join(map(str, where))}" if where else "")
-    if value < 0 or value + instruction.width > SHARED_BYTES:
-        raise AddressError(
-            f"address {value} of {place} is outside shared memory (accepted for"
+def refusal(instruction: Instruction, address: int, place: str) -> AddressError:
+    """Return the error of a bad address at `place`, such as "lane 3"."""
+    if address < 0 or address + instruction.width > SHARED_BYTES:
+        return AddressError(
+            f"address {address} of {place} is outside shared memory (accepted for"
             f" {instruction.name}: 0 to {SHARED_BYTES - instruction.width}; a block has at most"
             " 227 KiB)"
         )
-    raise AddressError(
-        f"address {value} of {place} is misaligned (accepted for {instruction.name}:"
+    return AddressError(
+        f"address {address} of {place} is misaligned (accepted for {instruction.name}:"
         f" multiples of {instruction.width} bytes; the chip traps on others)"
     )
 

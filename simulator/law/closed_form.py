@@ -25,9 +25,11 @@ Banks then wrap around like the exponents of a polynomial modulo x**32 - 1: lane
 its coefficient in the product of 1 + x**bank(strides[b]). Lanes are words where each stride is
 more than all smaller ones together, as where rows do not overlap; strides of 0 (broadcasts) are
 left out, unless lanes do not merge. Within this *piece* only the strides modulo 128 bytes
-matter, so paddings repeat after 32 words. Other strides are counted lane by lane; and so are
-many of either kind, because the compiled engine makes and counts addresses in less time than
-the product takes.
+matter, so paddings repeat after 32 words.
+
+No address is needed to count them, but only the ranks of linear layouts are found in less time
+than addresses take: by the compiled engine, which counts many layouts. Few linear layouts, and
+all affine ones, are expanded to their 32 addresses, and those are counted.
 
 Both are exact for every instruction and rule, with all lanes active; for masks there is `count`.
 The first is the idea of Triton's `bankConflicts` over its LinearLayout, with the pair condition,
@@ -36,27 +38,30 @@ the phases and the instructions that do not merge added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import reduce
+from operator import add, xor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layouts.errors import accepted
-from simulator.errors import AddressError, OptionError
-from simulator.law.accesses import ALL_LANES, SHARED_BYTES, check, integers
-from simulator.law.counting import Counts, check_rule, check_threads
+from simulator.errors import AddressError
+from simulator.law.accesses import SHARED_BYTES, Rows, first_bad, integers, refusal
+from simulator.law.counting import (
+    Counts,
+    check_engine,
+    check_rule,
+    check_threads,
+    count,
+    engine_for,
+)
 from simulator.law.instructions import Instruction, instruction
-from simulator.law.specification import BANKS, WORD, Figures, count_access, cycles
 
-__all__ = ["ENGINES", "bit_columns", "count_affine", "count_linear", "lane_addresses"]
-
-ENGINES = ("auto", "python", "numba")
-"""`auto` chooses by the number of layouts; the other two give the same figures."""
+__all__ = ["bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
 LANE_BITS = 5
 
-_PYTHON_UP_TO = 10_000  # layouts: about as long as Numba takes to be imported
+_CHUNK = 1 << 14  # layouts expanded at a time
 
 
 def count_linear(
@@ -155,29 +160,27 @@ def _count(
 ) -> Counts:
     known = instruction(op)
     check_rule(rule)
+    check_engine(engine)
     check_threads(threads)
-    if engine not in ENGINES:
-        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
     array = _of_five(columns, what)
     flat = array.reshape(-1, LANE_BITS)
-    affine = what == "strides"
     if engine == "auto":
-        engine = "python" if len(flat) <= _PYTHON_UP_TO else "numba"
-    if engine == "python":
-        for layout, row in enumerate(flat.tolist()):
-            _check(known, row, what, layout)
-        in_closed_form = _affine if affine else _linear
-        rows = [in_closed_form(known, row, rule) for row in flat.tolist()]
-        figures = np.array(rows, dtype=np.uint8).reshape(-1, 6).T.copy()
-    else:
+        engine = engine_for(len(flat))
+    if engine == "numba":
         from simulator.law import numba_engine
 
-        if affine:
+        if what == "strides":
             figures, suspect = numba_engine.count_accesses(known, flat, None, rule, threads)
         else:
             figures, suspect = numba_engine.count_linear(known, flat, rule, threads)
-        for layout in range(len(flat) if suspect is None else suspect, len(flat)):
-            _check(known, flat[layout].tolist(), what, layout)
+        if suspect is not None:
+            _addresses(known, flat, what, suspect)
+    else:
+        figures = np.empty((6, len(flat)), dtype=np.uint8)
+        for start in range(0, len(flat), _CHUNK):
+            addresses = _addresses(known, flat, what, start)
+            counts = count(known, addresses, rule=rule, engine=engine)
+            figures[:, start : start + _CHUNK] = counts.figures
     return Counts(figures.reshape(6, *array.shape[:-1]))
 
 
@@ -203,80 +206,21 @@ def _expanded(columns: NDArray[Any], *, affine: bool = False) -> NDArray[Any]:
     return lanes
 
 
-def _check(known: Instruction, row: list[int], what: str, layout: int) -> None:
-    lanes = _lanes(known, row, affine=what == "strides")
-    inside = [lane if 0 <= lane < SHARED_BYTES else -1 for lane in lanes]
-    try:
-        check(known, np.array(inside), None, lanes)
-    except AddressError as error:
-        raise AddressError(f"{what} {row} of layout {layout}: {error}") from None
-
-
-def _lanes(known: Instruction, columns: list[int], *, affine: bool) -> list[int]:
-    """Give one layout's 32 addresses in integers that do not wrap; 0 where the lane is unused."""
-    lanes = [0]
-    for column in columns[: known.lanes.bit_length() - 1]:
-        lanes += [lane + column if affine else lane ^ column for lane in lanes]
-    return lanes + [0] * ((1 << LANE_BITS) - len(lanes))
-
-
-def _linear(known: Instruction, columns: list[int], rule: str) -> Figures:
-    """Count one linear layout: the specification of `numba_engine`'s."""
-
-    def wavefronts(bits: int) -> int:
-        words = [column // WORD for column in columns[:bits]]
-        excess = 0
-        for place, word in enumerate(words):
-            # Eliminate by the lowest bit, so that a bank bit comes first where there is one.
-            lowest = word & -word
-            words[place + 1 :] = [
-                other ^ word if other & lowest else other for other in words[place + 1 :]
-            ]
-            excess += word % BANKS == 0 and (word != 0 or not known.merges)
-        return 1 << excess
-
-    return _of_equal_phases(known, columns, rule, wavefronts)
-
-
-def _affine(known: Instruction, strides: list[int], rule: str) -> Figures:
-    """Count one affine layout: by its polynomial, or outside that piece by its addresses."""
-    unit = max(known.width, WORD)
-    own = strides[: known.lanes.bit_length() - 1]
-    rising = sorted(filter(None, own))
-    distinct = all(stride > sum(rising[:place]) for place, stride in enumerate(rising))
-    if any(stride % unit for stride in own) or (known.merges and not distinct):
-        return count_access(known, _lanes(known, strides, affine=True), ALL_LANES, rule)
-    slots = BANKS * WORD // unit
-
-    def wavefronts(bits: int) -> int:
-        lanes = [1] + [0] * (slots - 1)  # on each slot
-        for stride in own[:bits]:
-            if stride or not known.merges:
-                shift = stride // unit
-                lanes = [lanes[at] + lanes[(at - shift) % slots] for at in range(slots)]
-        return max(lanes)
-
-    return _of_equal_phases(known, strides, rule, wavefronts)
-
-
-def _of_equal_phases(
-    known: Instruction, columns: list[int], rule: str, wavefronts: Callable[[int], int]
-) -> Figures:
-    """Give the figures where every phase costs the wavefronts of its number of lane bits."""
-    if known.phases == 0:
-        return 0, 0, 0, 0, 0, 0
-    fuses = known.fuses and rule == "silicon" and 0 in columns[:2]
-    phases = known.phases // 2 if fuses else known.phases
-    served = phases * wavefronts((known.lanes // phases).bit_length() - 1)
-    total = known.passes * served
-    ideal = known.fixed_ideal
-    if ideal is None:
-        ideal = min(total, -(-known.lanes * known.width // (BANKS * WORD)))
-    return (
-        phases,
-        total,
-        ideal,
-        total - ideal,
-        served - phases,
-        cycles(known, total, phases),
-    )
+def _addresses(known: Instruction, flat: NDArray[Any], what: str, first: int) -> NDArray[np.int32]:
+    """Return the addresses of a chunk of layouts, or raise AddressError for the first bad one."""
+    part = flat[first : first + _CHUNK].astype(np.int64, copy=False)
+    # One byte past the end stands for all that is outside: sums of five such do not overflow.
+    outside = (part < 0) | (part >= SHARED_BYTES)
+    used = np.where(outside, SHARED_BYTES, part).astype(np.int32)
+    used[:, known.lanes.bit_length() - 1 :] = 0
+    affine = what == "strides"
+    addresses: NDArray[np.int32] = _expanded(used, affine=affine)
+    bad = first_bad(known, Rows(addresses), None)
+    if bad is not None:
+        layout, lane = first + bad[0], bad[1]
+        row = flat[layout].tolist()
+        chosen = [column for bit, column in enumerate(row) if lane >> bit & 1]
+        address = reduce(add if affine else xor, chosen, 0)
+        error = refusal(known, address, f"lane {lane}")
+        raise AddressError(f"{what} {row} of layout {layout}: {error}")
+    return addresses

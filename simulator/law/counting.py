@@ -16,14 +16,17 @@ from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
 from simulator.law.instructions import RULES, Instruction, instruction
 from simulator.results.tables import Result
+from simulator.results.text import MOST_ROWS, Table
 
 __all__ = [
     "ENGINES",
     "FIGURES",
     "Counts",
+    "check_engine",
     "check_rule",
     "check_threads",
     "count",
+    "engine_for",
     "n_way",
 ]
 
@@ -119,6 +122,20 @@ class Counts(Result):
         columns = {name: row.ravel().tolist() for name, row in rows}
         return {"accesses": columns, "totals": self.totals()}
 
+    def table(self, most: int | None = None) -> Table:
+        """Return a row per access, of the first `most`, with its number and its n-way."""
+        flat = self.figures.reshape(len(FIGURES), -1)
+        rows = []
+        for number, figures in enumerate(flat[:, :most].T.tolist()):
+            row = dict(zip(FIGURES, figures, strict=True))
+            ways = n_way(row["wavefronts"], int(row["phases"] > 0))
+            rows.append({"access": number, **row, "n_way": ways})
+        return Table(rows, self.totals(), more=flat.shape[1] - len(rows))
+
+    def shown(self) -> list[Table]:
+        """Return the first accesses alone: there may be millions."""
+        return [self.table(MOST_ROWS)]
+
 
 def count(
     op: str | Instruction,
@@ -146,15 +163,14 @@ def count(
     """
     known = instruction(op)
     check_rule(rule)
-    if engine not in ENGINES:
-        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+    check_engine(engine)
     check_threads(threads)
     array, masks = warp_accesses(known, addresses, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
-        engine = _engine_for(len(flat))
+        engine = engine_for(len(flat))
     if engine == "numba":
         from simulator.law import numba_engine
 
@@ -179,6 +195,12 @@ def check_rule(rule: str) -> None:
         raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
 
 
+def check_engine(engine: str) -> None:
+    """Raise OptionError unless `engine` is one of ENGINES."""
+    if engine not in ENGINES:
+        raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
+
+
 def check_threads(threads: int | None) -> None:
     """Raise OptionError unless `threads` is None or a positive integer."""
     if threads is not None and not (is_integer(threads) and threads > 0):
@@ -190,10 +212,15 @@ def n_way(wavefronts: int, requests: int) -> float:
     return wavefronts / requests if requests else 0.0
 
 
-def _engine_for(accesses: int) -> str:
+def engine_for(accesses: int) -> str:
+    """Return the fastest engine for so many accesses."""
     if accesses <= _PYTHON_UP_TO:
         return "python"
-    return "numpy" if accesses <= _NUMPY_UP_TO else "numba"
+    if accesses <= _NUMPY_UP_TO:
+        return "numpy"
+    from simulator.jit import compiles
+
+    return "numba" if compiles() else "numpy"
 
 
 def _count_in_python(

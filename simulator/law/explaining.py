@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from layouts.errors import plural
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.counting import check_rule, n_way
 from simulator.law.instructions import Instruction, instruction
 from simulator.results.tables import Result
+from simulator.results.text import Table, as_html
 
 __all__ = ["Explanation", "Phase", "Served", "explain", "ranges"]
 
@@ -29,7 +31,7 @@ class Served:
     lanes: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Phase:
     """Lanes served together, and how many wavefronts that takes.
 
@@ -67,7 +69,7 @@ class Explanation(Result):
     excessive: int
     bank_conflicts: int
     cycles: int
-    phases: tuple[Phase, ...]
+    phases: tuple[Phase, ...] = field(repr=False)
     partners: tuple[int, ...]
     """1 and/or 2: for every two active lanes i, i^partner the addresses agree, so phases fuse."""
     broken: dict[int, tuple[tuple[int, int], ...]]
@@ -79,8 +81,8 @@ class Explanation(Result):
     def sentences(self) -> tuple[str, ...]:
         """The access in words: whether phases fused, then each phase."""
         total = (
-            f"{self.op}, {self.rule} rule: {_plural(self.wavefronts, 'wavefront')}"
-            f" ({self.ideal} ideal), {_plural(self.bank_conflicts, 'bank conflict')}."
+            f"{self.op}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
+            f" ({self.ideal} ideal), {plural(self.bank_conflicts, 'bank conflict')}."
         )
         phases = (f"Phase {phase.index}, {phase.sentence}" for phase in self.phases)
         return tuple(filter(None, (total, self.note, *phases)))
@@ -94,14 +96,28 @@ class Explanation(Result):
         worst = self.phases[costs.index(max(costs))]
         each = " each" if len(costs) > 1 else ""
         if len(set(costs)) == 1:
-            spent = f"{_plural(costs[0], 'wavefront')}{each}"
+            spent = f"{plural(costs[0], 'wavefront')}{each}"
         else:
             spent = f"{', '.join(map(str, costs))} wavefronts"
-        summary = f"{_plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
+        summary = f"{plural(len(costs), 'phase')} of {spent}. Phase {worst.index}, "
         return f"{self.note} {summary}{worst.sentence}".strip()
 
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
+    def table(self) -> Table:
+        """Return a row per word that is served."""
+        return Table(
+            [{**row, "rule": self.rule} for row in self.rows()],
+            self.to_dict()["totals"],
+            columns=[*self.columns(), "rule"],
+        )
+
+    def shown(self) -> list[Table]:
+        """Return the figures and the sentences, then what each wavefront serves."""
+        figures = {"op": self.op, **self.to_dict()["totals"], "rule": self.rule}
+        words = "\n".join(self.sentences[1:])
+        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", "rule"))]
+        if self.wavefronts:
+            shown.append(Table(self.groups(), {}, sums=[], text=[_CONVENTION]))
+        return shown
 
     def groups(self) -> list[dict[str, Any]]:
         """List what each wavefront serves, neighbouring banks with the same lanes in one row."""
@@ -151,9 +167,16 @@ class Explanation(Result):
         }
 
     def _repr_html_(self) -> str:
-        from simulator.results.html import bank_table, figures_table
+        from simulator.results.html import bank_table
 
-        return figures_table(self) + bank_table(self)
+        picture = bank_table(self.to_dict()["served"])
+        return as_html(replace(self.shown()[0], title=self.sentences[0])) + picture
+
+
+_CONVENTION = (
+    "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
+    " the chip's own order cannot be observed."
+)
 
 
 def explain(
@@ -165,7 +188,9 @@ def explain(
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
 
-    >>> print(explain("LDS.64", [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]))
+    >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
+    >>> for sentence in explain("LDS.64", addresses).sentences:
+    ...     print(sentence)
     LDS.64, silicon rule: 2 wavefronts (2 ideal), 1 bank conflict.
     Fused from 2 phases to 1: throughout the warp, active lanes i and i^1 have the same address.
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
@@ -245,7 +270,7 @@ def _phase(
 
 def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth: int) -> str:
     """Say which lanes meet in the worst banks, and what it costs."""
-    cost = f"{_plural(depth, 'wavefront')} for this phase"
+    cost = f"{plural(depth, 'wavefront')} for this phase"
     if depth == 0:
         return "no active lane, no wavefront."
     if depth == known.passes:
@@ -268,7 +293,7 @@ def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth:
         what = f"the same word of {where}, which {known.name} does not merge"
     else:
         what = f"{len(words)} words of {where}, which {known.name} does not merge"
-    likewise = f" (and {_plural(others, 'other bank')} likewise)" if others else ""
+    likewise = f" (and {plural(others, 'other bank')} likewise)" if others else ""
     twice = ", each lane taken twice" if known.passes == 2 else ""
     return f"{who} {what}{likewise}: {cost}{twice}."
 
@@ -287,7 +312,7 @@ def _note(
     if not known.fuses:
         return ""
     if partners:
-        fused = f"Fused from {_plural(known.phases, 'phase')} to {known.phases // 2}: "
+        fused = f"Fused from {plural(known.phases, 'phase')} to {known.phases // 2}: "
         agree = [p for p in partners if any(lane ^ p in active for lane in active)]
         if not agree:
             return f"{fused}no active lane i has an active partner i^{partners[0]}."
@@ -321,7 +346,3 @@ def _listed(lanes: Sequence[int]) -> str:
         return ranges(lanes)
     *most, last = map(str, lanes)
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

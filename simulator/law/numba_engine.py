@@ -1,7 +1,4 @@
-"""The law for millions of accesses, compiled by Numba. All of bankwise's hot loops are here.
-
-They are kept in one module because Numba's on-disk cache of a function does not notice a
-change in a function of another module.
+"""The law for millions of accesses, compiled by Numba.
 
 An address becomes a 16-bit *key*, its bank in the upper 5 bits and the row of its word in the
 lower 11: 227 KiB are 1816 rows of 32 words. An access of 8 or 16 bytes is aligned, so the
@@ -38,7 +35,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
-from simulator.jit import jit
+from simulator.jit import check_compiles, jit
 from simulator.law.accesses import SHARED_BYTES, Rows
 from simulator.law.instructions import Instruction
 
@@ -103,6 +100,7 @@ def _in_chunks(
     count: Callable[[slice, NDArray[np.uint8]], int], n: int, threads: int | None
 ) -> tuple[NDArray[np.uint8], int | None]:
     """Fill figures (6, n) by chunks; `count` gives the first bad one of its chunk, or -1."""
+    check_compiles()
     figures = np.empty((6, n), dtype=np.uint8)
     starts = range(0, n, _CHUNK)
     left = iter(starts)  # the threads' common queue
@@ -364,9 +362,10 @@ def _count(addresses, masks, law, figures, at):
                     _transpose(by_access, keys, first, lane)
                 _fetch(addresses, coming, _WHILE_TRANSPOSING)
                 coming += _WHILE_TRANSPOSING
+            fused_some = fuses and _pair_holds(keys, holds)
             if not merges:
                 _tell_lanes_apart(keys)
-            if fuses and _pair_holds(keys, holds):
+            if fused_some:
                 for lane in range(32):
                     for j in range(_BLOCK):
                         spare[lane, j] = keys[lane, j]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.law import specification
 from simulator.law.accesses import Rows
 from simulator.law.instructions import Instruction
 
@@ -62,15 +63,11 @@ def _count_chunk(
         worst = _longest_queue(grouped, merge=instruction.merges)
         served[mine], busy[mine] = worst.sum(axis=1), (worst > 0).sum(axis=1)
 
-    wavefronts = instruction.passes * served
-    if instruction.fixed_ideal is None:
-        ideal = np.minimum(wavefronts, -(-active.sum(axis=1) * instruction.width // 128))
-    else:
-        ideal = np.where(phases > 0, instruction.fixed_ideal, 0)
-    cycles = np.maximum(wavefronts, instruction.phase_cycles * phases)
-    for few, least in enumerate(instruction.least_cycles, start=1):
-        cycles[wavefronts == few] = np.maximum(cycles[wavefronts == few], least)
-    return np.stack([phases, wavefronts, ideal, wavefronts - ideal, served - busy, cycles])
+    number = active.sum(axis=1, dtype=np.int32)
+    figures = specification.figures(
+        instruction, phases, served, busy, number, np.minimum, np.maximum
+    )
+    return np.stack(figures)
 
 
 def _pair_holds(

@@ -7,7 +7,8 @@ docs/model.md derives each rule from what was measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from simulator.law.instructions import Instruction
 
@@ -21,6 +22,7 @@ __all__ = [
     "broken_pairs",
     "count_access",
     "cycles",
+    "figures",
     "holding_partners",
     "phases",
 ]
@@ -100,25 +102,48 @@ def count_access(
 ) -> Figures:
     """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
     active = active_lanes(instruction, mask)
-    if not active:
-        return 0, 0, 0, 0, 0, 0
-    groups = phases(instruction, addresses, mask, rule)
+    groups = phases(instruction, addresses, mask, rule) if active else []
     served = [
         max(map(len, bank_queues(instruction, addresses, lanes).values()))
         for group in groups
         if (lanes := [lane for lane in group if lane in active])
     ]
-    wavefronts = instruction.passes * sum(served)
-    bank_conflicts = sum(served) - len(served)  # a non-empty phase costs one without conflict
-    ideal = instruction.fixed_ideal
-    if ideal is None:
+    return figures(instruction, len(groups), sum(served), len(served), len(active))
+
+
+def figures(
+    instruction: Instruction,
+    phases: Any,
+    served: Any,
+    busy: Any,
+    active: Any,
+    smaller: Callable[[Any, Any], Any] = min,
+    larger: Callable[[Any, Any], Any] = max,
+) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Return the six figures of an access, from what its phases served.
+
+    `phases` are those after fusing, 0 without an active lane; `busy` of them have one, and their
+    longest queues have `served` entries together. `active` is the number of active lanes. All are
+    integers, or arrays of them with NumPy's `minimum` and `maximum`.
+    """
+    wavefronts = instruction.passes * served
+    bank_conflicts = served - busy  # a phase with an active lane costs one without conflict
+    if instruction.fixed_ideal is None:
         full = BANKS * WORD  # bytes that one wavefront can carry
-        ideal = min(wavefronts, -(-len(active) * instruction.width // full))
-    busy = cycles(instruction, wavefronts, len(groups))
-    return len(groups), wavefronts, ideal, wavefronts - ideal, bank_conflicts, busy
+        ideal = smaller(wavefronts, -(-active * instruction.width // full))
+    else:
+        ideal = instruction.fixed_ideal * (active > 0)
+    busy_for = cycles(instruction, wavefronts, phases, larger)
+    return phases, wavefronts, ideal, wavefronts - ideal, bank_conflicts, busy_for
 
 
-def cycles(instruction: Instruction, wavefronts: int, phases: int) -> int:
-    """Give the cycles of an access with an active lane; empty phases take theirs, too."""
-    least = instruction.least_cycles[wavefronts - 1 : wavefronts]
-    return max(wavefronts, instruction.phase_cycles * phases, *least)
+def cycles(
+    instruction: Instruction,
+    wavefronts: Any,
+    phases: Any,
+    larger: Callable[[Any, Any], Any] = max,
+) -> Any:
+    """Return the cycles of an access; phases without an active lane take theirs, too."""
+    one, two = instruction.least_cycles
+    least = one * (wavefronts == 1) + two * (wavefronts == 2)
+    return larger(larger(wavefronts, instruction.phase_cycles * phases), least)

@@ -27,7 +27,7 @@ def count_stream(
     mask: ArrayLike | Iterable[ArrayLike] | None = None,
     *,
     rule: str = "silicon",
-    engine: str = "numba",
+    engine: str = "auto",
     threads: int | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[Counts]:
@@ -36,7 +36,8 @@ def count_stream(
     `addresses` is an array of shape (n, 32), which may be memory-mapped and is taken `chunk`
     accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
     integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
-    (an integer, an array, None) for each chunk. Never more than one chunk is held.
+    (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
+    takes Numba for chunks of any size, for there may be many.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
     >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
@@ -48,6 +49,10 @@ def count_stream(
     known = instruction(op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
+    if engine == "auto":
+        from simulator.jit import compiles
+
+        engine = "numba" if compiles() else "numpy"
     for number, (some, some_mask) in enumerate(_chunks(addresses, mask, int(chunk))):
         try:
             counts = count(known, some, some_mask, rule=rule, engine=engine, threads=threads)

@@ -13,15 +13,29 @@ from simulator.errors import OutputError
 
 __all__ = ["check_target", "save"]
 
+_PATH = (str, bytes, os.PathLike)
+_PAGES = ("", ".html", ".htm")
 _TRIAL = 4096  # bytes: on a full disk a file can still be made, but not filled
 
 
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Give the file that `path` leads to, once a trial beside it could be written.
+def check_target(path: str | os.PathLike[str], *, force: bool = True, page: bool = False) -> Path:
+    """Return the file that `path` leads to, once a trial beside it could be written.
 
-    For the beginning of long work whose end is `save`. Raises OutputError as that does.
+    For the beginning of long work whose end is `save`. Raises OutputError as that does; without
+    `force`, also for a file that exists; for a `page`, which is HTML, also for a name that ends
+    as other files do.
     """
+    suffix = Path(os.fsdecode(path)).suffix if page and isinstance(path, _PATH) else ""
+    if suffix.lower() not in _PAGES:
+        raise OutputError(
+            f"{str(path)!r} ends in {suffix}, and a page is HTML (accepted: a name that ends in"
+            " .html; for text, --format md or csv of the command itself)"
+        )
     target = _target(path)
+    if target.exists() and not force:
+        raise OutputError(
+            f"{str(path)!r} exists already (accepted: another name, or --force / force=True)"
+        )
     with _beside(target, path) as trial:
         trial.write_bytes(bytes(_TRIAL))
         if target.exists():
@@ -55,7 +69,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
         raise _refused(path, error) from error
     except (TypeError, ValueError):  # no path; one with a NUL, or that has no bytes
         is_none, circle = True, False
-    said = repr(os.fspath(path)) if isinstance(path, str | bytes | os.PathLike) else short(path)
+    said = repr(os.fspath(path)) if isinstance(path, _PATH) else short(path)
     if is_none:
         raise OutputError(f"{said} is no file to write (accepted: a file's path)")
     if circle:

@@ -1,18 +1,15 @@
-"""What a notebook shows of one access without JavaScript: a table, and banks as coloured cells.
+"""What a notebook shows of one access without JavaScript: its banks as coloured cells.
 
 The colours of lanes are defined here, and nowhere else: `viz` draws with the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
-if TYPE_CHECKING:
-    from simulator.law.explaining import Explanation
-
-__all__ = ["LANE_COLORS", "bank_table", "figures_table", "ink"]
+__all__ = ["LANE_COLORS", "bank_table", "ink"]
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
@@ -46,36 +43,28 @@ def ink(background: str) -> str:
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
-def figures_table(explanation: Explanation) -> str:
-    """Write the access in words, and its figures as an HTML table."""
-    from tabulate import tabulate
+def bank_table(served: Mapping[str, Sequence[Any]]) -> str:
+    """Draw one row per wavefront, one cell per bank; a cell names its first lane, `+` for more.
 
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in explanation.sentences)
-    figures = {"op": explanation.op, **explanation.to_dict()["totals"], "rule": explanation.rule}
-    # "unsafehtml" trusts its cells; "html" escapes them.
-    return said + str(tabulate([figures], headers="keys", tablefmt="html"))
-
-
-def bank_table(explanation: Explanation) -> str:
-    """Draw one row a wavefront, one cell a bank; a cell names its first lane, `+` for more.
-
-    Pointing at a cell tells its lanes and its word.
+    `served`: the columns phase, wavefront, bank, word and lanes of an `Explanation`. Pointing at a
+    cell tells its lanes and its word.
     """
     head = "".join(f'<th style="{_CELL}">{bank}</th>' for bank in range(32))
     lines = [f"<tr><th>phase</th><th>wavefront</th>{head}</tr>"]
-    for phase in explanation.phases:
-        for number, wavefront in enumerate(phase.wavefronts):
-            cells = [f'<td style="{_CELL}"></td>'] * 32
-            for served in wavefront:
-                first, *more = served.lanes
-                color = LANE_COLORS[first]
-                lanes = ", ".join(map(str, served.lanes))
-                cells[served.bank] = (
-                    f'<td style="{_CELL};background:{color};color:{ink(color)}"'
-                    f' title="bank {served.bank}, word {served.word},'
-                    f' lane{"s" if more else ""} {lanes}">{first}{"+" if more else ""}</td>'
-                )
-            lines.append(f"<tr><td>{phase.index}</td><td>{number}</td>{''.join(cells)}</tr>")
+    names = ("phase", "wavefront", "bank", "word", "lanes")
+    rows = zip(*(served[name] for name in names), strict=True)
+    for (phase, number), wavefront in groupby(rows, key=lambda row: row[:2]):
+        cells = [f'<td style="{_CELL}"></td>'] * 32
+        for _, _, bank, word, lanes in wavefront:
+            first, *more = lanes
+            color = LANE_COLORS[first]
+            cells[bank] = (
+                f'<td style="{_CELL};background:{color};color:{ink(color)}"'
+                f' title="bank {bank}, word {word},'
+                f' lane{"s" if more else ""} {", ".join(map(str, lanes))}">'
+                f"{first}{'+' if more else ''}</td>"
+            )
+        lines.append(f"<tr><td>{phase}</td><td>{number}</td>{''.join(cells)}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 

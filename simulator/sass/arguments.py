@@ -1,4 +1,4 @@
-"""Kernel arguments as people type them: `random:f32[1024,1024]`, `A.npy`, `i32=1024`."""
+"""Kernel arguments as people type them: `random:f32[1024,1024]`, `A.npy`, `int=1024`, `null`."""
 
 from __future__ import annotations
 
@@ -10,52 +10,96 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
-from simulator.errors import LaunchError
+from simulator.errors import LaunchError, MissingPackageError
 
 __all__ = ["TYPES", "argument"]
 
-_SHORT = {"i": "int", "u": "uint", "f": "float"}
-TYPES = ("u8", "i8", "u16", "i16", "f16", "u32", "i32", "f32", "u64", "i64", "f64")
-"""Element types; NumPy's own names (float32, int64, …) are accepted too."""
+_SMALL_FLOATS = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+_NUMPY = {
+    "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32",
+    "u64": "uint64", "i64": "int64", "f16": "float16", "f32": "float32", "f64": "float64",
+    "bool": "bool", **_SMALL_FLOATS,
+}  # fmt: skip
+TYPES = tuple(_NUMPY)
+"""Element types, by the names that messages list."""
+
+# Where CUDA's compiler runs, char has a sign and long has 64 bits (the platform's LP64).
+_C = {
+    "char": "i8", "signed char": "i8", "unsigned char": "u8", "uchar": "u8",
+    "short": "i16", "unsigned short": "u16", "ushort": "u16",
+    "int": "i32", "unsigned": "u32", "unsigned int": "u32", "uint": "u32",
+    "long": "i64", "unsigned long": "u64", "ulong": "u64", "size_t": "u64",
+    "long long": "i64", "unsigned long long": "u64", "longlong": "i64", "ulonglong": "u64",
+    "half": "f16", "__half": "f16", "float": "f32", "double": "f64",
+    "__nv_bfloat16": "bf16", "__nv_fp8_e4m3": "f8e4m3", "__nv_fp8_e5m2": "f8e5m2",
+    "int8_t": "i8", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64",
+    "uint8_t": "u8", "uint16_t": "u16", "uint32_t": "u32", "uint64_t": "u64",
+}  # fmt: skip
+_OTHERS = {**_C, **{name: short for short, name in _NUMPY.items()}}
+_FP8 = ("f8", "fp8", "float8")
+
+_NULL = ("null", "nullptr", "NULL", "None")
+_EXAMPLES = (
+    "accepted: random:f32[1024,1024], zeros:…, ones:…, arange:…, FILE.npy, a scalar such as"
+    " i32=1024, or null for a pointer"
+)
+# Bits of random floats, so few that every element type holds each value exactly.
+_RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 
 _MOST_BYTES = 2 << 30
 
 
 def argument(text: str, position: int = 0) -> Any:
-    """Read one argument: an array, or a NumPy scalar.
+    """Return one argument: an array, a NumPy scalar, or None for a null pointer.
+
+    Types are those of `TYPES`; C's names mean what they mean in C (int and float have 32 bits),
+    and NumPy's full names (float32, int64, …) are accepted too. The types bf16, f8e4m3 and f8e5m2
+    are those of the package ml_dtypes.
 
     Random elements come from a formula of their index and the argument's position, so that they
     are the same everywhere: floats in [-1, 1), bytes of all values, other integers below 1000
     (and all bits for u32 and u64).
 
-    >>> argument("zeros:f32[2,3]").shape, argument("i32=-7")
+    >>> argument("zeros:f32[2,3]").shape, argument("int=-7")
     ((2, 3), np.int32(-7))
-    >>> argument("random:f32[2]", position=1).tolist()
+    >>> argument("random:float[2]", position=1).tolist()
     [0.2930945158004761, 0.8076039552688599]
 
-    Raises LaunchError for text that is none of these, and for arrays over 2 GiB.
+    Raises LaunchError for text that is none of these, and for arrays over 2 GiB;
+    MissingPackageError for a type of ml_dtypes without that package.
     """
-    if found := re.fullmatch(r"(random|zeros|ones|arange):(\w+)\[([\d,\s]*)\]", text):
-        return _array(found[1], _type(found[2], text), _shape(found[3], text), position, text)
-    if found := re.fullmatch(r"(\w+)=(.+)", text):
-        return _scalar(_type(found[1], text), found[2], text)
+    if text in _NULL:
+        return None
+    if found := re.fullmatch(r"(random|zeros|ones|arange):([\w ]+)\[([\d,\s]*)\]", text):
+        name = _type_name(found[2], text)
+        return _array(found[1], name, _shape(found[3], text), position, text)
+    if found := re.fullmatch(r"([\w ]+)=(.+)", text):
+        return _scalar(_dtype(_type_name(found[1], text)), found[2], text)
     if text.endswith(".npy"):
         return _file(text)
-    raise LaunchError(
-        f"argument {text!r} (accepted: random:f32[1024,1024], zeros:…, ones:…, arange:…, FILE.npy,"
-        " or a scalar such as i32=1024)"
-    )
+    raise LaunchError(f"argument {text!r} ({_EXAMPLES})")
 
 
-def _type(name: str, text: str) -> np.dtype[Any]:
+def _type_name(given: str, text: str) -> str:
+    """Return the name of `TYPES` for any name of a type."""
+    name = _OTHERS.get(" ".join(given.split()), given)
     if name in TYPES:
-        name = f"{_SHORT[name[0]]}{name[1:]}"
+        return name
+    advice = "accepted: f8e4m3, f8e5m2" if name in _FP8 else accepted(name, TYPES)
+    raise LaunchError(f"argument {text!r}: type {given!r}: {advice}")
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    if name not in _SMALL_FLOATS:
+        return np.dtype(_NUMPY[name])
     try:
-        dtype = np.dtype(name)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype.kind not in "iufb" or dtype.itemsize > 8:
-        raise LaunchError(f"argument {text!r}: type {name!r}: {accepted(name, TYPES)}")
+        import ml_dtypes
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{name} needs ml_dtypes, which is not installed"
+            " (accepted: pip install 'bankwise[sass]')"
+        ) from error
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _SMALL_FLOATS[name]))
     return dtype
 
 
@@ -68,9 +112,12 @@ def _shape(text: str, whole: str) -> tuple[int, ...]:
     return tuple(map(int, sizes))
 
 
-def _array(
-    how: str, dtype: np.dtype[Any], shape: tuple[int, ...], position: int, text: str
-) -> NDArray[Any]:
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind not in "iub"  # NumPy calls some types of ml_dtypes "void"
+
+
+def _array(how: str, name: str, shape: tuple[int, ...], position: int, text: str) -> NDArray[Any]:
+    dtype = _dtype(name)
     count = 1
     for size in shape:
         count *= size
@@ -83,14 +130,18 @@ def _array(
     if how == "ones":
         return np.ones(shape, dtype)
     if how == "arange":
-        return np.arange(count).astype(dtype).reshape(shape)
+        with np.errstate(over="ignore"):  # infinite beyond the largest float16
+            return np.arange(count).astype(dtype).reshape(shape)
     bits = (np.arange(1, count + 1, dtype=np.uint64) * 2654435761 + position * 40503) & 0xFFFFFFFF
     bits ^= bits >> 15
     bits = bits * 2246822519 & 0xFFFFFFFF
     bits ^= bits >> 13
     values: NDArray[Any]
-    if dtype.kind == "f":
-        values = (bits >> 22) / 2**9 - 1 if dtype.itemsize == 2 else (bits >> 8) / 2**23 - 1
+    if _is_float(dtype):
+        kept = _RANDOM_BITS.get(name, 24)
+        values = (bits >> (32 - kept)) / 2 ** (kept - 1) - 1
+    elif dtype.kind == "b":
+        values = bits >> 31
     elif dtype.itemsize == 1 or dtype in (np.uint32, np.uint64):
         values = bits
     else:
@@ -100,19 +151,37 @@ def _array(
 
 def _scalar(dtype: np.dtype[Any], text: str, whole: str) -> Any:
     try:
-        if dtype.kind == "f":
-            return dtype.type(float(text))
-        value = int(text, 0)
-        limits = np.iinfo(dtype) if dtype.kind in "iu" else None
-        if limits and not limits.min <= value <= limits.max:
-            raise LaunchError(
-                f"argument {whole!r} is out of range (accepted: {limits.min} to {limits.max})"
-            )
-        return dtype.type(value)
+        if _is_float(dtype):
+            return _float(dtype, float(text), whole)
+        if dtype.kind == "b":
+            value, least, most = int({"false": "0", "true": "1"}.get(text, text), 0), 0, 1
+        else:
+            value = int(text, 0)
+            least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     except (ValueError, OverflowError) as error:
         if isinstance(error, LaunchError):
             raise
-        raise LaunchError(f"argument {whole!r}: {text!r} is no {dtype}") from None
+        raise LaunchError(f"argument {whole!r}: {text!r} is not a value of type {dtype}") from None
+    if not least <= value <= most:
+        raise LaunchError(f"argument {whole!r} is out of range (accepted: {least} to {most})")
+    return dtype.type(value)
+
+
+def _float(dtype: np.dtype[Any], value: float, whole: str) -> Any:
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(value)
+    if np.isfinite(value) and not np.isfinite(rounded):
+        most = _largest(dtype)
+        raise LaunchError(f"argument {whole!r} is out of range (accepted: {-most:g} to {most:g})")
+    return rounded
+
+
+def _largest(dtype: np.dtype[Any]) -> float:
+    if dtype.isbuiltin == 1:
+        return float(np.finfo(dtype).max)
+    from ml_dtypes import finfo
+
+    return float(finfo(dtype).max)  # type: ignore[no-untyped-call]
 
 
 def _file(path: str) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """Launching a lowered kernel: memory, parameters, blocks, and the law on what they touched.
 
 Global memory is one arena at a made-up device address; each array has its own range in it, with
-a gap behind, and an access must lie within one of them. Blocks run one after the other, or on
+a gap behind, and an access must lie within one of them: so an index that is off by a row of up
+to 1 MiB is an error, and does not read the next array. Blocks run one after the other, or on
 several threads where the kernel has no global atomics.
 """
 
@@ -39,14 +40,15 @@ BLOCK_LIMIT = 2**26
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
 
 _DEVICE = 0x7F00_0000_0000
-_GAP = 512
+_GAP = 1 << 20  # behind an array; memory that nobody touches costs nothing
+_SMALL_GAP = 1 << 16  # behind a variable of the module, of which there may be many
 _MOST_MEMORY = 2 << 30
 _STACK = 1024  # bytes a thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
 _TRACE_ROWS = 1 << 15
 _SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
 
-_ARGUMENTS = "NumPy arrays and NumPy scalars, such as numpy.int32(1024)"
+_ARGUMENTS = "NumPy arrays, NumPy scalars such as numpy.int32(1024), None for a null pointer"
 
 Progress = Callable[[int, int, int], None]
 """Called with thread instructions executed, blocks done, blocks to do."""
@@ -164,27 +166,28 @@ class GridRun:
         self._at: dict[int, int] = {}
         self._variables: dict[str, int] = {}
         arrays = {i: a for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray)}
-        total = sum(a.nbytes + 2 * _GAP for a in arrays.values())
+        total = sum(a.nbytes for a in arrays.values())
         if total > _MOST_MEMORY:
             raise LaunchError(
                 f"the arguments take {total} bytes (accepted: up to {_MOST_MEMORY} together)"
             )
 
-        def place(data: NDArray[np.uint8]) -> int:
+        def place(data: NDArray[np.uint8], gap: int) -> int:
             nonlocal offset
             pieces.append(data)
             starts.append(offset)
             here = offset
-            offset += -(-(len(data) + _GAP) // 256) * 256
+            offset += -(-len(data) // 256) * 256 + gap
             return here
 
         for index, array in arrays.items():
             if array.dtype.hasobject:
                 raise LaunchError(f"argument {index} holds {array.dtype} (accepted: {_ARGUMENTS})")
             flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            self._at[index] = place(flat)
+            self._at[index] = place(flat, _GAP)
         for variable in self.cubin.variables:
-            self._variables[variable.name] = place(np.frombuffer(variable.data, dtype=np.uint8))
+            data = np.frombuffer(variable.data, dtype=np.uint8)
+            self._variables[variable.name] = place(data, _SMALL_GAP)
         self.arena = np.zeros(max(offset, 16), dtype=np.uint8)
         for start, piece in zip(starts, pieces, strict=True):
             self.arena[start : start + len(piece)] = piece
@@ -222,13 +225,15 @@ class GridRun:
 
     def _parameter(self, index: int, size: int) -> bytes:
         value = self.arguments[index]
-        if isinstance(value, np.ndarray):
+        if value is None or isinstance(value, np.ndarray):
             if size != 8:
+                what = "a null pointer" if value is None else "an array"
                 raise LaunchError(
-                    f"argument {index} is an array for a parameter of {size} bytes (accepted: a"
+                    f"argument {index} is {what} for a parameter of {size} bytes (accepted: a"
                     " scalar of that size)"
                 )
-            return (_DEVICE + self._at[index]).to_bytes(8, "little")
+            address = 0 if value is None else _DEVICE + self._at[index]
+            return address.to_bytes(8, "little")
         if not isinstance(value, np.generic) or value.dtype.hasobject:
             raise LaunchError(
                 f"argument {index} is {type(value).__name__} {str(value)[:40]!r}"
@@ -243,7 +248,7 @@ class GridRun:
         return data
 
     def outputs(self) -> list[Any]:
-        """Give one entry an argument: arrays as the kernel left them, scalars unchanged."""
+        """Return one entry per argument: arrays as the kernel left them, all else unchanged."""
         found: list[Any] = []
         for index, value in enumerate(self.arguments):
             if isinstance(value, np.ndarray):

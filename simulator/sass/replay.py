@@ -11,11 +11,12 @@ from typing import Any
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
-from simulator.sass.code.images import Given, load
+from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import lower
 from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
+from simulator.sass.source import source_lines
 
 __all__ = ["BLOCKS", "replay_compiled"]
 
@@ -44,10 +45,11 @@ def replay_compiled(
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary, an
     object or CUDA source, told by content); any other str is CUDA source; bytes are a cubin.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
-    NumPy array (copied) for each pointer, a NumPy scalar for each value. `shared_bytes`: dynamic
-    shared memory. `blocks`: "all", or "sample" for corners, edges and one interior block, whose
-    counts are extrapolated to the grid where all of them agree; where they do not, the report
-    covers those blocks only and its notes say so. `max_instructions`: of warps, in the launch.
+    NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
+    types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
+    "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
+    the grid where all of them agree; where they do not, the report covers those blocks only and
+    its notes say so. `max_instructions`: of warps, in the launch.
     `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
     blocks done, blocks to do.
 
@@ -86,11 +88,21 @@ def replay_compiled(
             if count > _MOST_BLOCKS:
                 raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
             every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
-            return make_report(launch, launch.run_all(every), 1, count, [])
-        return _sampled(launch, count)
+            report = make_report(launch, launch.run_all(every), 1, count, [])
+        else:
+            report = _sampled(launch, count)
     except ExecutionError as error:
-        error.partial = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
+        error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
+    return _with_sources(report, source_or_cubin, source)
+
+
+def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:
+    """Return the report with the source files that it names, where they can be found."""
+    texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
+    path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
+    return replace(report, sources=source_lines(report.instructions["file"], path, texts))
 
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.kernels.replay import KernelReport, SiteReport
-from simulator.results.tables import Columns
+from simulator.results.columns import COSTS
+from simulator.results.tables import Columns, rows
+from simulator.results.text import Listing, Table
 from simulator.sass import machine as m
+from simulator.sass.code.cubin import plain_name
 from simulator.sass.launch import GridRun, Tally
 
-__all__ = ["CompiledReport", "make_report"]
+__all__ = ["By", "CompiledReport", "make_report"]
 
-_FIGURES = ("executed", "wavefronts", "ideal", "excessive", "bank_conflicts")
+By = Literal["instruction", "line"]
+"""What a row of a table is."""
+
+_FIGURES = ("executed", *COSTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +36,7 @@ class CompiledReport(KernelReport):
     """Columns: address, opcode, file, line, executed (by warps, also where no lane's predicate was
     true), wavefronts, ideal, excessive, bank_conflicts. None: not known (`notes` says why)."""
     arch: str
-    outputs: list[Any]
+    outputs: list[Any] = field(repr=False)
     """One entry an argument: arrays as the kernel left them, scalars unchanged."""
     blocks: int
     """Blocks that were executed."""
@@ -39,14 +46,21 @@ class CompiledReport(KernelReport):
     """Instructions executed by threads, in the blocks that ran."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures must know."""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """The lines of the source files that were found, by the name that the code has for them."""
+
+    @property
+    def title(self) -> str:
+        """The kernel's name, and its template's arguments where they are simple."""
+        return plain_name(self.kernel)
 
     def lines(self) -> Columns:
         """Roll the instructions up by source line.
 
         Columns: file, line, instructions, and the figures' sums; None where one is not known.
         """
-        rows = self.instructions
-        places = list(zip(rows["file"], rows["line"], strict=True))
+        found = self.instructions
+        places = list(zip(found["file"], found["line"], strict=True))
         order = sorted(set(places))
         columns: Columns = {
             "file": [file for file, _ in order],
@@ -55,10 +69,55 @@ class CompiledReport(KernelReport):
         }
         for name in _FIGURES:
             columns[name] = [
-                _sum(value for value, at in zip(rows[name], places, strict=True) if at == place)
+                _sum(value for value, at in zip(found[name], places, strict=True) if at == place)
                 for place in order
             ]
         return columns
+
+    def listings(self) -> list[Listing]:
+        """Return the sources that were found, with the figures of their lines."""
+        names = ("instructions", *_FIGURES)
+        by_line = rows(self.lines())
+        return [
+            Listing(
+                file,
+                lines,
+                {
+                    row["line"]: {name: row[name] for name in names}
+                    for row in by_line
+                    if row["file"] == file and row["line"]
+                },
+            )
+            for file, lines in self.sources.items()
+        ]
+
+    def table(self, by: By = "instruction") -> Table:
+        """Return a row per instruction or source line, the notes, and the sources."""
+        columns = self.instructions if by == "instruction" else self.lines()
+        found = [{**row, "rule": self.rule} for row in rows(columns)]
+        totals = {
+            **{name: sum(row[name] or 0 for row in found) for name in _FIGURES},
+            "requests": self.totals()["all"]["requests"],
+            "blocks": self.blocks,
+            "extrapolated": self.extrapolated,
+        }
+        grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
+        symbol = [] if self.title == self.kernel else [f"{self.title} is {self.kernel}."]
+        names = ["address", "opcode"] if by == "instruction" else []
+        return Table(
+            found,
+            totals,
+            sums=[("total", {**totals, "rule": self.rule})],
+            title=f"{self.title} ({self.arch}), grid {grid}, block {block}",
+            text=[
+                *([] if found else ["No instruction touches shared memory."]),
+                *self.notes,
+                *symbol,
+            ],
+            hidden=("rule",),
+            columns=[*names, "file", "line", *_FIGURES, "rule"],
+            listings=self.listings(),
+        )
 
     def metrics(self) -> dict[str, int]:
         """Totals under the names that Nsight Compute gives them.
@@ -66,13 +125,10 @@ class CompiledReport(KernelReport):
         Instructions without known figures are left out (`notes` names them), and so are LDGSTS and
         atomics, which the profiler counts apart.
         """
-        rows = [
-            dict(zip(self.instructions, row, strict=True))
-            for row in zip(*self.instructions.values(), strict=True)
-        ]
+        found = rows(self.instructions)
 
         def total(figure: str, *names: str) -> int:
-            return sum(row[figure] or 0 for row in rows if row["opcode"].split(".")[0] in names)
+            return sum(row[figure] or 0 for row in found if row["opcode"].split(".")[0] in names)
 
         def requests(name: str) -> int:
             # The profiler leaves out executions without an active lane here, as it does not there.
@@ -112,8 +168,8 @@ def make_report(
     columns: Columns = {name: [] for name in ("address", "opcode", "file", "line", *_FIGURES)}
     sites: list[SiteReport] = []
     notes = list(notes)
-    rows: NDArray[np.int64] = launch.sites
-    for number in rows.tolist():
+    numbers: NDArray[np.int64] = launch.sites
+    for number in numbers.tolist():
         index = int(lowered.program[number, m.SITE])
         site = lowered.sites[index]
         instruction = site.instruction
@@ -173,6 +229,7 @@ def make_report(
         grid=launch.grid,
         block=launch.block,
         sites=tuple(sites),
+        about="",
         arch=launch.architecture.name,
         instructions=columns,
         outputs=launch.outputs(),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from layouts.shapes import parse_shape
 from simulator.errors import SearchError
-from simulator.gemm.estimates import Device, fragment_registers, occupancy
+from simulator.gemm.occupancy import Device, fragment_registers, occupancy
 from simulator.gemm.simulate import simulate
 from simulator.kernels.global_memory import suffix
 from simulator.kernels.lowering import lower_shared
@@ -169,9 +169,10 @@ def _alike(
 def fragment_case(values: Mapping[str, Any], rule: str, *, per_block: bool) -> Case:
     """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
     report = simulate(**values, rule=rule)
-    (warp_m, warp_n) = parse_shape(report.warp_shape, "RC", "warp shape")
-    (thread_m, thread_n) = parse_shape(report.thread_tile, "MN", "thread tile")
-    block_m, block_n, block_k = parse_shape(report.block_tile, "MNK", "block tile")
+    geometry = report.geometry
+    (warp_m, warp_n) = parse_shape(geometry.warp_shape, "RC", "warp shape")
+    (thread_m, thread_n) = parse_shape(geometry.thread_tile, "MN", "thread tile")
+    block_m, block_n, block_k = parse_shape(geometry.block_tile, "MNK", "block tile")
     rows, rest_m = divmod(block_m, warp_m * thread_m)
     cols, rest_n = divmod(block_n, warp_n * thread_n)
     if rest_m or rest_n or not rows * cols:
@@ -189,8 +190,8 @@ def fragment_case(values: Mapping[str, Any], rule: str, *, per_block: bool) -> C
                 np.full(len(places), 0xFFFFFFFF, dtype=np.uint32), np.full(len(places), weight),
             )
         )  # fmt: skip
-    a_rows, a_cols = (block_k, block_m) if report.a_layout == "transposed" else (block_m, block_k)
-    pad_a, pad_b = report.pad
-    size = report.element * (a_rows * (a_cols + pad_a) + block_k * (block_n + pad_b))
+    a_rows, a_cols = (block_k, block_m) if geometry.a_layout == "transposed" else (block_m, block_k)
+    pad_a, pad_b = geometry.pad
+    size = geometry.element * (a_rows * (a_cols + pad_a) + block_k * (block_n + pad_b))
     held = occupancy(threads, fragment_registers(thread_m, thread_n), size, H200)
     return Case(values, tuple(groups), (1, SHARED_BYTES), 1, size, held.ratio)

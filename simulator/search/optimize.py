@@ -12,16 +12,13 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layouts.errors import accepted
-from layouts.fragment import FRAGMENTS
-from layouts.shapes import Shape, is_integer, parse_shape, shape_text
-from layouts.warp import LANE_ORDERS
+from layouts.shapes import Shape, is_integer, parse_shape
 from simulator.errors import SearchError
-from simulator.gemm.simulate import A_LAYOUTS, LDS_WIDTHS, simulate
+from simulator.gemm.geometry import CHOICES, PARAMETERS
 from simulator.inputs.files import RESERVED
 from simulator.kernels import get
 from simulator.kernels.replay import FORMS
@@ -36,15 +33,6 @@ from simulator.search.swizzles import read_swizzles
 from simulator.sweeps.grid import Grid
 
 __all__ = ["OBJECTIVES", "optimize"]
-
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "warp_shape": tuple(shape_text((1 << bit, 32 >> bit)) for bit in range(6)),
-    "lane_order": LANE_ORDERS,
-    "fragment": FRAGMENTS,
-    "lds": LDS_WIDTHS,
-    "a_layout": A_LAYOUTS,
-}
-"""What "all" stands for, for parameters of `simulate` that have a list of values."""
 
 
 def optimize(
@@ -216,7 +204,7 @@ def _of_kernel(
 
 
 def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str) -> Problem:
-    known = set(inspect.signature(simulate).parameters) - {"rule"}
+    known = set(PARAMETERS) - {"rule"}
     if space is None:
         space = {
             name: "all" for name in ("warp_shape", "lane_order", "fragment") if name not in fixed
@@ -238,7 +226,7 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
 def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
     """Read the free values that are not the tile's own."""
     wanted = {
-        name: _CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
+        name: CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
         for name, values in space.items()
         if name not in reserved
     }

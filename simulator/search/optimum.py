@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from simulator.results.tables import Result
+from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import counts_of
 from simulator.search.tile import TileLayout
@@ -48,7 +49,7 @@ class AccessRow:
 
 @dataclass(frozen=True, eq=False)
 class Optimum(Result):
-    """The layout with the least cost; str() is a summary to read."""
+    """The layout with the least cost."""
 
     objective: str
     rule: str
@@ -179,11 +180,21 @@ class Optimum(Result):
             said.append(f"Skipped: {reasons}.")
         return tuple(said)
 
+    def table(self) -> Table:
+        """Return a row per access, before and after, and the result in words."""
+        rows, totals = self.rows(), self.totals()
+        title, *text = self.sentences
+        return Table(
+            rows,
+            {**totals, "optimum": self.summary()},
+            sums=[("total", totals)],
+            title=title,
+            text=text,
+            hidden=[name for name in rows[0] if all(row[name] is None for row in rows)],
+        )
+
     def _said(self, cost: int) -> str:
         return amount(cost, self.objective)
-
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
 
 
 def amount(cost: int, objective: str) -> str:

@@ -171,7 +171,7 @@ def cost_of_served(known: Instruction, phases: int, served: int, busy: int, obje
     wavefronts = known.passes * served
     if objective == "wavefronts" or not busy:
         return wavefronts
-    return specification.cycles(known, wavefronts, phases)
+    return int(specification.cycles(known, wavefronts, phases))
 
 
 def _masks(group: Group) -> NDArray[np.uint32] | None:

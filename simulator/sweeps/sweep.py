@@ -27,12 +27,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from layouts.errors import BankwiseError, accepted, short
+from layouts.errors import BankwiseError, accepted, plural, short
 from layouts.shapes import is_integer
 from simulator.errors import (
     ExecutorError,
     GridError,
-    MissingPackageError,
     OptionError,
     StoreError,
     TargetError,
@@ -40,13 +39,16 @@ from simulator.errors import (
 from simulator.law.counting import check_rule
 from simulator.results.files import save
 from simulator.results.tables import Columns, Result
+from simulator.results.text import Table
 from simulator.sweeps.grid import Grid
+from simulator.sweeps.parquet import cell, parquet_writer
 from simulator.sweeps.store import Chunk, Store
 from simulator.sweeps.targets import Combination, Figures, Target, target_of
 
-__all__ = ["Sweep", "parquet_writer", "sweep"]
+__all__ = ["Sweep", "sweep"]
 
 _AHEAD = 128  # chunks handed to the executor at a time
+_REASONS = 5  # of those that combinations were skipped for, in text
 
 Progress = bool | Callable[[int, int], None]
 """Whether to show a bar (on a terminal only), or what to tell the number done and the total."""
@@ -115,7 +117,7 @@ class Sweep(Result):
             with file.open("w", newline="", encoding="utf-8") as opened:
                 writer = csv.writer(opened, lineterminator="\n")
                 writer.writerow(self._columns)
-                cells = ([*map(_cell, column)] for column in self._columns.values())
+                cells = ([*map(cell, column)] for column in self._columns.values())
                 writer.writerows(zip(*cells, strict=True))
 
         save(path, write)
@@ -127,28 +129,33 @@ class Sweep(Result):
         Raises OutputError, or MissingPackageError.
         """
         write = parquet_writer()
-        columns = {name: _uniform(column) for name, column in self._columns.items()}
-        save(path, lambda file: write(columns, file))
+        save(path, lambda file: write(self._columns, file))
 
-    def _repr_html_(self) -> str:
-        from tabulate import tabulate
-
-        best = self.best(20) if len(self) else []
-        said = f"The best {len(best)} of {len(self):,} rows, {self.combinations:,} combinations"
-        return f"<p>{said}</p>" + str(tabulate(best, headers="keys", tablefmt="html"))
-
-
-def parquet_writer() -> Callable[[Columns, Path], None]:
-    """Give what writes columns of one type each; raises MissingPackageError without pyarrow."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingPackageError(
-            "Parquet files need pyarrow, which is not installed"
-            " (accepted: pip install 'bankwise[parquet]')"
-        ) from error
-    return lambda columns, file: parquet.write_table(pyarrow.table(columns), file)
+    def table(self, n: int = 10, *, by: str | None = None) -> Table:
+        """Return the rows of `best`, the parameters that never vary, and why some are skipped."""
+        best = self.best(n, by=by)
+        constant = [
+            name
+            for name in self.parameters
+            if all(value == self._columns[name][0] for value in self._columns[name])
+        ]
+        fixed = ", ".join(f"{name} {self._columns[name][0]}" for name in constant if len(self))
+        reasons = [f"{many:,} skipped: {reason}" for reason, many in self.skipped.items()]
+        if len(reasons) > _REASONS:
+            more = sum([*self.skipped.values()][_REASONS:])
+            reasons[_REASONS:] = [f"{more:,} skipped for {len(reasons) - _REASONS} other reasons."]
+        totals = self.to_dict()["totals"]
+        return Table(
+            best,
+            {**totals, "reasons": dict(self.skipped)},
+            sums=[],
+            title=f"{self.target}{f', {fixed}' if fixed else ''}\n"
+            f"{plural(self.combinations, 'combination')}, {totals['counted']:,} counted"
+            + (f"; the best {len(best)}" if best else ""),
+            text=reasons,
+            hidden=constant,
+            columns=[*self.parameters, *self.figures],
+        )
 
 
 def sweep(
@@ -414,16 +421,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else str(value)
-
-
-def _cell(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _uniform(column: list[Any]) -> list[Any]:
-    """Give a column of one type, as Parquet has them."""
-    kinds = {type(value) for value in column if value is not None}
-    fits = all(-(2**63) <= value < 2**63 for value in column if isinstance(value, int))
-    if len(kinds) <= 1 and list not in kinds and fits:
-        return column
-    return [None if value is None else str(_cell(value)) for value in column]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layouts.errors import BankwiseError
 from simulator.errors import TargetError
-from simulator.gemm.geometry import Geometry, by_step, count_reads, lower
+from simulator.gemm.geometry import PARAMETERS, Geometry
+from simulator.gemm.loads import Loads, count_loads, totals
 from simulator.gemm.simulate import simulate
 from simulator.kernels.replay import replay
 from simulator.kernels.sites import Kernel
@@ -56,36 +57,24 @@ class Target(ABC):
 class _Simulate(Target):
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
         measured: list[Any] = []
-        waiting: dict[int, Geometry] = {}
+        waiting: dict[int, Loads] = {}
         addresses = 0
         for number, combination in enumerate(combinations):
-            measured.append(self._lower(combination))
-            if isinstance(measured[number], Geometry):
-                waiting[number] = measured[number]
-                addresses += sum(reads.addresses.size for reads in waiting[number].reads)
+            try:
+                loads = Loads.of(Geometry.of(**combination))
+            except BankwiseError as error:
+                measured.append(str(error))
+            else:
+                measured.append(None)
+                waiting[number] = loads
+                addresses += sum(operand.addresses.size for operand in loads.operands)
             if waiting and (addresses > _TOGETHER or number == len(combinations) - 1):
-                for place, figures in zip(waiting, self._count(waiting.values()), strict=True):
-                    measured[place] = figures
+                steps = count_loads([*waiting.values()])
+                for place, step in zip(waiting, steps, strict=True):
+                    figures = totals(step.counts)
+                    measured[place] = tuple(figures[name] for name in self.figures)
                 waiting, addresses = {}, 0
         return measured
-
-    def _count(self, geometries: Iterable[Geometry]) -> Iterator[Figures]:
-        for counts in count_reads([*geometries]):
-            by_figure = {
-                figure: by_step(counts, figure)
-                for figure in ("wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
-            }
-            step = by_figure["wavefronts"].argmax()  # the k step that `simulate` reports
-            spent: dict[str, Any] = {name: int(steps[step]) for name, steps in by_figure.items()}
-            spent["instructions"] = sum(each.wavefronts.shape[1] for each in counts)
-            spent["n_way"] = n_way(spent["wavefronts"], spent["instructions"])
-            yield tuple(spent[name] for name in self.figures)
-
-    def _lower(self, combination: Combination) -> Geometry | str:
-        try:
-            return lower(**{**_SIMULATE, **combination})
-        except BankwiseError as error:
-            return str(error)
 
 
 @dataclass(frozen=True)
@@ -152,8 +141,6 @@ class _Function(_OneByOne):
 
 _NONE = inspect.Parameter.empty
 
-_SIMULATE = {name: each.default for name, each in inspect.signature(simulate).parameters.items()}
-
 _TOGETHER = 1 << 20  # addresses counted at a time: those of 64 usual geometries are a quarter
 
 _SPENT = ("wavefronts", "ideal", "excessive", "bank_conflicts")
@@ -166,7 +153,7 @@ def target_of(target: Any) -> Target:
     """
     if target is simulate:
         figures: tuple[str, ...] = ("instructions", *_SPENT, "n_way", "cycles")
-        return _Simulate("simulate", "simulate", tuple(_SIMULATE), (), figures, chunk=64)
+        return _Simulate("simulate", "simulate", PARAMETERS, (), figures, chunk=64)
     if isinstance(target, str | Kernel):
         return _of_kernel(target)
     if not callable(target):

@@ -170,7 +170,7 @@ def _check(
         "\n".join(
             [
                 _headline(known, counts, figure, most, worst, name, expression),
-                str(one),
+                *one.sentences,
                 *_colliding(one),
             ]
         )

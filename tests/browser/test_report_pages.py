@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from simulator import explain, replay, simulate
+from simulator import Access, explain, optimize, replay, replay_compiled, simulate
+from tests.sass_kernels import HERE, has_tools
 from viz import report, timeline
 
 KINDS = (
@@ -23,6 +26,8 @@ KINDS = (
     "large",
     "comparison",
     "compare",
+    "optimum",
+    "compiled",
 )
 
 
@@ -80,19 +85,47 @@ def results(kind: str) -> list[Any]:
             simulate("2x16", lane_order="row-major"),
             simulate("2x16", lane_order="row-major", fragment="split"),
         ],
+        "optimum": lambda: [optimize([Access("LDS", "lane, 0")], tile="32x32")],
+        "compiled": lambda: [compiled()],
     }[kind]()
 
 
+def compiled() -> Any:
+    """A kernel whose source is found beside its code."""
+    if not has_tools():
+        pytest.skip("bankwise[sass] is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (HERE / "cubins" / "transpose.cubin", HERE / "cuda" / "transpose.cu"):
+            shutil.copy(file, folder)
+        return replay_compiled(
+            Path(folder) / "transpose.cubin",
+            kernel="transpose_naive",
+            grid=(4, 4),
+            block=(32, 8),
+            args=[np.zeros((128, 128), np.float32)] * 2 + [np.int32(128)],
+        )
+
+
+class Pages(dict[str, Path]):
+    """Pages by their kind, each written when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, kind: str) -> Path:
+        self[kind] = self.folder / f"{kind}.html"
+        report(*results(kind), file=self[kind])
+        return self[kind]
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    for kind in KINDS:
-        report(*results(kind), file=folder / f"{kind}.html")
-    return {kind: folder / f"{kind}.html" for kind in KINDS}
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("reports"))
 
 
 # Every visible piece of text with its box; those of SVG are as large as their line is high, so
-# two pixels above and below belong to no letter.
+# two pixels above and below belong to no letter. Source scrolls in its box: what is seen counts.
 TEXTS = """() => {
   const boxes = [];
   const add = (node, text, box, size, part) => {
@@ -115,8 +148,11 @@ TEXTS = """() => {
       continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    add(node, node.textContent, range.getBoundingClientRect(),
-        parseFloat(getComputedStyle(parent).fontSize), "page");
+    const box = range.getBoundingClientRect().toJSON();
+    const seen = parent.closest(".source")?.getBoundingClientRect().right ?? Infinity;
+    if (box.left < seen)
+      add(node, node.textContent, { ...box, right: Math.min(box.right, seen) },
+          parseFloat(getComputedStyle(parent).fontSize), "page");
   }
   return boxes;
 }"""
@@ -152,6 +188,31 @@ def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: 
         assert [box for box in boxes if box["size"] < 10] == []
         assert [box for box in boxes if box["x0"] < -1 or box["x1"] > width + 1] == []
         assert overlaps(boxes) == []
+
+
+def test_source_scrolls_in_its_box_and_unfolds(pages: dict[str, Path], opened: Any) -> None:
+    page = opened(pages["compiled"], 400)
+    shown = page.evaluate(
+        """() => { const source = document.querySelector(".source");
+          source.scrollLeft = 60;
+          return [source.scrollLeft, source.scrollWidth > source.clientWidth]; }"""
+    )
+    assert shown == [60, True]
+    assert page.locator(".line").count() == 1 + 33  # their heading, and the file's
+    hot = page.locator("[data-heat='conflicts']")
+    assert "15,872 bank conflicts" in hot.get_attribute("title")
+    colors = set()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"html[data-theme='{scheme}']")
+        colors.add(
+            page.evaluate("getComputedStyle(document.querySelector('.source')).backgroundColor")
+        )
+    assert len(colors) == 2
+    folded = page.locator("section > details")
+    assert not folded.locator("table").is_visible()
+    folded.locator("summary").click()
+    assert folded.locator("td", has_text="0x0270").is_visible()
 
 
 SMALL = {

@@ -20,7 +20,7 @@ from gpu_check import (
 )
 from gpu_check.campaign import all_ops, quick_plan, run
 from gpu_check.device import open_chip
-from gpu_check.probe.ops import LOOPS, form
+from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.patterns import draw
 from gpu_check.probe.probe import Probe
 from gpu_check.probe.verify import wrong_accesses
@@ -37,7 +37,7 @@ def runnable() -> list[str]:
 
 def test_every_instruction_moves_the_right_bytes() -> None:
     for op in [*runnable(), *LOOPS]:
-        known = instruction("ATOMS.EXCH.64" if form(op).width == 8 else "ATOMS.EXCH")
+        known = instruction("ATOMS.EXCH.64" if probe_op(op).width == 8 else "ATOMS.EXCH")
         drawn = draw(known if op in LOOPS else instruction(op), 48, seed=3)
         assert wrong_accesses(Probe(op), drawn.addresses, drawn.masks) == [], op
 

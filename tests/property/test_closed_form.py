@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from typing import Any
 
@@ -26,10 +27,11 @@ from simulator.law import specification as law
 from simulator.law.accesses import ALL_LANES, SHARED_BYTES
 from simulator.law.counting import FIGURES
 from simulator.law.instructions import RULES
-from tests.strategies import instructions
+from tests import naive
+from tests.strategies import instructions, own_instructions
 
 rules = st.sampled_from(RULES)
-ENGINES = ("python", "numba")
+ENGINES = ("python", "numpy", "numba")
 
 
 def equal(one: Counts, other: Counts) -> None:
@@ -82,28 +84,33 @@ def test_all_linear_layouts_of_three_bits_an_address(known: Any, rule: str) -> N
     expected = count(known, lane_addresses(every).astype(np.int32), rule=rule, engine="numba")
     equal(count_linear(known, every, rule=rule, engine="numba"), expected)
     some = slice(None, None, 37)
-    equal(count_linear(known, every[some], rule=rule, engine="python"), expected[some])
+    for engine in ("python", "numpy"):
+        equal(count_linear(known, every[some], rule=rule, engine=engine), expected[some])
+    by_ranks = [naive.count_linear(known, row, rule) for row in every[some].tolist()]
+    np.testing.assert_array_equal(np.transpose(by_ranks), expected.figures[:, some])
 
 
-@given(st.data(), instructions, rules)
+@given(st.data(), instructions | own_instructions(), rules)
 def test_linear_equals_the_law(data: st.DataObject, known: Any, rule: str) -> None:
     given_columns = data.draw(columns(known))
     base = known.width * data.draw(st.integers(0, 1000))
     expected = by_law(known, [lane ^ base for lane in lane_addresses(given_columns).tolist()], rule)
+    assert list(naive.count_linear(known, given_columns, rule)) == expected
     for engine in ENGINES:
         assert figures(count_linear(known, given_columns, rule=rule, engine=engine)) == expected
 
 
-@given(st.data(), instructions, rules)
+@given(st.data(), instructions | own_instructions(), rules)
 def test_affine_equals_the_law(data: st.DataObject, known: Any, rule: str) -> None:
     given_strides = data.draw(strides(known).filter(lambda each: sum(each) < SHARED_BYTES - 16))
     unit = max(known.width, 4)
     room = SHARED_BYTES - known.width - sum(given_strides)
     base = unit * data.draw(st.integers(0, room // unit))
     lanes = lane_addresses(given_strides, affine=True) + base
+    expected = by_law(known, lanes.tolist(), rule)
+    assert list(naive.count_affine(known, given_strides, rule)) == expected
     for engine in ENGINES:
-        counts = count_affine(known, given_strides, rule=rule, engine=engine)
-        assert figures(counts) == by_law(known, lanes.tolist(), rule)
+        assert figures(count_affine(known, given_strides, rule=rule, engine=engine)) == expected
 
 
 @given(st.data(), instructions, rules, st.integers(1, 4))
@@ -154,6 +161,27 @@ def test_any_leading_shape_type_and_number_of_threads() -> None:
         equal(count_linear("LDS", given_columns.astype(kind), threads=2), expected)
     few = given_columns[:, ::997]
     equal(count_linear("LDS", few, engine="python"), expected[:, ::997])
+    equal(count_linear("LDS", given_columns.astype(">u2")), expected)
+
+
+@pytest.mark.parametrize("counted", [count_linear, count_affine])
+@pytest.mark.parametrize("layouts", [1, 3, 40_000])
+def test_few_layouts_need_no_compiler(
+    counted: Any, layouts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_columns = np.random.default_rng(layouts).integers(0, 1024, (layouts, 5)) * 4
+    compiled = counted("LDS", given_columns, engine="numba")
+    monkeypatch.setitem(sys.modules, "simulator.law.numba_engine", None)
+    equal(counted("LDS", given_columns), compiled)
+
+
+def test_a_bad_layout_among_many_is_named() -> None:
+    many = np.full((40_000, 5), 4)
+    many[30_000] = [4, 8, 16, 32, -4]
+    many[39_000] = [2, 8, 16, 32, 64]
+    for engine in ("numpy", "numba"):
+        with pytest.raises(AddressError, match=r"\[4, 8, 16, 32, -4\] of layout 30000: address -4"):
+            count_linear("LDS", many, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +224,8 @@ def test_lanes_past_the_matrices_play_no_part() -> None:
 
 
 def test_unknown_engines_and_threads() -> None:
-    with pytest.raises(OptionError, match=r"unknown engine 'numpy': .*accepted: auto, python"):
-        count_linear("LDS", [4] * 5, engine="numpy")
+    with pytest.raises(OptionError, match=r"unknown engine 'gpu': accepted: auto, python, numpy"):
+        count_linear("LDS", [4] * 5, engine="gpu")
     for threads in (0, -1, 1.5, True):
         with pytest.raises(OptionError, match=r"threads .* \(accepted: a positive integer, or"):
             count_linear("LDS", [4] * 5, threads=threads)  # type: ignore[arg-type]

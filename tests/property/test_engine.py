@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import INSTRUCTIONS, AddressError, Counts, count, instruction
+from simulator import (
+    INSTRUCTIONS,
+    AddressError,
+    Counts,
+    Instruction,
+    InstructionError,
+    count,
+    instruction,
+)
 from simulator.law import numba_engine
 from simulator.law.accesses import ALL_LANES, SHARED_BYTES
 from simulator.law.counting import FIGURES
-from tests.strategies import instructions, of
+from simulator.law.instructions import RULES
+from tests.strategies import instructions, of, own_instructions
 
 rules = st.sampled_from(["silicon", "documented"])
 # One or both sides of a block of the engine, and of several.
@@ -48,7 +58,14 @@ def masks(rng: np.random.Generator, n: int) -> Any:
     return np.where(rng.random(n) < 0.3, rng.choice([0, 1, ALL_LANES, 0x55555555], n), mask)
 
 
-@given(instructions, rules, sizes, st.integers(0, 2**32), st.integers(1, 4), st.booleans())
+@given(
+    instructions | own_instructions(),
+    rules,
+    sizes,
+    st.integers(0, 2**32),
+    st.integers(1, 4),
+    st.booleans(),
+)
 def test_equals_the_other_engines(
     known: Any, rule: str, n: int, seed: int, threads: int, masked: bool
 ) -> None:
@@ -60,6 +77,29 @@ def test_equals_the_other_engines(
     few = slice(0, 4)
     some = None if mask is None else mask[few]
     equal(fast[few], count(known, byte[few], some, rule=rule, engine="python"))
+
+
+def test_every_instruction_of_ones_own_is_refused_or_counted_alike() -> None:
+    rng = np.random.default_rng(4)
+    counted = 0
+    for lanes, width, phases, merges, fuses in product(
+        (8, 16, 32), (1, 2, 4, 8, 16), (0, 1, 2, 4), (False, True), (False, True)
+    ):
+        try:
+            own = Instruction("OWN", width, phases, lanes, fuses=fuses, merges=merges)
+        except InstructionError:
+            continue
+        counted += 1
+        byte = np.concatenate([many(rng, own, 40), many(rng, own, 40, 256)])
+        byte[::9] = own.width * (np.arange(32) // 2)
+        byte[::8] = 4 * (np.arange(32) // 2) // own.width * own.width + np.arange(32) % 2
+        byte -= byte % own.width
+        mask = masks(rng, len(byte))
+        for rule in RULES:
+            pure = count(own, byte, mask, rule=rule, engine="python")
+            for engine in ("numpy", "numba"):
+                equal(count(own, byte, mask, rule=rule, engine=engine), pure)
+    assert counted == 102
 
 
 @given(

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import Counts, WarpAccess, count, explain, instruction
+from simulator.law import specification as law
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES
-from tests.strategies import accesses, addresses, instructions, masks, of
+from tests.strategies import accesses, addresses, instructions, masks, of, own_instructions
 
 rules = st.sampled_from(["silicon", "documented"])
 loads = of("LDS", "LDSM")
@@ -25,7 +26,7 @@ def bits(mask: int) -> list[int]:
     return [lane for lane in range(32) if mask >> lane & 1]
 
 
-@given(st.data(), instructions, rules, st.integers(1, 5))
+@given(st.data(), instructions | own_instructions(), rules, st.integers(1, 5))
 def test_engines_agree(data: st.DataObject, known: Any, rule: str, many: int) -> None:
     byte = np.array([data.draw(addresses(known)) for _ in range(many)])
     mask = None
@@ -37,6 +38,20 @@ def test_engines_agree(data: st.DataObject, known: Any, rule: str, many: int) ->
     )
     for other in others:
         assert figures(other) == figures(pure)
+
+
+@given(own_instructions(), st.lists(st.integers(0, 32), min_size=1, max_size=9), st.data())
+def test_figures_of_arrays_are_those_of_integers(
+    own: Any, active: list[int], data: st.DataObject
+) -> None:
+    least = min(1, own.phases)
+    busy = [data.draw(st.integers(least, own.phases)) if number else 0 for number in active]
+    served = [data.draw(st.integers(some, 32 * some)) for some in busy]
+    phases = [own.phases if number else 0 for number in active]
+    columns = [np.array(column, dtype=np.int32) for column in (phases, served, busy, active)]
+    together = law.figures(own, *columns, np.minimum, np.maximum)
+    apart = [law.figures(own, *row) for row in zip(phases, served, busy, active, strict=True)]
+    np.testing.assert_array_equal(np.transpose(apart), together)
 
 
 @given(accesses(), rules)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import sqlite3
 import tempfile
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import BankwiseError, StoreError, simulate, sweep
+from simulator import BankwiseError, StoreError, Sweep, simulate, sweep
 from simulator.sweeps.grid import Grid
 from tests.sweep_targets import even_only, strided
 
@@ -84,40 +87,93 @@ def test_a_row_is_what_simulate_says(grid: dict[str, list[Any]]) -> None:
 STRIDES = {"stride": range(1, 200)}
 
 
+@cache
+def finished() -> tuple[Sweep, bytes]:
+    """A sweep, and the bytes of its store."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        return sweep(even_only, STRIDES, store=store), store.read_bytes()
+
+
+def rows(store: Path) -> list[Any]:
+    with closing(sqlite3.connect(store)) as database:
+        return database.execute("SELECT * FROM chunks ORDER BY start").fetchall()
+
+
+def refused_or_recounted(store: Path) -> None:
+    """A store is either left as it is, or the whole sweep is there, each chunk once."""
+    whole, _ = finished()
+    before = store.read_bytes()
+    try:
+        again = sweep(even_only, STRIDES, store=store)
+    except StoreError:
+        assert store.read_bytes() == before
+        return
+    assert again.to_dict() == whole.to_dict()
+    assert again.skipped == whole.skipped
+    assert [start for start, _, _ in rows(store)] == list(range(0, 199, 3))
+
+
+@settings(max_examples=60)
+@given(st.floats(0, 1))
+def test_a_store_torn_anywhere_is_refused_or_recounted(part: float) -> None:
+    _, written = finished()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        store.write_bytes(written[: int(part * len(written))])
+        refused_or_recounted(store)
+
+
+@settings(max_examples=100)
+@given(st.floats(0, 1, exclude_max=True), st.sampled_from(b"{x\0") | st.integers(0, 255))
+def test_a_store_damaged_anywhere_is_refused_or_recounted(part: float, byte: int) -> None:
+    _, written = finished()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        place = int(part * len(written))
+        store.write_bytes(written[:place] + bytes([byte]) + written[place + 1 :])
+        refused_or_recounted(store)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=64)),
+                min_size=1, max_size=4))  # fmt: skip
+def test_a_store_with_random_bytes_is_refused_or_recounted(
+    damages: list[tuple[float, bytes]],
+) -> None:
+    _, written = finished()
+    damaged = bytearray(written)
+    for part, noise in damages:
+        place = int(part * len(written))
+        damaged[place : place + len(noise)] = noise
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        store.write_bytes(damaged[: len(written)])
+        refused_or_recounted(store)
+
+
 @settings(max_examples=40)
 @given(st.floats(0, 1))
-def test_a_store_torn_anywhere_is_continued(part: float) -> None:
-    whole = sweep(even_only, STRIDES)
+def test_a_transaction_torn_anywhere_leaves_what_was_before(part: float) -> None:
+    """A process that is killed in the middle of one leaves a journal, perhaps not all of it."""
+    whole, written = finished()
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store"
-        sweep(even_only, STRIDES, store=store)
-        written = store.read_bytes()
-        store.write_bytes(written[: int(part * len(written))])
-        again = sweep(even_only, STRIDES, store=store)
-        assert again.to_dict() == whole.to_dict()
-        assert again.skipped == whole.skipped
-        # Nothing lost, nothing doubled: the file holds each chunk once, as it did before.
-        assert sorted(store.read_bytes().splitlines()) == sorted(written.splitlines())
-
-
-@settings(max_examples=40)
-@given(st.floats(0, 1, exclude_max=True), st.sampled_from(b"{x\0"))
-def test_a_store_damaged_anywhere_is_refused_or_recounted(part: float, byte: int) -> None:
-    whole = sweep(even_only, STRIDES)
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store"
-        sweep(even_only, STRIDES, store=store)
-        written = bytearray(store.read_bytes())
-        place = int(part * len(written))
-        written[place] = byte
+        store, killed = Path(folder) / "store", Path(folder) / "killed"
         store.write_bytes(written)
+        with closing(sqlite3.connect(store, isolation_level=None)) as database:
+            database.execute("PRAGMA cache_size = 1")  # so that it writes before the end
+            database.execute("BEGIN")
+            database.execute("UPDATE chunks SET outcome = replace(outcome, '2', '3')")
+            killed.write_bytes(store.read_bytes())
+            journal = Path(f"{store}-journal").read_bytes()
+        assert killed.read_bytes() != written
+        Path(f"{killed}-journal").write_bytes(journal[: int(part * len(journal))])
         try:
-            again = sweep(even_only, STRIDES, store=store)
+            again = sweep(even_only, STRIDES, store=killed)
         except StoreError:
-            assert bytes(written) == store.read_bytes()
+            assert part < 1
         else:
-            assert again.columns() == whole.columns()
-            assert sum(again.skipped.values()) == sum(whole.skipped.values())
+            assert again.to_dict() == whole.to_dict()
 
 
 @given(st.integers(1, 99), st.integers(1, 99), st.sampled_from([4, 8, 16]))
@@ -132,14 +188,20 @@ def test_a_swept_function_costs_what_count_says(first: int, last: int, width: in
 
 
 def test_the_laws_above_notice_a_lost_chunk() -> None:
+    whole, written = finished()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
-        whole = sweep(even_only, STRIDES, store=store)
-        lines = store.read_bytes().splitlines(keepends=True)
-        store.write_bytes(b"".join(lines[:1] + lines[2:]))  # a chunk is missing: it is recounted
-        assert sweep(even_only, STRIDES, store=store).columns() == whole.columns()
-        store.write_bytes(b"".join(lines + lines[1:3]))  # and one that is there twice counts once
-        assert sweep(even_only, STRIDES, store=store).columns() == whole.columns()
-        store.write_bytes(b"".join([*lines[:2], b"{}\n", *lines[2:]]))
-        with pytest.raises(StoreError, match="is damaged in line 3 of"):
+        store.write_bytes(written)
+        with closing(sqlite3.connect(store)) as database, database:
+            database.execute("DELETE FROM chunks WHERE start = 3")  # it is recounted
+        told: list[int] = []
+        again = sweep(even_only, STRIDES, store=store, progress=lambda done, _: told.append(done))
+        assert (told[0], told[-1]) == (196, 199)
+        assert again.columns() == whole.columns()
+        with closing(sqlite3.connect(store)) as database:
+            with pytest.raises(sqlite3.IntegrityError), database:  # none is there twice
+                database.execute("INSERT INTO chunks SELECT * FROM chunks WHERE start = 3")
+            with database:
+                database.execute("UPDATE chunks SET outcome = '{}' WHERE start = 3")
+        with pytest.raises(StoreError, match="is damaged in the chunk of combination 3 "):
             sweep(even_only, STRIDES, store=store)

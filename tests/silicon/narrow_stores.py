@@ -2,9 +2,9 @@
 `python -m tests.silicon.narrow_stores`.
 
 The earlier recording (data/h200_timing.npz) has two cycles for such a store of one wavefront,
-gpu_check has one, and the earlier kernel is not at hand. Here loops of 256 stores a warp, timed as
-it says it was (all warps of a block on one pattern, last end minus first start, the loop's cost
-included), differ in nothing but the value they store.
+gpu_check has one: the earlier loop reads its value anew from a constant bank before each store.
+Here loops of 256 stores per warp, timed as it was (all warps of a block on one pattern, last end
+minus first start, the loop's cost included), differ in nothing but the value they store.
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ def load(name: str) -> Recording:
         return dict(arrays)
 
 
+def loop_cycles(op: str, counts: Counts) -> np.ndarray[Any, Any]:
+    """Cycles that the loop of h200_timing adds to an access by an instruction of its own.
+
+    Before each store of 8 or 16 bits it reads the stored value anew from a constant bank
+    (`LDC.U8`), which takes the pipe for a second cycle. Two wavefronts hide it.
+    """
+    return ((counts.wavefronts == 1) & (op in ("STS.U8", "STS.U16"))).astype(np.int32)
+
+
 def counted(
     recording: Recording, rule: str = "silicon", engine: str = "auto"
 ) -> Iterator[tuple[str, Recording, Counts]]:

@@ -14,7 +14,7 @@ from gpu_check import GEMMS, Measurements, PhaseTable, compare, packaged, simula
 from gpu_check.campaign import all_ops
 from gpu_check.compare import expected_cycles
 from gpu_check.kernel_table import kernel_rows
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op
 from gpu_check.recordings import packaged_table
 from simulator import count
 from simulator.law.instructions import INSTRUCTIONS
@@ -24,7 +24,7 @@ DATA = files("gpu_check").joinpath("data")
 
 def timed() -> Iterator[Measurements]:
     for each in packaged("h200_accesses").measurements:
-        if not form(each.op).bypasses:
+        if not probe_op(each.op).bypasses:
             yield each
 
 
@@ -40,13 +40,15 @@ def test_every_counted_access_is_equal() -> None:
 @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
 def test_every_engine_counts_them_so(engine: str) -> None:
     for each in packaged("h200_accesses").measurements:
-        masks = 0xFFFFFFFF if form(each.op).is_matrix else each.masks
+        masks = 0xFFFFFFFF if probe_op(each.op).is_matrix else each.masks
         counts = count(each.op, each.addresses, masks, engine=engine)
         assert np.array_equal(counts.wavefronts, each.wavefronts), each.op
 
 
 def test_a_third_of_the_rows_that_can_have_a_mask_have_one() -> None:
-    rows = [each for each in packaged("h200_accesses").measurements if not form(each.op).is_matrix]
+    rows = [
+        each for each in packaged("h200_accesses").measurements if not probe_op(each.op).is_matrix
+    ]
     masked = sum(int((each.masks != 0xFFFFFFFF).sum()) for each in rows)
     assert 0.3 < masked / sum(map(len, rows)) < 0.35
 
@@ -68,9 +70,9 @@ def test_provenance_says_chip_driver_cuda_and_date() -> None:
 def test_cycles_of_stores_are_within_a_tenth_and_of_loads_within_half_a_cycle() -> None:
     for each in timed():
         over = each.cycles - expected_cycles(each.op, simulated(each))
-        if form(each.op).kind == "st":
+        if probe_op(each.op).kind == "st":
             assert np.abs(over).max() < 0.1, each.op
-        if form(each.op).kind == "ld":
+        if probe_op(each.op).kind == "ld":
             assert np.abs(over).max() < 0.5, each.op
 
 
@@ -108,7 +110,7 @@ def test_all_timed_accesses_are_summed_up_by_class() -> None:
     for row in rows:
         if row["op"].startswith("LDGSTS"):
             continue
-        flat = {"st": 0.1, "ld": 0.5}.get(form(row["op"]).kind, 0.7)
+        flat = {"st": 0.1, "ld": 0.5}.get(probe_op(row["op"]).kind, 0.7)
         assert -flat < float(row["least_over"]) <= float(row["most_over"]) < flat, row
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def loaded(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "code",
     [
+        "import bankwise",
+        "from bankwise import count",
         "import layouts",
         "import simulator",
         "import simulator.search",
@@ -56,6 +59,14 @@ def test_the_pytest_plugin_costs_nothing() -> None:
     assert not names & {*HEAVY, "numpy", "simulator", "layouts", "tabulate"}
 
 
+def test_bankwise_loads_nothing_until_it_is_asked() -> None:
+    code = "import bankwise, bankwise.hidden, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    names = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "bankwise" in names
+    assert not names & {*HEAVY, "numpy", "simulator", "layouts", "tabulate"}
+
+
 def test_the_test_above_can_fail() -> None:
     assert loaded("import numba") >= {"numba"}
     many = "import numpy, simulator\nsimulator.count('LDS', numpy.zeros((200_001, 32), int))"
@@ -71,6 +82,21 @@ print("gpu_check" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.split()[-1] == "False"
+
+
+def test_every_package_has_its_layer() -> None:
+    """What import-linter is told in pyproject.toml; a name that it does not know, it ignores."""
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    layers, _ = tool["importlinter"]["contracts"]
+    listed = [name for line in layers["layers"] for name in line.split(" | ")]
+    packages = tool["hatch"]["build"]["targets"]["wheel"]["packages"]
+    inside = {
+        f"simulator.{path.stem}"
+        for path in (ROOT / "simulator").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert sorted(listed) == sorted({*packages, *inside} - {"simulator", "simulator.__init__"})
+    assert sorted(tool["importlinter"]["root_packages"]) == sorted(packages)
 
 
 def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@
     ).then(() => { root.dataset.drawn = String(Number(root.dataset.drawn ?? 0) + 1); });
   }
 
-  if (!window.Plotly) {
+  if (figures.length > 0 && !window.Plotly) {
     for (const missing of document.querySelectorAll(".missing")) missing.style.display = "block";
     button.onclick = () => {
       chosen = theme() === "dark" ? "light" : "dark";

@@ -22,6 +22,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
+from simulator.results.columns import COLUMNS, profiler_heading
 from viz.theme import THEMES, template
 
 __all__ = ["Section", "page"]
@@ -40,9 +41,13 @@ class Section:
 
     title: str
     rows: Sequence[dict[str, Any]] = ()
-    """A table, by heading; a row under `""` is the total."""
+    """A table, by the names of its columns; a row that begins with "total" is one."""
     sentences: Sequence[str] = ()
     figures: Sequence[go.Figure] = field(default_factory=list)
+    markup: Sequence[str] = ()
+    """HTML, safe already, that comes before the figures."""
+    folded: Sequence[tuple[str, Sequence[dict[str, Any]]]] = ()
+    """Tables that a reader unfolds, by what is said of them."""
 
 
 def page(title: str, sections: Sequence[Section], made: Sequence[str], *, cdn: bool) -> str:
@@ -54,7 +59,9 @@ def page(title: str, sections: Sequence[Section], made: Sequence[str], *, cdn: b
     script = (files("viz.page") / "page.js").read_text(encoding="utf-8")
     style = (files("viz.page") / "page.css").read_text(encoding="utf-8")
     plotly_js = get_plotlyjs()
-    if cdn:
+    if not numbered:
+        loaded, allowed = "", f"'{_hash(script)}'"
+    elif cdn:
         source = f"https://cdn.plot.ly/plotly-{get_plotlyjs_version()}.min.js"
         loaded = (
             f'<script src="{source}" integrity="{_hash(plotly_js)}"'
@@ -111,7 +118,12 @@ def _section(heading: str, part: Section, figures: Sequence[tuple[str, go.Figure
             f"<h2>{escape(part.title)}</h2>" if part.title != heading else "",
             _table(part.rows),
             f"<ul>{said}</ul>" if said else "",
+            *part.markup,
             *pictures,
+            *(
+                f"<details><summary>{escape(said)}</summary>{_table(rows)}</details>"
+                for said, rows in part.folded
+            ),
             "</section>",
         ]
     )
@@ -126,23 +138,31 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
     long = {name for name in words if any(len(str(row[name])) > _SHORT for row in rows)}
 
     def kind(name: str, value: Any = None) -> str:
-        bad = name in ("Bank conflicts", "Wavefronts Shared Excessive") and value
+        bad = name in ("bank_conflicts", "excessive") and value
         kinds = ["word"] * (name in words) + ["long"] * (name in long) + ["bad"] * bool(bad)
         return f' class="{" ".join(kinds)}"' if kinds else ""
+
+    def titled(name: str) -> str:
+        unit = COLUMNS[name].unit if name in COLUMNS else ""
+        told = f' title="{escape(unit)}"' if unit else ""
+        return f"<th{kind(name)}{told}>{escape(profiler_heading(name))}</th>"
 
     def cell(name: str, value: Any) -> str:
         shown = "" if value is None else str(value)
         if isinstance(value, int | float):
             shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-        return f'<td{kind(name, value)} data-label="{escape(name)}">{escape(shown)}</td>'
+        label = escape(profiler_heading(name))
+        return f'<td{kind(name, value)} data-label="{label}">{escape(shown)}</td>'
 
-    head = "".join(f"<th{kind(name)}>{escape(name)}</th>" for name in names)
+    head = "".join(map(titled, names))
     lines = []
     for row in rows:
         total = ' class="total"' if row[names[0]] == "total" else ""
         lines.append(f"<tr{total}>{''.join(cell(name, row[name]) for name in names)}</tr>")
     body = "\n".join(lines)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    width = ' class="wide"' if long else ""
+    rest = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f"<table{width}>\n{rest}"
 
 
 def _json(figures: Sequence[tuple[str, go.Figure]]) -> str:

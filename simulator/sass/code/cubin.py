@@ -19,12 +19,19 @@ from layouts.errors import accepted
 from simulator.errors import CubinError
 from simulator.sass.architectures import ARCHITECTURES, Architecture
 
-__all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "read_cubin"]
+__all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_name", "read_cubin"]
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
 _UNKNOWN = 0xFFFFFFFF
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
+
+# Types by their letter in a mangled symbol (Itanium C++ ABI, 5.1.5.2, "Builtin types").
+_TYPES = {
+    "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
+    "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long",
+    "x": "long long", "y": "unsigned long long", "f": "float", "d": "double",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,26 @@ def base_name(symbol: str) -> str:
         if not nested:
             break
     return name
+
+
+def plain_name(symbol: str) -> str:
+    """Return the name in a mangled symbol, with its template's numbers and plain types.
+
+    >>> plain_name("_ZN2my5sgemmILi128ELb1EfEEvPKfS2_Pfiii"), plain_name("softmax")
+    ('sgemm<128, true, float>', 'softmax')
+    """
+    name = base_name(symbol)
+    argument = f"L[a-z]n?\\d+E|[{''.join(_TYPES)}]"
+    found = re.search(rf"{len(name)}{re.escape(name)}I((?:{argument})+)E", symbol)
+    if found is None:  # no template, or arguments that would take a whole demangler
+        return name
+    parts = re.findall(r"L([a-z])(n?\d+)E|([a-z])", found[1])
+    said = [_TYPES[kind] if kind else _literal(of, value) for of, value, kind in parts]
+    return f"{name}<{', '.join(said)}>"
+
+
+def _literal(kind: str, value: str) -> str:
+    return ("false", "true")[value != "0"] if kind == "b" else value.replace("n", "-")
 
 
 def read_cubin(image: bytes) -> Cubin:

@@ -2,11 +2,14 @@
 
     python3 tests/silicon/sass/measure.py OUT [NAME …]
 
+CHIP, which begins the files' names, is `h200` unless the variable CHIP says otherwise.
+
 It needs Python's own library, the NVIDIA driver, and ncu with the right to read counters: no
 NumPy, no CuPy, no compiler. In OUT it leaves
 
-    h200_sass_instructions.csv   a row a SASS instruction that touches shared memory
-    h200_sass_kernels.csv        a row a kernel: the profiler's totals and the hardware counters
+    CHIP_sass_instructions.csv   a row per SASS instruction that touches shared memory
+    CHIP_sass_global.csv         a row per SASS instruction that touches global memory
+    CHIP_sass_kernels.csv        a row per kernel: the profiler's totals and the hardware counters
     source.csv, raw.csv          what ncu itself prints of the same report
 
 `measure.py --launch` is the process that ncu watches: it launches every case once, in order.
@@ -33,6 +36,13 @@ PER_INSTRUCTION = (
     "memory_l1_wavefronts_shared_ideal",
     "smsp__sass_inst_executed_op_shared",
 )
+PER_GLOBAL = (
+    "inst_executed",
+    "thread_inst_executed",
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+    "memory_l1_tag_requests_global",
+)
 PER_KERNEL = (
     "smsp__sass_inst_executed_op_shared_ld.sum",
     "smsp__sass_inst_executed_op_shared_st.sum",
@@ -52,7 +62,11 @@ PER_KERNEL = (
     "smsp__inst_executed.sum",
     "smsp__thread_inst_executed.sum",
 )
-SHARED = re.compile(r"\b(LDS|STS|LDSM|STSM|ATOMS|LDGSTS)\b")
+CHIP = os.environ.get("CHIP", "h200")
+TABLES = {
+    "instructions": (re.compile(r"\b(LDS|STS|LDSM|STSM|ATOMS|LDGSTS)\b"), PER_INSTRUCTION),
+    "global": (re.compile(r"\b(LDG|STG|LDGSTS|RED|REDG|ATOM|ATOMG|LD|ST)\b"), PER_GLOBAL),
+}
 
 
 def hashed(index: int, position: int) -> int:
@@ -161,7 +175,8 @@ def read_report(path: Path, out: Path, chosen: list[dict]) -> None:
     if module is None:
         print("no ncu_report module: source.csv and raw.csv hold the figures")
         return
-    rows, kernels = [], []
+    tables: dict[str, list[dict]] = {name: [] for name in TABLES}
+    kernels = []
     context = module.load_report(str(path))
     actions = [
         each.action_by_idx(index)
@@ -176,9 +191,7 @@ def read_report(path: Path, out: Path, chosen: list[dict]) -> None:
         }
         kernels.append({"case": case["name"], "kernel": case["kernel"], **totals})
         found: dict[int, dict[str, object]] = {}
-        for name in PER_INSTRUCTION:
-            if name not in available:
-                continue
+        for name in {*PER_INSTRUCTION, *PER_GLOBAL} & available:
             metric = action.metric_by_name(name)
             addresses = metric.correlation_ids()
             for index in range(metric.num_instances()):
@@ -187,13 +200,15 @@ def read_report(path: Path, out: Path, chosen: list[dict]) -> None:
         base = min(found, default=0)
         for address in sorted(found):
             text = action.sass_by_pc(address)
-            if SHARED.search(text):
-                rows.append(
-                    {"case": case["name"], "address": address - base, "sass": text.strip(),
-                     **{name: found[address].get(name, 0) for name in PER_INSTRUCTION}}
-                )  # fmt: skip
-    write(out / "h200_sass_instructions.csv", rows)
-    write(out / "h200_sass_kernels.csv", kernels)
+            for table, (opcodes, names) in TABLES.items():
+                if opcodes.search(text):
+                    tables[table].append(
+                        {"case": case["name"], "address": address - base, "sass": text.strip(),
+                         **{name: found[address].get(name, 0) for name in names}}
+                    )  # fmt: skip
+    for table, rows in tables.items():
+        write(out / f"{CHIP}_sass_{table}.csv", rows)
+    write(out / f"{CHIP}_sass_kernels.csv", kernels)
 
 
 def write(path: Path, rows: list[dict]) -> None:
@@ -214,7 +229,8 @@ def main() -> None:
     # A metric that this version of ncu does not know ends it at once: ask for fewer then.
     sure = [name for name in PER_KERNEL if not name.startswith("smsp__sass")]
     likely = [name for name in PER_KERNEL if "ldsm" not in name and "ldgsts" not in name]
-    for metrics in ([*PER_KERNEL, *PER_INSTRUCTION], PER_KERNEL, likely, sure, []):
+    source = sorted({*PER_INSTRUCTION, *PER_GLOBAL})
+    for metrics in ([*PER_KERNEL, *source], PER_KERNEL, likely, sure, []):
         asked = ["--metrics", ",".join(metrics)] if metrics else []
         done = subprocess.run(
             ["ncu", "--force-overwrite", "--export", str(report.with_suffix("")),

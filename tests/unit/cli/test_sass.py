@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -104,12 +105,57 @@ def test_source_is_shown_with_its_figures(tmp_path: Path) -> None:
     path, page = tmp_path / "turn & turn.cu", tmp_path / "page.html"
     path.write_text(source + "// <script>alert(1)</script>\nint main() { undefined(1); }\n")
     words = [str(path) if word == TRANSPOSE[1] else word for word in TRANSPOSE]
-    shown = run(*words, "--html", str(page))
+    shown = run(*words, "--html", str(page), "--cdn")
     assert re.search(r"16,384 +15,872 +\d+ +out\[\(to_y", shown)
     text = page.read_text()
-    assert "&lt;script&gt;" in text
-    assert "<script" not in text
+    assert "&lt;script&gt;alert" in text
+    assert "<script>alert" not in text
     assert "turn &amp; turn.cu" in text
+
+
+def test_a_page_is_written_as_by_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cubin, page = tmp_path / "transpose.cubin", tmp_path / "page.html"
+    cubin.write_bytes(Path(TRANSPOSE[1]).read_bytes())
+    (tmp_path / "transpose.cu").write_text((HERE / "cuda" / "transpose.cu").read_text())
+    words = [str(cubin) if word == TRANSPOSE[1] else word for word in TRANSPOSE]
+    assert main([*words, "--html", str(page), "--cdn"]) == 0
+    assert capsys.readouterr().err == f"Wrote {page}\n"
+    html = page.read_text()
+    assert "How this was made" in html
+    assert 'name="viewport"' in html
+    assert "transpose_naive, silicon rule: 16,896 wavefronts" in html
+    assert re.search(
+        r'data-heat="conflicts"[^>]*title="line 16: 4 instructions, 512 executed, 16,384 '
+        r'wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts">'
+        r"<span>16,384</span><span>15,872</span>",
+        html,
+    )
+    assert html.count("0x0270") == 1  # every instruction is in the page
+    assert main([*words, "--html", str(page), "--cdn"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert page.read_text() == html
+    assert main([*words, "--html", str(page), "--cdn", "--force"]) == 0
+
+
+def test_a_report_has_the_compiled_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["report", str(page), shlex.join(TRANSPOSE), "simulate", "--cdn"]) == 0
+    html = page.read_text()
+    assert "transpose_naive, silicon rule: 16,896 wavefronts, 1,024 ideal" in html
+    assert "4x8 warp" in html
+    page.unlink()
+    assert main(["report", str(page), shlex.join([*TRANSPOSE[:2], "--list"])]) == 2
+    assert "--list' has no result to draw" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_lines_are_rows_of_csv_too() -> None:
+    rows = list(csv.DictReader(io.StringIO(run(*TRANSPOSE, "--by", "line", "--format", "csv"))))
+    assert [row["instructions"] for row in rows] == ["4", "4"]
 
 
 @needs_compiler

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from layouts.errors import BankwiseError
 from simulator.errors import QuantityError
-from simulator.gemm import estimates
 from simulator.gemm.estimates import (
-    DEVICES,
-    Device,
-    Occupancy,
     break_even_bandwidth,
     compute_memory_ratio,
     ffma_per_shared_cycle,
-    fragment_registers,
     gemm_flops,
     gemm_intensity,
     gemm_performance,
@@ -40,7 +30,6 @@ from simulator.gemm.estimates import (
     loop_trips,
     matrix_bytes,
     naive_intensity,
-    occupancy,
     output_bytes,
     shared_cycles,
     shared_reads_per_element,
@@ -49,6 +38,7 @@ from simulator.gemm.estimates import (
     wave_size,
     weighted_bandwidth,
 )
+from simulator.gemm.occupancy import DEVICES, occupancy
 
 KIBI, MEBI, GIBI, TEBI = 2**10, 2**20, 2**30, 2**40
 MEGA, GIGA, TERA = 10**6, 10**9, 10**12
@@ -158,45 +148,6 @@ class TestLaws:
         closed = area * (1 / tile + 1 / other) / (area - (ldg + sts) / k_tile)
         closed += (8 + frag) / (2 * area)
         assert load_ffma_ratio(mix, ldg, sts) == pytest.approx(closed)
-
-    @given(
-        st.integers(1, 1024),
-        st.integers(1, 255),
-        st.integers(0, 98304),
-        st.sampled_from([*DEVICES]),
-    )
-    def test_resident_blocks_fit_and_one_more_does_not(
-        self, threads: int, registers: int, shared: int, name: str
-    ) -> None:
-        device = DEVICES[name]
-        found = occupancy(threads, registers, shared, device)
-        assert found == occupancy(threads, registers, shared, name)
-        warps = math.ceil(threads / 32)
-        per_warp = math.ceil(32 * registers / 256) * 256
-        needs = [
-            (warps, device.warps_per_sm),
-            (1, device.blocks_per_sm),
-            (shared + device.shared_reserved, device.shared_per_sm),
-            (warps * per_warp, device.registers_per_sm),
-        ]
-        assert all(found.blocks * need <= has for need, has in needs)
-        assert found.warps == found.blocks * warps
-        assert found.ratio == found.warps / device.warps_per_sm
-        assert found.limited_by
-        # One block more breaks a limit, up to what rounding and partitions cost.
-        slack = [(0, 0), (0, 0), (device.shared_unit, 0), (0, 4 * (per_warp - 1) + 3 * per_warp)]
-        assert any(
-            (found.blocks + 1) * (need + unit) > has - lost
-            for (need, has), (unit, lost) in zip(needs, slack, strict=True)
-        )
-
-    @given(st.integers(1, 1024), st.integers(1, 254), st.integers(0, 98303))
-    def test_a_hungrier_block_is_never_more_resident(
-        self, threads: int, registers: int, shared: int
-    ) -> None:
-        blocks = occupancy(threads, registers, shared, RTX_4090).blocks
-        assert occupancy(threads, registers + 1, shared, RTX_4090).blocks <= blocks
-        assert occupancy(threads, registers, shared + 1, RTX_4090).blocks <= blocks
 
 
 class TestMao:
@@ -308,26 +259,9 @@ class TestJunstar92:
         assert shared_reads_per_element(k, 8, 8) * 64 == loop_trips(k, 8) * 8 * 2 * 8
         assert global_reads_per_element(k, 64, 64) * 64 == loop_trips(k, 8) * 2 * 8
 
-    def test_occupancy_of_the_shared_memory_kernel(self) -> None:
-        found = occupancy(threads=1024, registers=37, shared=8192, device=RTX_3080)
-        assert found == Occupancy(1, 32, 32 / 48, 1, 1, 11, 16)
-        assert f"{found.ratio:.0%}" == "67%"
-        # "11.11 => 11 Blocks": 8192 bytes and the runtime's 1024.
-        assert truncated(RTX_3080.shared_per_sm / (8192 + RTX_3080.shared_reserved), 2) == 11.11
-        # 37 registers round up to 1280 a warp; 36 registers fill 1152 and take 1280 as well.
-        assert found == occupancy(1024, 36, 8192, RTX_3080) == occupancy(1024, 40, 8192, RTX_3080)
-        assert occupancy(256, 41, 8192, RTX_3080).by_registers == 5
-
-    def test_48_kb_a_block_leave_two_blocks(self) -> None:
-        # The text says 48152 bytes once; the device query says 49152.
-        assert occupancy(256, 37, 49152, RTX_3080).by_shared == 2
-
 
 class TestKs:
     """ks, "Explore GEMMs - optimization journey", https://github.com/gpusgobrr/explore-gemm ."""
-
-    as_printed = replace(RTX_4090, shared_per_sm=131072, shared_reserved=0, blocks_per_sm=32)
-    """With 128 KB an SM, nothing reserved and 32 blocks, against its own device table."""
 
     def test_work_of_a_4096_gemm(self) -> None:
         assert truncated(gemm_flops(4096, 4096, 4096) / GIGA) == 137  # GFLOPs, 10^9
@@ -348,53 +282,6 @@ class TestKs:
     def test_caching_b_saves_43_75_percent_where_37_5_is_printed(self) -> None:
         saved = 1 - shared_reads_per_element(8, 8) / shared_reads_per_element(8)
         assert saved == 0.4375
-
-    def test_its_device_table(self) -> None:
-        limits = (RTX_4090.shared_per_sm, RTX_4090.registers_per_sm, RTX_4090.blocks_per_sm)
-        assert limits == (102400, 65536, 24)
-        assert (RTX_4090.warps_per_sm * 32, RTX_4090.sms) == (1536, 128)
-
-    @pytest.mark.parametrize("threads", [128, 256, 512])
-    @pytest.mark.parametrize(
-        ("registers", "max_threads", "warps", "printed"),
-        [(32, 1536, 48, "100%"), (64, 1024, 32, "66.7%"), (128, 512, 16, "33.3%")],
-    )
-    def test_registers_table(
-        self, threads: int, registers: int, max_threads: int, warps: int, printed: str
-    ) -> None:
-        found = occupancy(threads, registers, 0, RTX_4090)
-        assert (found.blocks * threads, found.warps) == (max_threads, warps)
-        assert f"{found.ratio:.1%}".replace(".0", "") == printed
-
-    @pytest.mark.parametrize(
-        ("kilobytes", "printed", "right"), [(0, 32, 24), (32, 4, 3), (64, 2, 1), (96, 1, 1)]
-    )
-    def test_shared_memory_table(self, kilobytes: int, printed: int, right: int) -> None:
-        # One warp a block, so that only shared memory and the number of blocks limit.
-        assert occupancy(32, 32, kilobytes * KIBI, self.as_printed).blocks == printed
-        # What its device table's 102400 bytes and 24 blocks, and the reserved 1 KB, give.
-        assert occupancy(32, 32, kilobytes * KIBI, RTX_4090).blocks == right
-
-    @pytest.mark.parametrize(
-        ("threads", "blocks", "warps", "printed"),
-        [(128, 12, 48, "100%"), (256, 6, 48, "100%"), (512, 3, 48, "100%"), (1024, 1, 32, "66.7%")],
-    )
-    @pytest.mark.parametrize("device", [RTX_4090, as_printed])
-    def test_block_size_table(
-        self, threads: int, blocks: int, warps: int, printed: str, device: Device
-    ) -> None:
-        found = occupancy(threads, 32, 0, device)
-        assert (found.blocks, found.warps) == (blocks, warps)
-        assert f"{found.ratio:.1%}".replace(".0", "") == printed
-
-    def test_occupancy_of_the_shared_memory_kernel(self) -> None:
-        found = occupancy(1024, 32, 8192, self.as_printed)
-        assert (found.by_warps, found.by_shared, found.by_blocks) == (1, 16, 32)
-        assert (found.blocks, found.warps, f"{found.ratio:.1%}") == (1, 32, "66.7%")
-        # Its device's own limits change two of the three, and not the result.
-        honest = occupancy(1024, 32, 8192, RTX_4090)
-        assert (honest.by_warps, honest.by_shared, honest.by_blocks) == (1, 11, 24)
-        assert honest.ratio == found.ratio
 
 
 class TestBloonow:
@@ -442,14 +329,6 @@ class TestBloonow:
         assert ffma_per_shared_cycle(8, 4, port=64) == 256
         # 102 is called less than a TU102's 128 FFMA a cycle; its 64, as stated before, it covers.
         assert 64 < ffma_per_shared_cycle(1, 32, port=64) < 128
-
-    def test_registers_and_occupancy(self) -> None:
-        assert fragment_registers(8, 8) == 80
-        assert fragment_registers(8, 8, buffers=2) == 2 * 16 + 64
-        assert fragment_registers(16, 16) > V100.registers_per_thread == 255
-        found = occupancy(threads=256, registers=128, shared=0, device=V100)
-        assert (found.warps, found.ratio, found.limited_by) == (16, 0.25, ("registers",))
-        assert found.warps // V100.partitions == 4  # warps a scheduler can choose from
 
     def test_wave(self) -> None:
         blocks = occupancy(256, 128, 0, V100).blocks
@@ -499,156 +378,3 @@ class TestBloonow:
     def test_split_k(self) -> None:
         assert split_k(4096, 20) == (204, 220)
         assert split_k(4096, 16) == (256, 256)
-
-
-class TestBadInput:
-    VALID: ClassVar[dict[str, dict[str, object]]] = {
-        "break_even_bandwidth": {"p_ffma": 14.0, "intensity": 16.0},
-        "compute_memory_ratio": {"x": 4, "y": 8},
-        "ffma_per_shared_cycle": {"rows": 4, "cols": 8, "m_frag": 8, "n_frag": 8, "port": 64},
-        "fragment_registers": {"m_frag": 8, "n_frag": 8, "buffers": 2},
-        "gemm_flops": {"m": 4, "n": 4, "k": 4, "epilogue": 3},
-        "gemm_intensity": {"m": 4, "n": 4, "k": 4, "element": 4},
-        "gemm_performance": {"p_ldg": 1.0, "intensity": 1.0, "p_ffma": 1.0},
-        "gemm_ratio": {"m_tile": 64, "n_tile": 64, "element": 4},
-        "global_reads_naive": {"m": 4, "n": 4, "k": 4},
-        "global_reads_per_element": {"k": 4, "m_tile": 2, "n_tile": 2},
-        "global_reads_tiled": {"m": 4, "n": 4, "k": 4, "m_tile": 2, "n_tile": 2},
-        "i_ratio": {"m_frag": 8, "n_frag": 8, "words_per_load": 4},
-        "inner_product_share": {"port": 64, "ffma_per_cycle": 64},
-        "instruction_mix": {"m_tile": 128, "n_tile": 128, "k_tile": 8, "m_frag": 8, "n_frag": 8},
-        "l2_hit_rate": {"wave_m": 2, "wave_n": 2, "m_tile": 1, "n_tile": 1, "wave": 4},
-        "least_seconds": {"amount": 1.0, "rate": 1.0},
-        "load_ffma_ratio": {
-            "mix": instruction_mix(128, 128, 8, 8, 8),
-            "ldg_latency": 400.0,
-            "sts_latency": 19.0,
-        },
-        "loop_trips": {"k": 8, "k_tile": 8},
-        "matrix_bytes": {"m": 4, "n": 4, "k": 4, "element": 4},
-        "naive_intensity": {"element": 4},
-        "occupancy": {"threads": 256, "registers": 32, "shared": 1024, "device": "V100"},
-        "output_bytes": {"m": 4, "n": 4, "element": 4},
-        "shared_cycles": {"threads": 4, "frag": 8, "port": 64},
-        "shared_reads_per_element": {"k": 8, "m_frag": 8, "n_frag": 8},
-        "split_k": {"k": 8, "parts": 2},
-        "wave_extent": {"m": 4, "n": 4, "m_tile": 1, "n_tile": 1, "wave": 4},
-        "wave_size": {"blocks_per_sm": 2, "sms": 80},
-        "weighted_bandwidth": {"l2_bandwidth": 2.0, "dram_bandwidth": 1.0, "hit_rate": 0.5},
-    }
-    ZERO_IS_FINE = frozenset(
-        {("gemm_flops", "epilogue"), ("occupancy", "shared"), ("weighted_bandwidth", "hit_rate")}
-    )
-    BAD: tuple[object, ...] = (
-        0,
-        -1,
-        -0.5,
-        math.nan,
-        math.inf,
-        -math.inf,
-        2**63,
-        1e300,
-        1j,
-        True,
-        None,
-        "4",
-        b"4",
-        [],
-    )
-
-    def test_every_function_is_tried(self) -> None:
-        functions = {name for name in estimates.__all__ if name.islower()}
-        assert functions == set(self.VALID)
-        for name, arguments in self.VALID.items():
-            getattr(estimates, name)(**arguments)
-
-    @pytest.mark.parametrize("bad", BAD, ids=repr)
-    @pytest.mark.parametrize(
-        ("name", "argument"),
-        [(name, each) for name, given_ in VALID.items() for each in given_ if each != "mix"],
-    )
-    def test_is_refused_with_what_was_given_and_what_is_accepted(
-        self, name: str, argument: str, bad: object
-    ) -> None:
-        arguments = {**self.VALID[name], argument: bad}
-        if bad == 0 and bad is not False and (name, argument) in self.ZERO_IS_FINE:
-            getattr(estimates, name)(**arguments)
-            return
-        with pytest.raises(QuantityError) as refused:
-            getattr(estimates, name)(**arguments)
-        assert f"{argument} {bad!r}" in str(refused.value)
-        assert "accepted: " in str(refused.value)
-
-    def test_is_a_bankwise_error(self) -> None:
-        with pytest.raises(BankwiseError):
-            split_k(0, 1)
-
-    def test_numpy_integers_count_as_integers(self) -> None:
-        k, parts = np.array([4096, 20], dtype=np.int32)
-        assert split_k(k, parts) == (204, 220)
-        assert all(type(part) is int for part in split_k(k, parts))
-        assert global_reads_naive(k, k, k) == 2**37  # NumPy's own product would wrap
-
-    def test_sizes_are_never_truncated_to_a_machine_word(self) -> None:
-        assert gemm_flops(2**40, 2**40, 2**40) == 2**121
-
-    @pytest.mark.parametrize("digits", [400, 5000])
-    def test_absurd_integers(self, digits: int) -> None:
-        with pytest.raises(QuantityError, match=r"^k .* is not a size"):
-            split_k(10**digits, 2)
-
-    @pytest.mark.parametrize(
-        ("refused", "message"),
-        [
-            (lambda: global_reads_tiled(100, 64, 8, 64, 64), r"100 is not a multiple of 64"),
-            (lambda: instruction_mix(128, 128, 8, 6, 8), r"m_tile by m_frag: 128 .* of 6"),
-            (
-                lambda: instruction_mix(256, 256, 4, 4, 4),
-                r"2048 .*accepted: multiples, such as 4096",
-            ),
-            (lambda: instruction_mix(8, 8, 8, 2, 2), r"m_frag by LDS\.128: 2"),
-            (lambda: load_ffma_ratio(instruction_mix(64, 64, 8, 8, 8), 500, 12), "less than 512"),
-            (lambda: split_k(4, 5), r"parts 5 .*accepted: 1 to k = 4"),
-            (lambda: ffma_per_shared_cycle(4, 4), r"rows 4 by cols 4 is 16 lanes .* 32 lanes"),
-            (lambda: wave_extent(512, 512, 128, 128, 17), r"wave 17 .*accepted: 1 to 16"),
-            (lambda: l2_hit_rate(2, 2, 1, 1, 5), r"no room for 5 tiles .* at least 5 elements"),
-            (lambda: weighted_bandwidth(1, 1, 1.5), r"hit_rate 1\.5 .*from 0 to 1"),
-            (lambda: occupancy(1, 1, 0, "V10"), r"unknown device 'V10': did you mean V100\?"),
-            (lambda: replace(V100, partitions=0), r"partitions 0 .*accepted"),
-        ],
-    )
-    def test_what_does_not_fit_together(self, refused: Callable[[], object], message: str) -> None:
-        with pytest.raises(QuantityError, match=message):
-            refused()
-
-    @pytest.mark.parametrize(
-        ("threads", "registers", "shared", "limit"),
-        [
-            (1025, 32, 0, "warps"),
-            (32, 256, 0, "registers"),
-            (1024, 65, 0, "registers"),
-            (32, 32, 100 * KIBI, "shared"),
-        ],
-    )
-    def test_a_block_too_large_to_start_gives_no_blocks(
-        self, threads: int, registers: int, shared: int, limit: str
-    ) -> None:
-        found = occupancy(threads, registers, shared, RTX_4090)
-        assert (found.blocks, found.warps, found.ratio, found.limited_by) == (0, 0, 0, (limit,))
-
-    def test_registers_are_taken_from_the_warps_own_partition(self) -> None:
-        # 168 registers: 5376 a warp, 3 in each 16384-register quarter, not 65536 // 5376 = 12.19.
-        assert occupancy(32, 168, 0, RTX_4090).by_registers == 12
-        # 200 registers: 6400 a warp, 2 a quarter, where the whole file would hold 10.
-        assert occupancy(32, 200, 0, RTX_4090).by_registers == 8
-        # 255 registers: 8192 a warp, 2 a quarter, so 5 warps fit once.
-        assert occupancy(160, 255, 0, RTX_4090).by_registers == 8 // 5
-        # 216 registers: 9 warps would fit the whole file, but a quarter holds 2.
-        assert occupancy(288, 216, 0, RTX_4090).by_registers == 0
-
-    def test_shared_memory_is_taken_in_units(self) -> None:
-        # 16042 + 1024 bytes fit 102400 six times; rounded up to 17152 they fit five times.
-        assert occupancy(32, 32, 16042, RTX_4090).by_shared == 5
-        # Units of 256: 8800 takes 8960 of 98304. Units of 128 would leave room for eleven.
-        assert occupancy(32, 32, 8800, V100).by_shared == 10
-        assert occupancy(32, 32, 0, V100).by_shared is None

@@ -36,9 +36,9 @@ from gpu_check import (
 from gpu_check import counters as counters_module
 from gpu_check.campaign import full_plan, quick_plan
 from gpu_check.clocks import as_accesses
-from gpu_check.device import Chip, open_chip, require_capability
+from gpu_check.device import Chip, open_chip
 from gpu_check.gemm import GEMMS, run_gemm
-from gpu_check.probe.ops import FORMS, LOOPS, form
+from gpu_check.probe.ops import LOOPS, PROBE_OPS, probe_op, require_capability
 from gpu_check.probe.patterns import PATTERNS, draw
 from gpu_check.probe.probe import Probe
 from gpu_check.recordings import save
@@ -114,11 +114,11 @@ class TestNoGpu:
 
 
 def test_a_chip_too_old_for_an_instruction_is_refused() -> None:
-    require_capability(CHIP, form("cp.async.ca.16"))
+    require_capability(CHIP, probe_op("cp.async.ca.16"))
     with pytest.raises(DeviceError, match=r"STSM.16.M88.4 needs sm_90, and device 0 \(Test chip\)"):
-        require_capability(CHIP, form("stmatrix.x4"))
+        require_capability(CHIP, probe_op("stmatrix.x4"))
     with pytest.raises(DeviceError, match=r"needs sm_75.*is sm_70"):
-        require_capability(replace(CHIP, capability=70), form("ldmatrix.x1"))
+        require_capability(replace(CHIP, capability=70), probe_op("ldmatrix.x1"))
 
 
 def test_unknown_names_are_refused() -> None:
@@ -167,7 +167,7 @@ class TestCounters:
             count_on_gpu("LDS", [4 * LANES])
 
     def table(self, counts: list[tuple[int, int]]) -> str:
-        names = ",".join(f'"{name}"' for name in form("LDS").metrics)
+        names = ",".join(f'"{name}"' for name in probe_op("LDS").metrics)
         rows = [f'"{i}","{w:,}","{c:,}"' for i, (w, c) in enumerate(counts)]
         units = '"","",""'
         return "\n".join(["==PROF== watched", f'"ID",{names}', units, *rows])
@@ -315,7 +315,7 @@ class TestRecording:
         both = [compare(simulated(each), each) for each in (first, second)]
         assert [each.wavefronts_equal for each in both] == [2, None]
 
-    @pytest.mark.parametrize("op", sorted(FORMS))
+    @pytest.mark.parametrize("op", sorted(PROBE_OPS))
     def test_every_instruction_comes_back(self, tmp_path: Path, op: str) -> None:
         path = tmp_path / "kept.npz"
         # Beyond 64 KiB, as a block of an H200 can have it.
@@ -370,7 +370,7 @@ def model_cost(known: Instruction, rule: str = "silicon", figure: str = "wavefro
 
 
 class TestInference:
-    @pytest.mark.parametrize("op", [op for op in FORMS if op not in LOOPS])
+    @pytest.mark.parametrize("op", [op for op in PROBE_OPS if op not in LOOPS])
     def test_a_models_law_is_found_again(self, op: str) -> None:
         found = infer_phases(op, cost=model_cost(instruction(op)))
         assert found.differences(PhaseTable.of(op)) == []
@@ -423,7 +423,7 @@ class TestInference:
         assert kept["table"]["partners"] == [1, 2]
 
 
-@given(op=st.sampled_from([op for op in FORMS if op not in LOOPS]), seed=st.integers(0, 99))
+@given(op=st.sampled_from([op for op in PROBE_OPS if op not in LOOPS]), seed=st.integers(0, 99))
 @settings(max_examples=30)
 def test_drawn_accesses_are_accepted(op: str, seed: int) -> None:
     known = instruction(op)
@@ -435,7 +435,7 @@ def test_drawn_accesses_are_accepted(op: str, seed: int) -> None:
 
 
 def test_plans_have_the_promised_sizes() -> None:
-    ops = [op for op in FORMS if op not in LOOPS]
+    ops = [op for op in PROBE_OPS if op not in LOOPS]
     assert 1900 < sum(quick_plan(ops, counters=True).timed.values()) < 2200
     full = full_plan(ops, counters=True)
     assert sum(full.timed.values()) > 200_000
@@ -448,8 +448,8 @@ def test_every_struct_of_the_probe_is_a_form_and_the_reverse() -> None:
 
     source = files("gpu_check").joinpath("cuda", "probe.cu").read_text(encoding="utf-8")
     structs = re.findall(r"^(?:LOAD|STORE|REDUCE|STRUCT|COPY)\((\w+)", source, re.MULTILINE)
-    assert sorted(structs) == sorted(each.struct for each in FORMS.values())
-    assert set(FORMS) == {*INSTRUCTIONS, *LOOPS}
+    assert sorted(structs) == sorted(each.struct for each in PROBE_OPS.values())
+    assert set(PROBE_OPS) == {*INSTRUCTIONS, *LOOPS}
 
 
 def test_every_kernel_has_its_source_and_its_catalogue_entry() -> None:
@@ -547,7 +547,7 @@ class TestCommand:
 
 def test_addresses_beyond_a_blocks_shared_memory_are_refused() -> None:
     probe = object.__new__(Probe)
-    probe.form, probe.chip, probe._shared = form("LDS"), CHIP, 1024
+    probe.op, probe.chip, probe._shared = probe_op("LDS"), CHIP, 1024
     addresses, masks = np.array([4 * LANES + 900]), np.array([0xFFFFFFFF], dtype=np.uint32)
     with pytest.raises(DeviceError, match=r"addresses reach byte 1040.*has 1024 .accepted: addr"):
         probe.load(addresses, masks, None)

@@ -65,7 +65,8 @@ def test_data_frame_and_html_have_a_row_a_site() -> None:
     frame = report.to_dataframe()
     assert isinstance(frame, pd.DataFrame)
     assert list(frame["source"]) == [site.source for site in report.sites]
-    assert report._repr_html_().count("<tr>") == len(report.sites) + 1
+    # A line of names, and the sums of loads, stores and both.
+    assert report._repr_html_().count("<tr>") == len(report.sites) + 4
 
 
 def test_instructions_add_up_to_the_shared_sites() -> None:

@@ -56,11 +56,15 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
         ("LDS.128", {"phases": 8}, "phases 8 .accepted: 0, 1, 2, 4, of 8 lanes or more"),
         ("ldmatrix.x2", {"phases": 4}, "phases 4"),
         ("LDS", {"fuses": True}, "fuses True .accepted: False, or 2 or 4 phases of 32 lanes"),
+        ("LDS.64", {"width": 1}, "fuses True .accepted: .* phases of 32 lanes of 4 bytes or more"),
+        ("LDS.128", {"width": 2}, "fuses True .accepted: .* of 4 bytes or more"),
         ("ldmatrix.x2", {"fuses": True}, "fuses True"),
         ("ATOMS.CAS", {"passes": 8}, "passes 8 .accepted: 1 to 7"),
         ("LDS", {"passes": 0}, "passes 0"),
         ("ATOMS.ADD", {"fixed_ideal": 2}, "fixed_ideal 2 .accepted: None, or 0 to 1, the fewest"),
+        ("ATOMS.CAS", {"fixed_ideal": 3}, "fixed_ideal 3 .accepted: None, or 0 to 2, the fewest"),
         ("ldmatrix.x4", {"fixed_ideal": 5}, "fixed_ideal 5"),
+        ("ldmatrix.x4", {"fuses": True}, "fixed_ideal 4 .accepted: None, or 0 to 2, the fewest"),
         ("LDS", {"phase_cycles": 64}, "phase_cycles 64 .accepted: 0 to 63"),
         ("LDS", {"least_cycles": (1, 256)}, r"least_cycles \(1, 256\) .accepted: two, 0 to 255"),
         ("LDS", {"least_cycles": (1,)}, r"least_cycles \(1,\)"),
@@ -101,10 +105,12 @@ def test_rules_of_cp_async() -> None:
     assert set(bypass.values()) == {0}
 
 
-def test_narrow_stores_take_two_cycles() -> None:
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_narrow_stores_take_a_cycle_a_wavefront(ways: int) -> None:
     for op in ("STS.U8", "STS.U16"):
-        counts = count(op, [4 * lane for lane in range(32)])
-        assert (counts.wavefronts, counts.cycles) == (1, 2)
+        counts = count(op, [lane // ways * 4 + lane % ways * 128 for lane in range(32)])
+        assert (counts.wavefronts, counts.cycles) == (ways, ways)
+        assert instruction(op).residues == ()
 
 
 def test_short_copies_take_longer_than_their_wavefronts() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from simulator import explain, kernels, replay, simulate
+from simulator import Access, explain, kernels, optimize, replay, simulate
 from simulator.cli import main
 from simulator.cli.commands import cli
 from simulator.errors import OutputError
@@ -179,6 +179,28 @@ def test_the_page_asks_for_nothing_and_allows_no_other_script() -> None:
     assert str(loaded["integrity"]).startswith("sha256-")
 
 
+def test_a_page_of_an_optimum_has_the_layout_and_carries_no_plotly() -> None:
+    found = optimize([Access("LDS", "lane, 0")], tile="32x32")
+    html = report(found)
+    page = Page(html)
+    for said in found.sentences[1:]:
+        assert said in page.texts
+    assert "Cycles before" in page.texts
+    assert len(html) < 30_000
+    assert page.count("script") == 2  # the figures, none, and what sets the theme
+
+
+def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
+    for name in ("page.md", "page.png", b"page.pdf"):
+        place = os.path.join(os.fsencode(tmp_path), os.fsencode(name))
+        with pytest.raises(ReportError, match="and a page is HTML"):
+            report(explain("LDS", PAIRS), file=place, cdn=True, force=True)  # type: ignore[arg-type]
+    assert files(tmp_path) == []
+    for name in ("page.HTML", "page.htm", "page"):
+        report(explain("LDS", PAIRS), file=tmp_path / name, cdn=True)
+    assert files(tmp_path) == ["page", "page.HTML", "page.htm"]
+
+
 def test_nothing_to_report_is_refused() -> None:
     with pytest.raises(DrawError, match="nothing to report"):
         report()
@@ -273,6 +295,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(
         (["simulate", "--warp-shape", "2x16"], 6),
         (["replay", "junstar92.2d", "--block-m", "64"], 1),
         (["sweep", "simulate", "--pad", "0..8:4", "--warp-shape", "all"], 1),
+        (["optimize", "--access", "LDS: lane*32", "--free", "swizzle"], 0),
     ],
 )
 def test_commands_write_what_they_print(
@@ -349,6 +372,9 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
         (["report", "{}/a.html"], "Missing argument"),
         (["simulate", "--force"], "--cdn and --force are for --html"),
         (["simulate", "--html", "{}"], "is no file"),
+        (["simulate", "--html", "{}/a.png"], "a.png' ends in .png, and a page is HTML"),
+        (["report", "{}/a.md", "simulate"], "a.md' ends in .md, .* ends in .html"),
+        (["report", "{}/a.html", "sweep simulate --pad 0 --plot {}/b.html"], "--html is not for"),
     ],
 )
 def test_bad_input_is_said_and_nothing_is_written(

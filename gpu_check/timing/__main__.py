@@ -1,0 +1,39 @@
+"""Run all microbenchmarks: `python -m gpu_check.timing FOLDER PREFIX`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gpu_check.timing.launches import measure_launches
+from gpu_check.timing.memory import measure_bandwidth, measure_latency
+from gpu_check.timing.pipes import measure_pipes
+from gpu_check.timing.stalls import measure_gemms
+
+_TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "pipes": measure_pipes,
+    "latency": measure_latency,
+    "bandwidth": measure_bandwidth,
+    "launches": measure_launches,
+    "gemm_stalls": measure_gemms,
+}
+
+
+def main(folder: str, prefix: str, *names: str) -> None:
+    """Write a table per benchmark, or those named."""
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    for name in names or _TABLES:
+        rows = _TABLES[name]()
+        with (out / f"{prefix}_{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        print(f"{name}: {len(rows)} rows", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

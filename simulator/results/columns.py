@@ -1,0 +1,104 @@
+"""The columns of results: what each is called in a table, by Nsight Compute, and its unit.
+
+One table for the command line, notebooks, figures and pages. Nsight's names are those of its
+source view and raw page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+__all__ = ["COLUMNS", "COSTS", "OUTCOMES", "Column", "heading", "profiler_heading"]
+
+
+class Column(NamedTuple):
+    """One column of a result."""
+
+    name: str
+    """In Python, JSON and CSV."""
+    heading: str
+    """In tables that people read."""
+    nsight: str = ""
+    """Nsight Compute's name; empty where it has none."""
+    unit: str = ""
+    """What a value counts; empty for words."""
+    outcome: bool = False
+    """Whether it is an outcome, as a parameter of a sweep is not."""
+
+
+# Outcomes come first, in the order in which a figure names them: the one that decides first.
+_ALL = (
+    Column("cycles", "cycles", "Cycles", "cycles that the pipe is busy", True),
+    Column("wavefronts", "wavefronts", "Wavefronts Shared", "wavefronts", True),
+    Column("bank_conflicts", "bank conflicts", "Bank conflicts", "wavefronts", True),
+    Column("excessive", "excessive", "Wavefronts Shared Excessive", "wavefronts", True),
+    Column("ideal", "ideal", "Wavefronts Shared Ideal", "wavefronts", True),
+    Column("n_way", "n-way", "n-way", "wavefronts per request", True),
+    Column("instructions", "instructions", "Instructions Executed", "instructions", True),
+    Column("requests", "requests", "Requests", "executions by a warp", True),
+    Column("phases", "phases", "Phases", "groups of lanes", True),
+    Column("sectors", "sectors", "Sectors", "sectors of 32 bytes", True),
+    Column("lines", "lines", "Lines", "cache lines of 128 bytes", True),
+    Column("executed", "executed", "Instructions Executed", "executions by a warp"),
+    # What the figures are of.
+    Column("access", "access", "Access"),
+    Column("op", "op", "Instruction"),
+    Column("opcode", "opcode", "Instruction"),
+    Column("address", "address", "Address", "bytes from the kernel's start"),
+    Column("fragment", "fragment", "Fragment"),
+    Column("source", "source", "Source"),
+    Column("file", "file", "File"),
+    Column("line", "line", "Line"),
+    Column("memory", "memory", "Memory"),
+    Column("evidence", "evidence", "Evidence"),
+    Column("rule", "rule", "Rule"),
+    # A search: the layout started from beside the best.
+    Column("cycles_before", "cycles before", "Cycles before", "cycles that the pipe is busy"),
+    Column("wavefronts_before", "wavefronts before", "Wavefronts Shared before", "wavefronts"),
+    Column("bank_conflicts_before", "bank conflicts before", "Bank conflicts before", "wavefronts"),
+    # The instructions.
+    Column("width", "bytes per lane", unit="bytes"),
+    Column("merges", "merges equal words"),
+    Column("passes", "wavefronts per word", unit="wavefronts"),
+    Column("phase_cycles", "cycles per phase", unit="cycles"),
+    Column("least_cycles", "least cycles", unit="cycles"),
+    Column("shared_bytes", "shared bytes", unit="bytes"),
+    # A comparison with a GPU.
+    Column("wavefronts_equal", "wavefronts equal", unit="accesses"),
+    Column("conflicts_equal", "conflicts equal", unit="accesses"),
+    Column("over_least", "least", unit="cycles"),
+    Column("over_5", "5 %", unit="cycles"),
+    Column("over_50", "median", unit="cycles"),
+    Column("over_95", "95 %", unit="cycles"),
+    Column("over_most", "most", unit="cycles"),
+    Column("model_cycles", "model cycles", unit="cycles"),
+    Column("hardware_counter", "hardware counter", unit="wavefronts"),
+)
+
+COLUMNS: Mapping[str, Column] = {column.name: column for column in _ALL}
+"""By name."""
+
+OUTCOMES = tuple(column.name for column in _ALL if column.outcome)
+"""Columns that are outcomes; every other column of a sweep is a parameter."""
+
+COSTS = ("wavefronts", "ideal", "excessive", "bank_conflicts")
+"""What shared-memory accesses cost, in the order in which tables show it."""
+
+
+def heading(name: str) -> str:
+    """Return the heading of a column in text; a name that is not known here stays as it is.
+
+    >>> heading("bank_conflicts"), heading("warp_shape")
+    ('bank conflicts', 'warp_shape')
+    """
+    return COLUMNS[name].heading if name in COLUMNS else name
+
+
+def profiler_heading(name: str) -> str:
+    """Return Nsight Compute's name of a column, or else its heading.
+
+    >>> profiler_heading("wavefronts"), profiler_heading("least_cycles")
+    ('Wavefronts Shared', 'least cycles')
+    """
+    return (COLUMNS[name].nsight if name in COLUMNS else "") or heading(name)

@@ -1,0 +1,244 @@
+"""Results as text: a table for people, Markdown, CSV, JSON; and the same table for a notebook.
+
+`str(result)`, the command line and notebooks print by this module, and so say the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import PurePosixPath
+from typing import Any, Literal, get_args
+
+from layouts.errors import plural
+from simulator.results.columns import heading
+
+__all__ = [
+    "FORMATS",
+    "MOST_ROWS",
+    "Format",
+    "Listing",
+    "Table",
+    "as_csv",
+    "as_html",
+    "as_json",
+    "as_text",
+    "by_rule",
+]
+
+Format = Literal["table", "json", "csv", "md"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""How the command line prints a result."""
+
+MOST_ROWS = 40
+"""Rows of a table that people read; the other formats hold all."""
+
+Row = dict[str, Any]
+
+_BOLD, _RED, _GREEN = "1", "31", "32"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A source file with the figures of its lines."""
+
+    file: str
+    lines: Sequence[str]
+    figures: Mapping[int, Mapping[str, int | None]]
+    """The figures of a line by name, by the line's number (from 1); None: not known."""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folders, those of Windows too."""
+        return PurePosixPath(self.file.replace("\\", "/")).name
+
+    def near(self, context: int) -> list[int]:
+        """Return the numbers of the lines with figures, and of `context` lines around each."""
+        found = {n for at in self.figures for n in range(at - context, at + context + 1)}
+        return sorted(number for number in found if 1 <= number <= len(self.lines))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, their totals, and the words around them."""
+
+    rows: Sequence[Row]
+    totals: Row
+    """One object, or one per rule where rules are compared: for JSON."""
+    sums: Sequence[tuple[str, Row]] | None = None
+    """Labelled rows below a table of several; by default those of `totals`."""
+    title: str = ""
+    text: Sequence[str] = ()
+    """Paragraphs below the table."""
+    hidden: Sequence[str] = ()
+    """Columns that only JSON and CSV show."""
+    columns: Sequence[str] = ()
+    """Names of the columns, for CSV without rows; by default those of the first row."""
+    more: int = 0
+    """Rows of the result that are not among `rows`."""
+    listings: Sequence[Listing] = ()
+    """Sources, shown last."""
+
+    def with_rule(self) -> Table:
+        """Return the table with its column `rule` shown, where it has one."""
+        return replace(self, hidden=[name for name in self.hidden if name != "rule"])
+
+
+def by_rule(tables: Mapping[str, Table]) -> Table:
+    """Return one table for the results of several rules, whose rows have a column `rule`.
+
+    Totals are those of the one rule, or by rule. A paragraph that not all have in common is
+    preceded by its rule.
+    """
+    if len(tables) == 1:
+        return next(iter(tables.values()))
+    first = next(iter(tables.values()))
+    common = [words for words in first.text if all(words in each.text for each in tables.values())]
+    text = [
+        f"{rule} rule, {words}"
+        for rule, each in tables.items()
+        for words in each.text
+        if words not in common
+    ]
+    return replace(
+        first.with_rule(),
+        rows=[row for each in tables.values() for row in each.rows],
+        totals={rule: each.totals for rule, each in tables.items()},
+        sums=[
+            (label, {**sums, "rule": rule})
+            for rule, each in tables.items()
+            for label, sums in _sums(each)
+        ],
+        text=[*text, *common],
+    )
+
+
+def as_json(table: Table) -> str:
+    """Return `{"rows": […], "totals": {…}}`."""
+    return json.dumps({"rows": table.rows, "totals": table.totals}, indent=2)
+
+
+def as_csv(table: Table) -> str:
+    """Return a line of names, then a line per row; a list is one cell, its numbers by spaces."""
+    text = io.StringIO()
+    names = list(table.rows[0]) if table.rows else table.columns
+    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
+    writer.writeheader()
+    for row in table.rows:
+        writer.writerow(
+            {key: " ".join(map(str, v)) if isinstance(v, list) else v for key, v in row.items()}
+        )
+    return text.getvalue()
+
+
+def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str:
+    """Return the table and the words around it; `color` adds a terminal's escape sequences.
+
+    >>> print(as_text(Table([{"op": "LDS", "bank_conflicts": 31}], {})))
+    op      bank conflicts
+    ----  ----------------
+    LDS                 31
+    """
+    from tabulate import tabulate
+
+    names, cells, left_out = _cells(table, all_rows=markdown, color=color)
+    parts = [
+        _painted(table.title, _BOLD, color),
+        tabulate(
+            cells,
+            [_painted(heading(name), _BOLD, color) for name in names],
+            tablefmt="github" if markdown else "simple",
+            intfmt=",",
+        ),
+    ]
+    if left_out:
+        parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
+    parts += table.text
+    for listing in table.listings:
+        lines = "\n".join(_listed(listing, color))
+        parts.append(f"```\n{lines}\n```" if markdown else lines)
+    return "\n\n".join(filter(None, parts))
+
+
+def as_html(table: Table) -> str:
+    """Return an HTML table with a paragraph for each of the words around it, all escaped."""
+    from tabulate import tabulate
+
+    names, cells, left_out = _cells(table, all_rows=False, color=False)
+    # The format "html" escapes its cells, "unsafehtml" would not.
+    drawn = str(tabulate(cells, [*map(heading, names)], tablefmt="html", intfmt=","))
+    more = f"{plural(left_out, 'more row')}: rows() has all." if left_out else ""
+    said = "".join(map(_paragraph, (more, *table.text)))
+    listings = ("\n".join(_listed(each, color=False)) for each in table.listings)
+    sources = "".join(f"<pre>{escape(lines)}</pre>" for lines in listings)
+    return _paragraph(table.title) + drawn + said + sources
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text).replace(chr(10), '<br>')}</p>" if text else ""
+
+
+def _cells(table: Table, *, all_rows: bool, color: bool) -> tuple[list[str], list[list[Any]], int]:
+    """Return the names of the columns, the cells below them, and how many rows are left out."""
+    shown = table.rows if all_rows else table.rows[:MOST_ROWS]
+    left_out = len(table.rows) - len(shown) + table.more
+    if left_out == 1 and not table.more:  # the line that says so would take as much room
+        shown, left_out = table.rows, 0
+    names = [name for name in (table.rows[0] if table.rows else {}) if name not in table.hidden]
+    cells = [[_cell(name, row[name], color) for name in names] for row in shown]
+    if len(table.rows) > 1:
+        for label, sums in _sums(table):
+            last = [_cell(name, sums.get(name, ""), color) for name in names]
+            cells.append([_painted(label, _BOLD, color), *last[1:]])
+    return names, cells, left_out
+
+
+def _sums(table: Table) -> list[tuple[str, Row]]:
+    if table.sums is not None:
+        return [*table.sums]
+    totals = table.totals
+    if totals and all(isinstance(value, dict) for value in totals.values()):
+        return [("total", {**total, "rule": rule}) for rule, total in totals.items()]
+    return [("total", totals)] if totals else []
+
+
+def _painted(text: str, code: str, color: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if text and color else text
+
+
+def _cell(name: str, value: Any, color: bool) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if color and name in ("bank_conflicts", "excessive") and isinstance(value, int):
+        return _painted(str(value), _RED if value else _GREEN, color)
+    if name == "address" and isinstance(value, int):
+        return f"{value:#06x}"
+    if name == "file" and isinstance(value, str):
+        return PurePosixPath(value.replace("\\", "/")).name
+    return value
+
+
+def _listed(listing: Listing, color: bool) -> list[str]:
+    """Return the lines that touch shared memory, those around them, and their figures beside."""
+    shown = [listing.name, f"{'wavefronts':>12}{'conflicts':>12}"]
+    before = 0
+    for number in listing.near(1):
+        if before and number > before + 1:
+            shown.append(f"{'...':>27}")
+        before = number
+        cells = " " * 24
+        if number in listing.figures:
+            figures = listing.figures[number]
+            conflicts = figures["bank_conflicts"]
+            painted = _painted(f"{_number(conflicts):>12}", _RED if conflicts else _GREEN, color)
+            cells = f"{_number(figures['wavefronts']):>12}{painted}"
+        shown.append(f"{cells} {number:>5}  {listing.lines[number - 1]}".rstrip())
+    return shown
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"

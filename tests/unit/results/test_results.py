@@ -1,0 +1,169 @@
+"""What all results have in common: text, a notebook's HTML, equality, pickles."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_check import packaged
+from gpu_check.compare import compare, simulated
+from simulator import Access, count, explain, optimize, replay, replay_compiled, simulate, sweep
+from simulator.cli import main
+from simulator.results.tables import Result, equal
+from tests.sass_kernels import HERE, needs_tools
+
+SIZES = {"m": 256, "n": 256, "k": 256}
+COLUMN = [128 * lane for lane in range(32)]
+CUBIN = HERE / "cubins" / "transpose.cubin"
+
+
+def compiled(kernel: str = "transpose_naive") -> Result:
+    zeros = np.zeros((128, 128), np.float32)
+    zeros[0, 0] = np.nan
+    return replay_compiled(
+        CUBIN, kernel=kernel, grid=(4, 4), block=(32, 8), args=[zeros, zeros, np.int32(128)]
+    )
+
+
+def compared(first: int = 0) -> Result:
+    measured = packaged("h200_accesses").measurements[first][:20]
+    return compare(simulated(measured), measured)
+
+
+# Each makes a result, and another one that differs.
+RESULTS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "simulate": (simulate, lambda: simulate(pad=4)),
+    "fragment": (lambda: simulate()["A"], lambda: simulate()["B"]),
+    "count": (lambda: count("LDS", [COLUMN] * 3), lambda: count("LDS", [COLUMN] * 2)),
+    "explain": (lambda: explain("LDS", COLUMN), lambda: explain("LDS", COLUMN, 1)),
+    "replay": (
+        lambda: replay("leimao.v02", **SIZES),
+        lambda: replay("leimao.v02", **SIZES, form="written"),
+    ),
+    "sweep": (
+        lambda: sweep(simulate, {"pad": range(5)}),
+        lambda: sweep(simulate, {"pad": range(6)}),
+    ),
+    "optimize": (
+        lambda: optimize([Access("LDS", "lane,0")], tile="32x32"),
+        lambda: optimize([Access("LDS", "lane,0")], tile="32x64"),
+    ),
+    "comparison": (compared, lambda: compared(1)),
+    "measurements": (lambda: compared().measured, lambda: compared(1).measured),  # type: ignore[attr-defined]
+}
+ALL = [*RESULTS, pytest.param("compiled", marks=needs_tools)]
+RESULTS["compiled"] = compiled, lambda: compiled("transpose_padded")
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_results_are_equal_by_value_also_after_pickling(kind: str) -> None:
+    make, other = RESULTS[kind]
+    one, again, differs = make(), make(), other()
+    assert one is not again
+    assert one == again
+    assert pickle.loads(pickle.dumps(one)) == again  # noqa: S301 (our own)
+    assert one != differs
+    assert one != one.to_dict()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_text_and_notebook_say_the_same(kind: str) -> None:
+    result = RESULTS[kind][0]()
+    text, html = str(result), result._repr_html_()
+    assert len(text) < 6_000
+    assert "array(" not in text
+    assert f"{type(result).__name__}(" not in text
+    assert "<table" in html
+    assert "<script" not in html
+    printed: list[str] = []
+    result._repr_pretty_(type("Printer", (), {"text": printed.append}), False)
+    assert printed == [text]
+
+
+@pytest.mark.parametrize(
+    ("result", "command"),
+    [
+        (simulate, "simulate"),
+        (lambda: simulate("2x16", pad=(4, 0)), "simulate --warp-shape 2x16 --pad 4,0"),
+        (RESULTS["explain"][0], "explain --op LDS lane*32"),
+        (lambda: explain("LDS", COLUMN, 0), "explain --op LDS lane*32 --mask 0"),
+        (RESULTS["replay"][0], "replay leimao.v02 --m 256"),
+        (RESULTS["sweep"][0], "sweep simulate --pad 0..4"),
+        (RESULTS["optimize"][0], "optimize --tile 32x32 --access LDS:lane,0"),
+        pytest.param(
+            compiled,
+            f"sass {CUBIN} --kernel transpose_naive --grid 4x4 --block 32x8 --arg"
+            " zeros:f32[128,128] --arg zeros:f32[128,128] --arg i32=128",
+            marks=needs_tools,
+        ),
+    ],
+)
+def test_str_is_what_the_command_prints(
+    result: Callable[[], Result], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out == f"{result()}\n"
+
+
+def test_counts_print_as_the_command_does_but_for_the_instruction(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["count", "--op", "LDS", "tid*32", "--warps", "3"]) == 0
+    printed = capsys.readouterr().out.replace("-", " ").splitlines()
+    counts = count("LDS", [COLUMN] * 3)
+    words = [line.replace("op", "").replace("LDS", "").split() for line in printed]
+    assert [line.replace("-", " ").split() for line in str(counts).splitlines()] == words
+
+
+def test_millions_of_counts_print_the_first() -> None:
+    text = str(count("LDS", np.zeros((1_000_000, 32), np.int32)))
+    assert text.endswith("999,960 more rows: --format csv, json or md shows all.")
+    assert text.count("\n") == 44
+    assert "total" in text
+
+
+def test_a_notebook_shows_the_layout_that_was_found() -> None:
+    found = optimize([Access("LDS", "lane,0")], tile="32x32")
+    html = found._repr_html_()
+    assert "Index: row*32 + (col ^ row)" in html
+    assert "CuTe: Sw&lt;5,0,5&gt; o 0 o (32,32):(32,1)" in html
+    assert "Proved: no layout of any kind does better than 1 cycle" in html
+
+
+def test_a_report_says_its_access_once_in_a_notebook() -> None:
+    html = explain("LDS", COLUMN)._repr_html_()
+    assert html.count("LDS, silicon rule: 32 wavefronts (1 ideal), 31 bank conflicts.") == 1
+    assert html.count("lanes 0-31 read different words of bank 0") == 1
+
+
+ARRAYS = st.builds(
+    np.array,
+    st.one_of(st.lists(st.floats(width=32)), st.lists(st.integers(-9, 9)), st.lists(st.booleans())),
+)
+VALUES = st.recursive(
+    st.one_of(ARRAYS, st.none(), st.text(max_size=2), st.floats(), st.integers()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES, VALUES)
+def test_equality_within_arrays_lists_and_mappings(first: Any, second: Any) -> None:
+    assert equal(first, pickle.loads(pickle.dumps(first)))  # noqa: S301 (our own)
+    assert equal(first, second) is equal(second, first)
+    if equal(first, second):
+        assert repr(first).replace("-0.0", "0.0") == repr(second).replace("-0.0", "0.0") or (
+            "." in repr(first) + repr(second)  # 1 == 1.0
+        )

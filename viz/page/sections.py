@@ -1,0 +1,204 @@
+"""The sections of a report: what the page shows of each kind of result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from layouts.errors import plural
+from simulator.gemm.simulate import FragmentReport
+from simulator.kernels.replay import KernelReport
+from simulator.law.explaining import Explanation
+from simulator.results.columns import COSTS, OUTCOMES
+from simulator.results.tables import rows as as_rows
+from simulator.results.text import Listing
+from simulator.search.optimum import Optimum
+from viz.bank_heatmap import bank_heatmap
+from viz.compare import compare
+from viz.errors import DrawError
+from viz.kernel_bars import kernel_bars
+from viz.page.page import Section
+from viz.parity import parity, quantities
+from viz.source_heat import source_heat
+from viz.strips import strips
+from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
+from viz.timeline import timeline
+from viz.warp_map import warp_map
+from viz.word_map import word_map
+
+if TYPE_CHECKING:
+    from simulator.sass.report import CompiledReport
+
+__all__ = ["compared", "section"]
+
+_MOST_ROWS = 12  # of a table in the page: the pictures show all
+
+
+def section(result: object) -> Section:
+    """Return what a page shows of one result; raises DrawError for something else."""
+    if isinstance(result, Explanation):
+        return Section(
+            strips(result).finding,
+            [{"op": result.op, **result.to_dict()["totals"], "rule": result.rule}],
+            result.sentences[1:],
+            [bank_heatmap(result), word_map(result), timeline(result)],
+        )
+    if isinstance(result, FragmentReport):
+        rows = [*result.rows(), {"fragment": "total", "op": "", **result.to_dict()["totals"]}]
+        sentences = [f"{part.name}: {part.reason}" for part in result.fragments]
+        return Section(
+            f"{result.title}; {result.rule} rule",
+            rows,
+            [*sentences, *result.notes],
+            _of_fragments(result),
+        )
+    if isinstance(result, KernelReport):
+        return _of_kernel(result) if result.m is not None else _of_compiled(result)
+    if isinstance(result, Optimum):
+        return _of_optimum(result)
+    table = columns_of(result)
+    if found := quantities(table):
+        figures = [parity(table, quantity) for quantity in found]
+    else:
+        figures = [sweep_heatmap(table, value=_value(table))]
+    return _of_table(table, figures)
+
+
+def _of_fragments(result: FragmentReport) -> list[go.Figure]:
+    figures = [warp_map(result)]
+    for part in result.fragments:
+        figures += [
+            bank_heatmap(result, fragment=part.name),
+            word_map(result, fragment=part.name),
+        ]
+    worst = max(result.fragments, key=lambda part: part.bank_conflicts)
+    return [*figures, timeline(result, fragment=worst.name)]
+
+
+def _of_kernel(result: KernelReport) -> Section:
+    figures = (*COSTS, "sectors")
+    costs = {"shared": COSTS, "global": ("sectors",)}  # what either memory is charged
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: row[name] for name in ("source", "memory", "op", "requests")},
+            **{name: row[name] if name in costs[row["memory"]] else None for name in figures},
+            "evidence": row["evidence"],
+        }
+        for row in result.rows()
+    ]
+    for memory, sums in (("shared", result.totals()), ("global", result.global_totals())):
+        last = {name: sums["all"].get(name) for name in ("requests", *figures)}
+        rows.append({"source": "total", "memory": memory, "op": "", **last, "evidence": ""})
+    sentences = []
+    for kind, total in result.totals().items():
+        if kind != "all" and total["requests"]:
+            sentences.append(
+                f"Shared-memory {kind}s: {total['wavefronts'] / total['requests']:.3g} wavefronts"
+                f" a request, {total['bank_conflicts']:,} bank conflicts."
+            )
+    form = "as compiled" if result.form == "compiled" else "as written"
+    chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
+    sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
+    return Section(
+        f"{result.title}, {form}, {result.rule} rule",
+        rows,
+        sentences,
+        [kernel_bars(result)],
+    )
+
+
+def _of_compiled(result: Any) -> Section:
+    report: CompiledReport = result  # not imported: the machine behind it takes half a second
+    sums: list[dict[str, Any]] = [
+        {"memory": "total" if kind == "all" else f"shared {kind}s", **figures}
+        for kind, figures in report.totals().items()
+    ]
+    listings = report.listings()
+    grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
+    ran = plural(report.blocks, "block")
+    sentences = [
+        f"{report.arch}, grid of {grid} blocks of {block} threads; {ran} executed.",
+        *report.notes,
+    ]
+    if report.title != report.kernel:
+        sentences.append(f"{report.title} is {report.kernel}.")
+    if listings:
+        sentences.append(
+            "Source lines are shaded by their wavefronts: orange with bank conflicts, blue without."
+        )
+    instructions = [
+        {**row, "address": f"{row['address']:#06x}", "file": Listing(row["file"], (), {}).name}
+        for row in as_rows(report.instructions)
+    ]
+    total = report.totals()["all"]
+    cost = [
+        plural(total["wavefronts"], "wavefront"),
+        f"{total['ideal']:,} ideal",
+        plural(total["bank_conflicts"], "bank conflict"),
+    ]
+    return Section(
+        f"{report.title}, {report.rule} rule: {', '.join(cost)}",
+        sums,
+        sentences,
+        [kernel_bars(report)] if report.sites else [],
+        markup=[source_heat(listing) for listing in listings],
+        folded=[(plural(len(instructions), "instruction"), instructions)] if instructions else [],
+    )
+
+
+def _of_optimum(result: Optimum) -> Section:
+    table = result.table()
+    rows = [
+        {name: value for name, value in row.items() if name not in table.hidden}
+        for row in [*table.rows, {**dict.fromkeys(table.rows[0], ""), "access": "total",
+                                  **result.totals()}]
+    ]  # fmt: skip
+    return Section(table.title.rstrip("."), rows, table.text)
+
+
+def _of_table(table: Mapping[str, Sequence[Any]], figures: list[go.Figure]) -> Section:
+    """Show a sweep's best rows, or a comparison's worst ones; all would drown the page."""
+    number = len(next(iter(table.values())))
+    order = list(range(number))
+    if found := quantities(table):
+        pairs = [(outcomes(table, name), outcomes(table, f"measured_{name}")) for name in found]
+        order.sort(key=lambda row: -max(_apart(a[row], b[row]) for a, b in pairs))
+        said = "The rows where model and chip are furthest apart come first. "
+    else:
+        value = _value(table)
+        numbers = outcomes(table, value)
+        order.sort(key=lambda row: (numbers[row] is None, numbers[row] or 0))
+        said = f"The rows with the least {named(value)} come first. "
+    if number > _MOST_ROWS:
+        said += f"{_MOST_ROWS} of {number:,} rows are listed."
+    rows = [{name: table[name][row] for name in table} for row in order[:_MOST_ROWS]]
+    meta = figures[0].layout.meta["bankwise"]
+    return Section(meta["title"], rows, [said.strip()], figures)
+
+
+def _apart(simulated: float | None, measured: float | None) -> float:
+    return 0 if simulated is None or measured is None else abs(measured - simulated)
+
+
+def _value(table: Mapping[str, Sequence[Any]]) -> str:
+    for name in ("wavefronts", *OUTCOMES):
+        if name in table:
+            return name
+    raise DrawError(f"columns {', '.join(table)} hold no outcome (accepted: {', '.join(OUTCOMES)})")
+
+
+def compared(first: object, second: object) -> list[go.Figure]:
+    """Return the figure of two results of one kind side by side, or none for other pairs."""
+    drawn = (Explanation, FragmentReport)
+    both_drawn = isinstance(first, drawn) and isinstance(second, drawn)
+    both_kernels = isinstance(first, KernelReport) and isinstance(second, KernelReport)
+    if not (both_drawn or both_kernels):
+        return []
+    rules = [getattr(each, "rule", "") for each in (first, second)]
+    names = ("First", "Second")
+    if rules[0] != rules[1]:
+        names = (f"First, {rules[0]} rule", f"Second, {rules[1]} rule")
+    return [compare(first, second, names=names)]
