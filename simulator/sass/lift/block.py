@@ -8,6 +8,9 @@ for all 32 lanes, and for a mask, in which what is written is chosen lane by lan
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from llvmlite import ir
 
 from simulator.sass.lift.emitter import Emitter
@@ -260,11 +263,17 @@ class Block:
 
     def write_first(self, target: Target | None, value: Value) -> None:
         """Give the value of the first lane that takes part to the whole warp."""
-        if target is None:
-            return
-        taken, active = self.taken, self.active
-        self.active = None if active is None else taken != 0
-        self.write(target, value.lane(taken.lowest & 31))
+        first = self.taken.lowest & 31
+        with self.once():
+            self.write(target, value.lane(first))
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Write what is written inside for the whole warp, where a lane takes part."""
+        active = self.active
+        if active is not None:
+            self.active = self.taken != 0
+        yield
         self.active = active
 
     def write_condition(self, which: int | None, value: Value) -> None:

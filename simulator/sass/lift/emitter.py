@@ -35,6 +35,13 @@ class Variable:
         self.type = start.type
         self.set(start)
 
+    @property
+    def pointer(self) -> Value:
+        """Where it lies."""
+        builder = self.at.builder
+        address = builder.ptrtoint(self.place, I64)
+        return Value(self.at, builder.inttoptr(address, POINTER))
+
     def get(self) -> Value:
         """Read it."""
         return Value(self.at, self.at.builder.load(self.place, typ=self.type))

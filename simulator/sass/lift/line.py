@@ -105,6 +105,10 @@ class Condition:
 ALWAYS, NEVER = Condition(7), Condition(7, negated=True)
 
 
+_FOR_THE_WARP = ("R2UR", "S2UR", "REDUX", "VOTEU", "ELECT")
+"""Mnemonics of lanes' instructions that write uniform registers."""
+
+
 @dataclass
 class Line:
     """One instruction on its way: its text, and the operand to read next."""
@@ -134,7 +138,12 @@ class Line:
     @property
     def uniform(self) -> bool:
         """Whether it belongs to the uniform datapath: once a warp, whatever its mask."""
-        return self.name.startswith("U") or self.name == "VOTEU"
+        return self.name.startswith("U")
+
+    @property
+    def writes_uniform(self) -> bool:
+        """Whether its registers' result is the warp's: a uniform register."""
+        return self.uniform or self.name in _FOR_THE_WARP
 
     # ---- Modifiers. ----------------------------------------------------------------------------
     def only(self, *accepted: str) -> None:
@@ -176,7 +185,7 @@ class Line:
         place = self.named(register, words)
         if place.number < 0:
             return None
-        if self.uniform and not place.uniform:
+        if place.uniform != self.writes_uniform:
             raise DecodeProblem(f"destination of {self.name}")
         return Target(place.number, place.uniform)
 
@@ -193,7 +202,7 @@ class Line:
     def plain(self, words: int = 1) -> Named:
         """Read a register to which nothing is done."""
         operand = self.take()
-        if not isinstance(operand, Register) or operand.signs.half or operand.signs.negative:
+        if not isinstance(operand, Register) or operand.signs != Signs():
             raise DecodeProblem(f"data of {self.name}")
         return self.named(operand, words)
 

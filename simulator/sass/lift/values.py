@@ -8,6 +8,7 @@ floats are false where one is not a number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -243,6 +244,13 @@ class Value:
         place = index.ir if isinstance(index, Value) else ir.Constant(I32, index)
         return Value(self.at, self.at.builder.extract_element(self.ir, place))
 
+    def from_lanes(self, lanes: Sequence[int]) -> Value:
+        """Give each lane the element of another lane, which is known; a scalar as it is."""
+        if not self.is_vector:
+            return self
+        places = ir.Constant(vector(I32), list(lanes))
+        return Value(self.at, self.at.builder.shuffle_vector(self.ir, self.ir, places))
+
     def reduced(self, how: str) -> Value:
         """Combine all lanes: add, and, or, umin, umax, smin, smax."""
         return self.at.intrinsic(f"vector.reduce.{how}", element_of(self.type), self)
@@ -251,6 +259,11 @@ class Value:
     def lowest(self) -> Value:
         """The place of the lowest bit that is set; the width for 0."""
         return self.at.intrinsic("cttz", self.type, self, Value(self.at, ir.Constant(I1, 0)))
+
+    @property
+    def leading(self) -> Value:
+        """How many bits above the highest that is set are not; the width for 0."""
+        return self.at.intrinsic("ctlz", self.type, self, Value(self.at, ir.Constant(I1, 0)))
 
     @property
     def ones(self) -> Value:

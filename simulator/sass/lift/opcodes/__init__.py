@@ -1,5 +1,20 @@
 """What each opcode does: a short function each, by family."""
 
-from simulator.sass.lift.opcodes import control, floats, halves, integers, memory, moves
+from simulator.sass.lift.opcodes import (
+    bits,
+    control,
+    conversions,
+    doubles,
+    floats,
+    halves,
+    integers,
+    lanes,
+    memory,
+    moves,
+    tensors,
+)
 
-__all__ = ["control", "floats", "halves", "integers", "memory", "moves"]
+__all__ = [
+    "bits", "control", "conversions", "doubles", "floats", "halves", "integers", "lanes", "memory",
+    "moves", "tensors",
+]  # fmt: skip

@@ -7,7 +7,7 @@ from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
 from simulator.sass.lift.values import Value
 
-__all__ = ["compare_floats", "comparison", "join_outcome"]
+__all__ = ["compare_floats", "comparison", "join_outcome", "joined"]
 
 # A comparison is the set of outcomes that it accepts: 1 less, 2 equal, 4 greater, 8 unordered.
 COMPARISONS = {
@@ -41,15 +41,19 @@ def compare_floats(a: Value, b: Value, how: int) -> Value:
     return Value(a.at, builder.fcmp_ordered(_BY_SET[how], a.ir, b.ir))
 
 
+def joined(block: Block, boolean: int, found: Value, others: Condition) -> Value:
+    """Join an outcome with a predicate: 0 AND, 1 OR, 2 XOR."""
+    more = block.condition(others)
+    if boolean == 0:
+        return found if others.is_always else found & more
+    return found | more if boolean == 1 else found ^ more
+
+
 def join_outcome(
     block: Block, boolean: int, found: Value, others: Condition, first: int | None,
     second: int | None,
 ) -> None:  # fmt: skip
     """Write an outcome and its opposite, each joined with a predicate."""
-    more = block.condition(others)
-    for target, value in ((first, found), (second, ~found)):
-        if boolean == 0:
-            joined = value if others.is_always else value & more
-        else:
-            joined = value | more if boolean == 1 else value ^ more
-        block.write_condition(target, joined)
+    outcomes = [joined(block, boolean, each, others) for each in (found, ~found)]
+    for target, value in zip((first, second), outcomes, strict=True):
+        block.write_condition(target, value)

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
+from simulator.sass.decode.operands import DecodeProblem, Number
 from simulator.sass.lift.block import Block
+from simulator.sass.lift.functions import FUNCTIONS
+from simulator.sass.lift.helpers import call
 from simulator.sass.lift.line import Line
+from simulator.sass.lift.numbers import NEAREST, ROUNDINGS, clamped, directed, fused, rounding
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
-__all__ = ["NEAREST", "clamped", "directed", "fused", "rounding"]
-
-ROUNDINGS = {"RN": 0, "RM": 1, "RP": 2, "RZ": 3}
-NEAREST, DOWN, UP, TO_ZERO = range(4)
-
-
-def rounding(line: Line) -> int:
-    """Read a rounding."""
-    named = [value for name, value in ROUNDINGS.items() if line.has(name)]
-    return named[0] if named else NEAREST
-
-
-def fused(a: Value, b: Value, c: Value) -> Value:
-    """Give a·b + c, rounded once."""
-    a, b = a.at.alike(a, b)
-    a, c = a.at.alike(a, c)
-    b, c = a.at.alike(b, c)
-    return a.at.intrinsic("fma", a.type, a, b, c)
-
-
-def directed(exact: Value, how: int) -> Value:
-    """Round a float64 to float32 in one of four directions."""
-    value = exact.single
-    if how == NEAREST:
-        return value
-    bits, back = value.as_bits, value.double
-    down = exact > 0 if how == TO_ZERO else exact.at.bit(how == DOWN)
-    lower = (value > 0).choose(bits - 1, (value < 0).choose(bits + 1, 0x80000001))
-    higher = (value > 0).choose(bits + 1, (value < 0).choose(bits - 1, 1))
-    bits = (down & (back > exact)).choose(lower, bits)
-    return (~down & (back < exact)).choose(higher, bits).as_float
-
-
-def clamped(value: Value) -> Value:
-    """Give the value within 0 and 1; 0 for what is not a number."""
-    zero = value.at.constant(value.type, 0)
-    return (value > 0).choose((value > 1).choose(1, value), zero)
+__all__: list[str] = []
 
 
 @lifts("FADD", "FMUL", "FFMA", says="Arithmetic of 32 bits, in four roundings.")
@@ -101,5 +69,58 @@ def _fsetp(line: Line) -> Emit:
     def emit(block: Block) -> None:
         found = compare_floats(block.floats(a), block.floats(b), how)
         join_outcome(block, boolean, found, others, first, second)
+
+    return emit
+
+
+@lifts("FSET", says="Compares floats into a register.")
+def _fset(line: Line) -> Emit:
+    how, boolean = comparison(line, "FTZ", "BF")
+    target, a, b = line.target(), line.source("float"), line.source("float")
+    if boolean:
+        raise DecodeProblem("FSET with OR or XOR")
+    others, yes = line.condition(), 0x3F800000 if line.has("BF") else -1
+
+    def emit(block: Block) -> None:
+        found = compare_floats(block.floats(a), block.floats(b), how) & block.condition(others)
+        block.write(target, found.choose(block.at.i32(yes), 0))
+
+    return emit
+
+
+@lifts("FCHK", says="Whether a division needs its slow path.")
+def _fchk(line: Line) -> Emit:
+    line.only("DIVIDE")
+    target = line.predicate_target()
+    a, b = line.source("float"), line.source("float")
+
+    def emit(block: Block) -> None:
+        f, g = (block.read(each) >> 23 & 255 for each in (a, b))
+        # Wrapping differences: a number is within a range where it is so far above its least.
+        fine = (f - 25 < 255 - 25) & (g - 2 < 253 - 2) & (f - g + 124 < 126 + 124)
+        block.write_condition(target, ~fine)
+
+    return emit
+
+
+# ---- Functions. --------------------------------------------------------------------------------
+@lifts("MUFU", says="Reciprocal, root, exponential, logarithm, sine: correctly rounded here.")
+def _mufu(line: Line) -> Emit:
+    line.only(*FUNCTIONS, "RCP64H", "RSQ64H", "FTZ")
+    named = [each for each in line.modifiers if each != "FTZ"]
+    if len(named) != 1:
+        raise DecodeProblem("modifiers of MUFU")
+    target = line.target()
+    is_high = named[0].endswith("64H")  # of a double's high word
+    # An immediate is a double then, of which the instruction takes the high word.
+    is_double = is_high and line.peek(Number)
+    a = line.source("double" if is_double else "float")
+    function = FUNCTIONS.index(named[0].removesuffix("64H"))
+
+    def emit(block: Block) -> None:
+        word = block.word(a, 1) if is_double else block.read(a)
+        name = "high_word" if is_high else "function"
+        found = call(block.at, name, word.spread(), options=(function,))
+        block.write(target, found)
 
     return emit
