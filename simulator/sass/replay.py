@@ -13,9 +13,10 @@ from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.counting import check_rule
 from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
-from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import Dim3, GridRun, Progress, dim3
-from simulator.sass.report import CompiledReport, make_report
+from simulator.sass.lift.program import decode
+from simulator.sass.report import CompiledReport
+from simulator.sass.rows import make_report
+from simulator.sass.run.grid import Dim3, GridRun, Progress, dim3
 from simulator.sass.source import source_lines
 
 __all__ = ["BLOCKS", "replay_compiled"]
@@ -40,7 +41,7 @@ def replay_compiled(
     rule: str = "silicon",
     progress: Progress | None = None,
 ) -> CompiledReport:
-    """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.
+    """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary, an
     object or CUDA source, told by content); any other str is CUDA source; bytes are a cubin.
@@ -48,8 +49,8 @@ def replay_compiled(
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
-    the grid where all of them agree; where they do not, the report covers those blocks only and
-    its notes say so. `max_instructions`: of warps, in the launch.
+    the grid where all of them agree in shared memory; where they do not, the report covers those
+    blocks only and its notes say so. `max_instructions`: of warps, in the launch.
     `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
     blocks done, blocks to do.
 
@@ -63,7 +64,9 @@ def replay_compiled(
     ...     grid=1, block=(32, 32), args=[np.arange(1024, dtype=np.float32).reshape(32, 32)],
     ... )
     >>> report.instructions["opcode"], report.instructions["wavefronts"]
-    (['STS', 'LDS'], [32, 1024])
+    (['LDG.E', 'STS', 'LDS', 'STG.E'], [0, 32, 1024, 0])
+    >>> report.instructions["sectors"], report.instructions["ideal_sectors"]
+    ([128, 0, 0, 128], [128, 0, 0, 128])
     >>> bool((report.outputs[0] == np.arange(1024).reshape(32, 32).T).all())
     True
 
@@ -78,9 +81,9 @@ def replay_compiled(
     cubin, source = load(source_or_cubin, arch, kernel)
     chosen = cubin.kernel(kernel)
     instructions = _named(disassemble(cubin.image, chosen.name), source)
-    lowered = lower(instructions, chosen)
+    program = decode(instructions, chosen)
     launch = GridRun(
-        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
+        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
     )
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
@@ -121,11 +124,18 @@ def _sampled(launch: GridRun, count: int) -> CompiledReport:
     notes: list[str] = []
     if len(sample) == count:
         return make_report(launch, total, 1, count, notes)
-    if all(first.agrees(other, launch.sites) for other in tallies[1:]):
+    sites = launch.program.sites
+    if all(first.agrees(other, sites) for other in tallies[1:]):
         notes.append(
             f"{len(sample)} of {count} blocks ran and agreed: their figures stand for the grid"
         )
-        return make_report(launch, first, count, len(sample), notes, total.threads)
+        differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
+        if differing:
+            notes.append(
+                f"global memory: {', '.join(map(launch.place, differing))}: the blocks' figures"
+                " differ, and are not known for the grid (blocks='all' runs every block)"
+            )
+        return make_report(launch, first, count, len(sample), notes, total.threads, differing)
     notes.append(
         f"{len(sample)} of {count} blocks ran and did not agree: the figures are those blocks'"
         " sums, not the grid's (blocks='all' runs every block)"

@@ -101,8 +101,13 @@ class GridRun:
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}
 
+    def place(self, number: int) -> str:
+        """Name an instruction: its address and opcode."""
+        instruction = self.program.instructions[number]
+        return f"{instruction.address:#06x} {instruction.opcode}"
+
     def outputs(self) -> list[Any]:
-        """Give one entry an argument: arrays as the kernel left them, scalars unchanged."""
+        """Give one entry an argument: arrays as the kernel left them, all else unchanged."""
         return self.memory.outputs()
 
     # ---- Running. --------------------------------------------------------------------------

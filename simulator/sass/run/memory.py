@@ -1,7 +1,8 @@
 """Global memory and constant banks of a launch: where its arguments lie.
 
 Global memory is one arena at a made-up device address; each array has its own range in it, with
-a gap behind, and an access must lie within one of them.
+a gap behind, and an access must lie within one of them: so an index that is off by a row of up
+to 1 MiB is an error, and does not read the next array.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ __all__ = ["DEVICE", "Banks", "GlobalMemory"]
 DEVICE = 0x7F00_0000_0000
 """The address of the first byte."""
 
-_GAP = 512
+_GAP = 1 << 20  # behind an array; memory that nobody touches costs nothing
+_SMALL_GAP = 1 << 16  # behind a variable of the module, of which there may be many
 _MOST_MEMORY = 2 << 30
-_ARGUMENTS = "NumPy arrays and NumPy scalars, such as numpy.int32(1024)"
+_ARGUMENTS = "NumPy arrays, NumPy scalars such as numpy.int32(1024), None for a null pointer"
 
 
 class GlobalMemory:
@@ -43,7 +45,7 @@ class GlobalMemory:
         """Offset of each argument that is an array."""
         self.variables: dict[str, int] = {}
         arrays = {i: a for i, a in enumerate(arguments) if isinstance(a, np.ndarray)}
-        total = sum(a.nbytes + 2 * _GAP for a in arrays.values())
+        total = sum(a.nbytes for a in arrays.values())
         if total > _MOST_MEMORY:
             raise LaunchError(
                 f"the arguments take {total} bytes (accepted: up to {_MOST_MEMORY} together)"
@@ -51,20 +53,22 @@ class GlobalMemory:
         pieces: list[NDArray[np.uint8]] = []
         starts, offset = [], 0
 
-        def place(data: NDArray[np.uint8]) -> int:
+        def place(data: NDArray[np.uint8], gap: int) -> int:
             nonlocal offset
             pieces.append(data)
             starts.append(offset)
             here = offset
-            offset += -(-(len(data) + _GAP) // 256) * 256
+            offset += -(-len(data) // 256) * 256 + gap
             return here
 
         for index, array in arrays.items():
             if array.dtype.hasobject:
                 raise LaunchError(f"argument {index} holds {array.dtype} (accepted: {_ARGUMENTS})")
-            self.at[index] = place(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self.at[index] = place(flat, _GAP)
         for variable in cubin.variables:
-            self.variables[variable.name] = place(np.frombuffer(variable.data, dtype=np.uint8))
+            data = np.frombuffer(variable.data, dtype=np.uint8)
+            self.variables[variable.name] = place(data, _SMALL_GAP)
         self.arena = np.zeros(max(offset, 16), dtype=np.uint8)
         for start, piece in zip(starts, pieces, strict=True):
             self.arena[start : start + len(piece)] = piece
@@ -74,13 +78,15 @@ class GlobalMemory:
     def parameter(self, index: int, size: int) -> bytes:
         """Give the bytes of an argument, as the kernel reads them."""
         value = self.arguments[index]
-        if isinstance(value, np.ndarray):
+        if value is None or isinstance(value, np.ndarray):
             if size != 8:
+                what = "a null pointer" if value is None else "an array"
                 raise LaunchError(
-                    f"argument {index} is an array for a parameter of {size} bytes (accepted: a"
+                    f"argument {index} is {what} for a parameter of {size} bytes (accepted: a"
                     " scalar of that size)"
                 )
-            return (DEVICE + self.at[index]).to_bytes(8, "little")
+            address = 0 if value is None else DEVICE + self.at[index]
+            return address.to_bytes(8, "little")
         if not isinstance(value, np.generic) or value.dtype.hasobject:
             raise LaunchError(
                 f"argument {index} is {type(value).__name__} {str(value)[:40]!r}"
@@ -95,7 +101,7 @@ class GlobalMemory:
         return data
 
     def outputs(self) -> list[Any]:
-        """Give one entry an argument: arrays as the kernel left them, scalars unchanged."""
+        """Give one entry an argument: arrays as the kernel left them, all else unchanged."""
         found: list[Any] = []
         for index, value in enumerate(self.arguments):
             if isinstance(value, np.ndarray):

@@ -41,13 +41,25 @@ class Tally:
         )
 
     def agrees(self, other: Tally, sites: list[Site]) -> bool:
-        """Whether both did the same at every shared-memory instruction."""
+        """Whether both did the same at every instruction that accesses shared memory."""
         shared = [index for index, site in enumerate(sites) if site.space == "shared"]
         numbers = [sites[index].number for index in shared]
         return bool(
             np.array_equal(self.executed[numbers], other.executed[numbers])
             and np.array_equal(self.figures[shared], other.figures[shared])
         )
+
+    def differing(self, other: Tally, sites: list[Site]) -> set[int]:
+        """Give the instructions at which the two did other things to global memory."""
+        return {
+            site.number
+            for index, site in enumerate(sites)
+            if site.space == "global"
+            and (
+                self.executed[site.number] != other.executed[site.number]
+                or not np.array_equal(self.figures[index], other.figures[index])
+            )
+        }
 
 
 def figures_of(
