@@ -21,6 +21,7 @@ __all__ = [
     "SPECIAL",
     "STAY",
     "SUBWARPS",
+    "TRACED_WORDS",
     "UNIFORM",
     "UNIFORM_PREDICATES",
     "ZERO",
@@ -52,6 +53,9 @@ CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
 
 ROW = 128
 """Bytes of a register: 32 lanes' words."""
+
+TRACED_WORDS = 32
+"""Words of a turn of the banks: the trace knows a pattern for each in which one may begin."""
 
 # Offsets in a warp's memory. Its first 8 bytes point to the context.
 NUMBER = 8

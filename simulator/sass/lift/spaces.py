@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.kinds import I32, I64, vector
-from simulator.sass.lift.layout import NUMBER, ROW, Fault
+from simulator.sass.lift.layout import NUMBER, ROW, TRACED_WORDS, Fault
 from simulator.sass.lift.state import count, field, fill, pointer, record
 from simulator.sass.lift.values import Value
 
@@ -105,23 +105,29 @@ def in_global(
 
 
 def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> None:
-    """Record what a warp touched, or count it where its pattern is that of its last time there.
+    """Record what a warp touched, or count it where it has had that pattern there already.
 
-    A pattern that moved by whole turns of the banks costs the same.
+    A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same.
+    The last pattern is kept for each of the 32 words of a turn in which the first lane may begin,
+    so that one that moves by a few words, as along a row of a matrix, is known when it returns.
     """
     mask, offsets = place.mask, place.offsets
     number = at.load(warp, I64, NUMBER)
-    slot = (site * field(at, block, "warp_count") + number) * 4
+    begin = at.variable(offsets.lane(0))
+    with at.when((mask & 1) == 0, likely=False):
+        begin.set(offsets.lane(mask.lowest))
+    first = begin.get()
+    turn = ((first >> 2) & (TRACED_WORDS - 1)).resized(64)
+    slot = ((site * field(at, block, "warp_count") + number) * TRACED_WORDS + turn) * 4
     before = at.load(pointer(at, block, "latest"), I32, slot).resized(64, signed=True)
     traces, heads = pointer(at, block, "trace"), pointer(at, block, "heads")
     weights = pointer(at, block, "weights")
     new = at.variable(at.bit(True))
     with at.when(before != -1, likely=True):
-        row = at.load(traces, WORDS, before * ROW)
-        apart = offsets - row
-        move = apart.lane(mask.lowest)
+        apart = offsets - at.load(traces, WORDS, before * ROW)
+        move = first - at.load(heads, I32, before * 16 + 8)
         differs = ((apart != move).ballot & mask) | (move & 127)
-        differs = differs | (at.load(heads, I32, before * 8 + 4) ^ mask)
+        differs = differs | (at.load(heads, I32, before * 16 + 4) ^ mask)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
             new.set(0)
@@ -129,7 +135,8 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
         row = field(at, block, "traced")
         count(at, block, "traced", 1)
         at.store(mask.by_lane.choose(offsets, 0), traces, row * ROW)
-        at.store(site.resized(32), heads, row * 8)
-        at.store(mask, heads, row * 8 + 4)
+        at.store(site.resized(32), heads, row * 16)
+        at.store(mask, heads, row * 16 + 4)
+        at.store(first, heads, row * 16 + 8)
         at.store(at.i64(1), weights, row * 8)
         at.store(row.resized(32), pointer(at, block, "latest"), slot)

@@ -17,6 +17,7 @@ from simulator.sass.lift.layout import (
     ROW,
     SPECIAL,
     SUBWARPS,
+    TRACED_WORDS,
     Fault,
     State,
     Status,
@@ -64,9 +65,9 @@ class Worker:
         self.partly = np.zeros(size, dtype=np.int64)
         """Executions of instructions in blocks of instructions that had a fault."""
         self.trace = _aligned(_TRACE_ROWS * ROW).view(np.int32).reshape(_TRACE_ROWS, 32)
-        self.heads = np.zeros((_TRACE_ROWS, 2), dtype=np.int32)
+        self.heads = np.zeros((_TRACE_ROWS, 4), dtype=np.int32)
         self.weights = np.zeros(_TRACE_ROWS, dtype=np.int64)
-        self.latest = np.full(sites * self.count, -1, dtype=np.int32)
+        self.latest = np.full(sites * self.count * TRACED_WORDS, -1, dtype=np.int32)
         self.scattered = np.zeros(sites, dtype=np.int64)
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.total = 0
