@@ -13,7 +13,7 @@ __all__ = ["Site", "known_name"]
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction that accesses shared or global memory."""
+    """One memory that an instruction accesses: copies and generic addresses have two."""
 
     number: int
     instruction: SassInstruction
@@ -24,6 +24,8 @@ class Site:
     is_store: bool
     width: int
     """Bytes that a lane accesses."""
+    is_generic: bool = False
+    """Whether an address tells the memory only when it is executed."""
 
 
 def known_name(name: str, modifiers: Sequence[str]) -> str | None:
