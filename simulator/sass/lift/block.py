@@ -99,8 +99,9 @@ class Block:
 
     @property
     def site(self) -> int:
-        """The number of the instruction among those that are counted."""
-        return self.program.steps[self.number].site
+        """The first number of what the instruction accesses, among all that is counted; or -1."""
+        sites = self.program.steps[self.number].sites
+        return sites.start if sites else -1
 
     @property
     def taken(self) -> Value:

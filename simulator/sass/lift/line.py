@@ -127,8 +127,8 @@ class Line:
     """Whether the next instruction to run may be another than the one behind it."""
     targets: list[int] = field(default_factory=list)
     """Numbers of instructions that it may go to."""
-    site: Site | None = None
-    """What it accesses, where it is counted."""
+    sites: list[Site] = field(default_factory=list)
+    """What it accesses, where it is counted: one memory, or two."""
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from simulator.sass.lift.spaces import WORDS, Place, in_global, in_local, in_sha
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
 
-__all__: list[str] = []
+__all__ = ["shuffled", "stacked"]
 
 _NARROW = [POINTER, I32, WORDS, I64, I64]
 _WIDE = [POINTER, I32, vector(I64), I64, I64]
@@ -138,10 +138,11 @@ def _joined(parts: Sequence[Value]) -> Value:
     """Put two vectors into one."""
     first, second = parts
     size = 2 * first.type.count
-    return _shuffled(first, second, range(size))
+    return shuffled(first, second, range(size))
 
 
-def _shuffled(first: Value, second: Value, places: Sequence[int]) -> Value:
+def shuffled(first: Value, second: Value, places: Sequence[int]) -> Value:
+    """Return the elements of two vectors at some places, the second's behind the first's."""
     order = ir.Constant(ir.VectorType(I32, len(places)), list(places))
     return Value(first.at, first.at.builder.shuffle_vector(first.ir, second.ir, order))
 
@@ -151,7 +152,7 @@ def _transposed(rows: list[Value]) -> list[Value]:
 
     def mixed(first: Value, second: Value, places: Sequence[int]) -> Value:
         order = [4 * quad + place % 4 + 16 * (place // 4) for quad in range(4) for place in places]
-        return _shuffled(first, second, order)
+        return shuffled(first, second, order)
 
     a, b, c, d = rows
     ab, cd = mixed(a, b, (0, 4, 1, 5)), mixed(c, d, (0, 4, 1, 5))
@@ -168,7 +169,7 @@ def _store(at: Emitter, place: Place, rows: Value, width: int, variant: int) -> 
     mask = place.mask.by_lane
     if width < 4:
         kind = I8 if width == 1 else I16
-        offsets = _stacked(at, place.offsets)
+        offsets = stacked(at, place.offsets)
         with at.bits_of(place.mask) as lane:
             place_of = at.load(offsets, I32, lane.resized(64) * 4).resized(64, signed=True)
             value = at.load(rows, kind, lane.resized(64) * 4)
@@ -196,15 +197,15 @@ def _store_fours(at: Emitter, place: Place, rows: Value) -> None:
     words = [at.load(rows, WORDS, word * ROW) for word in range(4)]
     for half in range(2):
         places = range(16 * half, 16 * half + 16)
-        quads = _transposed([_shuffled(word, word, places) for word in words])
+        quads = _transposed([shuffled(word, word, places) for word in words])
         # Lane 4·j + i is now in quad i, fourth j.
         for j in range(4):
             for i in range(4):
-                four = _shuffled(quads[i], quads[i], range(4 * j, 4 * j + 4))
+                four = shuffled(quads[i], quads[i], range(4 * j, 4 * j + 4))
                 at.store(four, at.beside(place.base, offsets(16 * half + 4 * j + i)))
 
 
-def _stacked(at: Emitter, row: Value) -> Value:
+def stacked(at: Emitter, row: Value) -> Value:
     """Put a row on the stack."""
     with at.builder.goto_entry_block():
         room = Value(at, at.builder.alloca(WORDS))

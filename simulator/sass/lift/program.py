@@ -46,8 +46,8 @@ class Step:
     """Whether a straight run ends behind it."""
     problem: str = ""
     """Why it is refused when it is reached."""
-    site: int = -1
-    """Its number among the instructions that are counted."""
+    sites: range = range(0)
+    """The numbers of what it accesses, among all accesses that are counted."""
 
 
 @dataclass
@@ -96,13 +96,11 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
             program.steps.append(Step(instruction, guard, uniform, _trap, True, str(problem)))
             program.leaders.add(number + 1)
             continue
-        site = -1
-        if line.site is not None:
-            site = len(program.sites)
-            program.sites.append(line.site)
+        sites = range(len(program.sites), len(program.sites) + len(line.sites))
+        program.sites += line.sites
         program.registers = max(program.registers, line.most_register)
         program.leaders.update(line.targets)
-        program.steps.append(Step(instruction, guard, uniform, emit, line.ends, "", site))
+        program.steps.append(Step(instruction, guard, uniform, emit, line.ends, "", sites))
     return program
 
 

@@ -8,6 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+import simulator.sass.lift.atomics
+import simulator.sass.lift.generic
+import simulator.sass.lift.matrices
 import simulator.sass.lift.memory
 import simulator.sass.lift.subwarps
 import simulator.sass.run.scheduler  # noqa: F401  helpers that blocks and the worker call
@@ -40,7 +43,7 @@ class Code:
         for start in range(size):
             steps = program.run_from(start)
             self.lengths[start] = len(steps)
-            self.sites[start] = sum(program.steps[number].site >= 0 for number in steps)
+            self.sites[start] = sum(len(program.steps[number].sites) for number in steps)
 
     def compile(self, start: int, is_masked: bool) -> None:
         """Compile the block that begins at an instruction, unless it is there."""

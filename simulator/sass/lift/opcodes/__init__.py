@@ -1,6 +1,7 @@
 """What each opcode does: a short function each, by family."""
 
 from simulator.sass.lift.opcodes import (
+    barriers,
     bits,
     control,
     conversions,
@@ -12,9 +13,10 @@ from simulator.sass.lift.opcodes import (
     memory,
     moves,
     tensors,
+    transfers,
 )
 
 __all__ = [
-    "bits", "control", "conversions", "doubles", "floats", "halves", "integers", "lanes", "memory",
-    "moves", "tensors",
+    "barriers", "bits", "control", "conversions", "doubles", "floats", "halves", "integers",
+    "lanes", "memory", "moves", "tensors", "transfers",
 ]  # fmt: skip

@@ -152,7 +152,7 @@ def _to_addresses(block: Block, addresses: Value) -> None:
 
 
 # ---- Convergence. ------------------------------------------------------------------------------
-def _barrier(line: Line) -> int:
+def barrier(line: Line) -> int:
     barrier = line.take()
     if not isinstance(barrier, Barrier) or barrier.number > 15:
         raise DecodeProblem(f"barrier of {line.name}")
@@ -162,7 +162,7 @@ def _barrier(line: Line) -> int:
 @lifts("BSSY", says="Names the lanes that will meet at a BSYNC.")
 def _bssy(line: Line) -> Emit:
     line.only()
-    which = _barrier(line)
+    which = barrier(line)
     line.label()
 
     def emit(block: Block) -> None:
@@ -175,7 +175,7 @@ def _bssy(line: Line) -> Emit:
 def _bsync(line: Line) -> Emit:
     line.only()
     line.ends = True
-    which = _barrier(line)
+    which = barrier(line)
 
     def emit(block: Block) -> None:
         at = block.at
@@ -219,7 +219,7 @@ def _break(line: Line) -> Emit:
     line.only()
     if line.condition() != ALWAYS:
         raise DecodeProblem("predicate of BREAK")
-    which = _barrier(line)
+    which = barrier(line)
     line.ends = True
 
     def emit(block: Block) -> None:

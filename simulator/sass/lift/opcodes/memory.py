@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from simulator.sass.decode.operands import Constant, DecodeProblem, Memory, Predicate, Register
 from simulator.sass.lift.block import Block, join
+from simulator.sass.lift.kinds import I32
+from simulator.sass.lift.layout import ROW, SCRATCH
 from simulator.sass.lift.line import ALWAYS, Line, Named, Source
 from simulator.sass.lift.sites import Site, known_name
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
-__all__ = ["CACHING", "WIDTHS", "address", "site", "space_of"]
+__all__ = ["CACHING", "WIDTHS", "address", "count_access", "space_of"]
 
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "32": 4, "64": 8, "128": 16}
 CACHING = (
@@ -74,10 +76,24 @@ def width_of(line: Line) -> int:
     return WIDTHS[found[0]] if found else 4
 
 
-def site(line: Line, space: str, is_store: bool, width: int) -> None:
-    """Make the instruction one of those that are counted."""
-    op = known_name(line.name, line.modifiers) if space == "shared" else None
-    line.site = Site(line.number, line.instruction, space, op, is_store, width)
+_SHARED_NAMES = {"LD": "LDS", "ST": "STS", "ATOM": "ATOMS"}
+
+
+def count_access(line: Line, space: str, is_store: bool, width: int) -> None:
+    """Have what the instruction accesses counted: global memory before shared memory."""
+
+    def site(space: str, op: str | None) -> Site:
+        return Site(line.number, line.instruction, space, op, is_store, width, is_generic)
+
+    is_generic = space == "generic"
+    if space in ("global", "generic"):
+        line.sites.append(site("global", None))
+    if space in ("shared", "generic"):
+        # What a generic access costs there is what its namesake for shared memory costs.
+        modifiers = [each for each in line.modifiers if not is_generic or each not in CACHING]
+        line.sites.append(
+            site("shared", known_name(_SHARED_NAMES.get(line.name, line.name), modifiers))
+        )
 
 
 @lifts("LDG", "LDS", "LDL", "LD", says="Loads of 1 to 16 bytes.")
@@ -91,8 +107,7 @@ def _load(line: Line) -> Emit:
     where = address(line, line.address(), 32 if space in ("shared", "local") else 64)
     if line.condition() != ALWAYS:
         raise DecodeProblem(f"predicate of {line.name}")
-    if space in ("shared", "global"):
-        site(line, space, False, width)
+    count_access(line, space, False, width)
     options = (width, int(line.has("S8", "S16")))
 
     def emit(block: Block) -> None:
@@ -109,8 +124,7 @@ def _store(line: Line) -> Emit:
     width, space = width_of(line), space_of(line)
     where = address(line, line.address(), 32 if space in ("shared", "local") else 64)
     data = line.plain(max(1, width // 4))
-    if space in ("shared", "global"):
-        site(line, space, True, width)
+    count_access(line, space, True, width)
 
     def emit(block: Block) -> None:
         addresses = where(block)
@@ -142,4 +156,20 @@ def _constant(line: Line) -> Emit:
                 block.write_pair(target, join(*words))
 
         return emit
-    raise DecodeProblem(f"indexed address of {line.name}")
+    register = line.named(source.register or Register(-1))
+    options = (width, int(line.has("S8", "S16")), source.bank, int(line.has("IL")))
+
+    def emit_indexed(block: Block) -> None:
+        offset = block.read(Source(register)) + source.offset
+        is_uniform = target is not None and target.uniform
+        row = block.landing(None if is_uniform else target, max(1, width // 4))
+        block.check(block.help("load_constant", offset.spread(), row, options=options))
+        if is_uniform:
+            words = [
+                block.at.load(block.warp, I32, SCRATCH + word * ROW)
+                for word in range(width // 4 or 1)
+            ]
+            for word, value in enumerate(words):
+                block.write(target, value, word)
+
+    return emit_indexed
