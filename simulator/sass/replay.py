@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -40,6 +40,7 @@ def replay_compiled(
     max_instructions: int | None = None,
     rule: str = "silicon",
     progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
@@ -52,7 +53,7 @@ def replay_compiled(
     the grid where all of them agree in shared memory; where they do not, the report covers those
     blocks only and its notes say so. `max_instructions`: of warps, in the launch.
     `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
-    blocks done, blocks to do.
+    blocks done, blocks to do; `announce` with what is about to be waited for, a few words.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -78,13 +79,17 @@ def replay_compiled(
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
+    say = announce or (lambda _: None)
+    say("reading the kernel, or compiling it with NVRTC")
     cubin, source = load(source_or_cubin, arch, kernel)
     chosen = cubin.kernel(kernel)
+    say(f"disassembling {chosen.name}")
     instructions = _named(disassemble(cubin.image, chosen.name), source)
     program = decode(instructions, chosen)
     launch = GridRun(
-        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
-    )
+        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
+        announce,
+    )  # fmt: skip
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
         if blocks == "all":

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 from llvmlite import binding as llvm
 from llvmlite import ir
 
+from simulator.sass import kept
 from simulator.sass.lift.helpers import emit_helper, used
 
-__all__ = ["Compiled", "Engine", "compile_module"]
+__all__ = ["Compiled", "Engine", "compiled"]
 
 _lock = threading.Lock()
 
@@ -33,15 +37,26 @@ def _new_machine(effort: int) -> Any:
 _machine = lru_cache(_new_machine)
 
 
+@dataclass(frozen=True)
 class Compiled:
     """A module's machine code, and the helpers that it calls."""
 
-    def __init__(self, image: bytes, needs: list[str]) -> None:
-        self.image = image
-        self.needs = needs
+    image: bytes
+    needs: list[str]
 
 
-def compile_module(module: ir.Module, optimize: bool = False) -> Compiled:
+def compiled(name: str, write: Callable[[], ir.Module], optimize: bool = False) -> Compiled:
+    """Give a module's machine code: as it was kept under its name, or compiled and kept now."""
+    found = kept.find(name)
+    if found is not None:
+        needs, _, image = found.partition(b"\n")
+        return Compiled(image, json.loads(needs))
+    made = _compile_module(write(), optimize)
+    kept.keep(name, json.dumps(made.needs).encode() + b"\n" + made.image)
+    return made
+
+
+def _compile_module(module: ir.Module, optimize: bool) -> Compiled:
     """Compile a module; `optimize`: run LLVM's passes too, which loops need."""
     machine = _machine(2 if optimize else 1)
     parsed = llvm.parse_assembly(str(module))
@@ -55,7 +70,7 @@ def compile_module(module: ir.Module, optimize: bool = False) -> Compiled:
 
 @lru_cache(maxsize=256)
 def _helper(symbol: str) -> Compiled:
-    return compile_module(emit_helper(symbol), optimize=True)
+    return compiled(kept.key(symbol), partial(emit_helper, symbol), optimize=True)
 
 
 class Engine:

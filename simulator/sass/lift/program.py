@@ -7,7 +7,11 @@ it becomes a trap that is refused when it is reached.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
@@ -68,14 +72,32 @@ class Program:
         """Why an instruction of some number is refused when it is reached."""
         return {number: step.problem for number, step in enumerate(self.steps) if step.problem}
 
+    def ends(self) -> NDArray[np.int64]:
+        """Give, for each instruction, the end of the straight run that begins at it."""
+        size = len(self.steps)
+        ends = np.zeros(size, dtype=np.int64)
+        end = size
+        for start in range(size - 1, -1, -1):
+            if self.steps[start].ends or start + 1 in self.leaders:
+                end = start + 1
+            ends[start] = min(end, start + LONGEST)
+        return ends
+
     def run_from(self, start: int) -> range:
         """Give the instructions that are lifted together from one on."""
-        end = start
-        while end < len(self.steps):
-            end += 1
-            if self.steps[end - 1].ends or end in self.leaders or end - start >= LONGEST:
+        end = start + 1
+        while end < len(self.steps) and end - start < LONGEST:
+            if self.steps[end - 1].ends or end in self.leaders:
                 break
+            end += 1
         return range(start, end)
+
+    def digest(self) -> str:
+        """Name what is lifted: the instructions, and what is known of the kernel beside them."""
+        texts = [str(each) for each in self.instructions]
+        banks = {number: len(data) for number, data in sorted(self.kernel.banks.items())}
+        about = (texts, sorted(self.kernel.entries.items()), banks)
+        return sha256(repr(about).encode()).hexdigest()
 
 
 def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Program:

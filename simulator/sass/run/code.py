@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
+from llvmlite import ir
 from numpy.typing import NDArray
 
 import simulator.sass.lift.atomics
@@ -14,8 +15,9 @@ import simulator.sass.lift.matrices
 import simulator.sass.lift.memory
 import simulator.sass.lift.subwarps
 import simulator.sass.run.scheduler  # noqa: F401  helpers that blocks and the worker call
+from simulator.sass import kept
 from simulator.sass.lift.block import lift, symbol
-from simulator.sass.lift.engine import Engine, compile_module
+from simulator.sass.lift.engine import Engine, compiled
 from simulator.sass.lift.program import Program
 
 __all__ = ["Code"]
@@ -24,10 +26,12 @@ __all__ = ["Code"]
 class Code:
     """Compiled code of one program, for any number of launches and threads.
 
-    `on_compile`, where given, is called with the number of instructions before they are compiled.
+    `on_compile`, where given, is called before instructions are compiled: the first, how many.
     """
 
-    def __init__(self, program: Program, on_compile: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, program: Program, on_compile: Callable[[int, int], None] | None = None
+    ) -> None:
         size = len(program.steps)
         self.program = program
         self.on_compile = on_compile
@@ -40,20 +44,25 @@ class Code:
         self._lock = threading.Lock()
         self.run = self._engine.helper("bankwise.run")
         """Address of the scheduler."""
-        for start in range(size):
-            steps = program.run_from(start)
-            self.lengths[start] = len(steps)
-            self.sites[start] = sum(len(program.steps[number].sites) for number in steps)
+        ends = program.ends()
+        self.lengths[:size] = ends - np.arange(size)
+        before = np.cumsum([0, *(len(step.sites) for step in program.steps)])
+        self.sites[:size] = before[ends] - before[:size]
+        self._digest = program.digest()
 
     def compile(self, start: int, is_masked: bool) -> None:
         """Compile the block that begins at an instruction, unless it is there."""
         with self._lock:
             if self.tables[int(is_masked), start]:
                 return
-            if self.on_compile:
-                self.on_compile(int(self.lengths[start]))
-            compiled = compile_module(lift(self.program, start, is_masked))
-            address = self._engine.add(symbol(start, is_masked), compiled)
+
+            def write() -> ir.Module:
+                if self.on_compile:
+                    self.on_compile(start, int(self.lengths[start]))
+                return lift(self.program, start, is_masked)
+
+            code = compiled(kept.key(self._digest, start, is_masked), write)
+            address = self._engine.add(symbol(start, is_masked), code)
             self.tables[int(is_masked), start] = address
 
     def executed(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -47,6 +47,8 @@ class GridRun:
     max_instructions: int | None = None
     rule: str = "silicon"
     progress: Progress | None = None
+    announce: Callable[[str], None] | None = None
+    """Called with what it begins to wait for."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = 0
@@ -62,7 +64,7 @@ class GridRun:
         self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments)
         geometry = (*self.block, *self.grid)
         self.banks = Banks(self.kernel, self.memory, geometry, self.local_bytes)
-        self.code = Code(self.program)
+        self.code = Code(self.program, self._compiling)
         size, sites = len(self.program.steps), len(self.program.sites)
         self.done = Tally(np.zeros(size, np.int64), np.zeros((sites, len(FIGURES)), np.int64))
 
@@ -75,6 +77,12 @@ class GridRun:
     def architecture(self) -> Architecture:
         """What it runs on."""
         return self.cubin.architecture
+
+    def _compiling(self, first: int, count: int) -> None:
+        """Say which instructions are compiled."""
+        if self.announce:
+            at = self.program.instructions[first].address
+            self.announce(f"compiling {count} of {len(self.program.steps)} instructions at {at:#x}")
 
     def _check_sizes(self) -> None:
         threads = self.block[0] * self.block[1] * self.block[2]

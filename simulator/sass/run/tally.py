@@ -66,7 +66,7 @@ def figures_of(
     sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32],
     weights: NDArray[np.int64], rule: str,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """Count what a trace holds: rows of (site, mask, …), 32 byte offsets, and how often each was."""
+    """Count what a trace holds: rows of (site, mask), 32 byte offsets, and how often each was."""
     figures = np.zeros((len(sites), len(FIGURES)), dtype=np.int64)
     which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
     np.add.at(figures[:, 0], which, weights)
