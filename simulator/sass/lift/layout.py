@@ -44,6 +44,8 @@ _NAMES = (
     "range", "local", "local_bytes", "banks", "bank_at", "generic_shared",
     # The trace.
     "trace", "heads", "weights", "latest", "traced", "trace_rows", "scattered",
+    # What each warp does, in order: only where `noting` is set.
+    "noting", "events", "event_count", "event_room",
     # The block.
     "block_x", "block_y", "block_z",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.kinds import I32, I64, vector
 from simulator.sass.lift.layout import NUMBER, ROW, TRACED_WORDS, Fault
-from simulator.sass.lift.state import count, field, fill, pointer, record
+from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
 __all__ = ["Place", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
@@ -130,6 +130,7 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
         differs = differs | (at.load(heads, I32, before * 16 + 4) ^ mask)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
+            note(at, block, before)
             new.set(0)
     with at.when(new.get(), likely=False):
         row = field(at, block, "traced")
@@ -140,3 +141,4 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
         at.store(first, heads, row * 16 + 8)
         at.store(at.i64(1), weights, row * 8)
         at.store(row.resized(32), pointer(at, block, "latest"), slot)
+        note(at, block, row)

@@ -7,7 +7,7 @@ from simulator.sass.lift.kinds import I64, POINTER
 from simulator.sass.lift.layout import CONTEXT, Fault
 from simulator.sass.lift.values import Value
 
-__all__ = ["context", "count", "field", "fill", "pointer", "record"]
+__all__ = ["context", "count", "field", "fill", "note", "pointer", "record"]
 
 
 def context(at: Emitter, warp: Value) -> Value:
@@ -41,3 +41,10 @@ def record(at: Emitter, block: Value, why: Fault, thread: Value, address: Value)
     fill(at, block, "why", int(why))
     fill(at, block, "thread", thread)
     fill(at, block, "address", address)
+
+
+def note(at: Emitter, block: Value, event: Value) -> None:
+    """Add to the list of what warps do, where there is one."""
+    with at.when(field(at, block, "noting") != 0, likely=False):
+        at.store(event, pointer(at, block, "events"), field(at, block, "event_count") * 8)
+        count(at, block, "event_count", 1)

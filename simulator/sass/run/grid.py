@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from simulator.sass.lift.program import Program
 from simulator.sass.run.code import Code
 from simulator.sass.run.memory import Banks, GlobalMemory
 from simulator.sass.run.tally import FIGURES, Tally
+from simulator.sass.run.timeline import Recorder, Timeline
 from simulator.sass.run.worker import Worker
 
 __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
@@ -51,13 +52,13 @@ class GridRun:
     """Called with what it begins to wait for."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
-    spent: int = 0
+    spent: int = field(init=False, default=0)
     """Instructions that warps have executed."""
-    stopped: bool = False
+    stopped: bool = field(init=False, default=False)
     """Whether a block had an error: the others need not go on."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _threads: int = 0
-    _blocks: int = 0
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _threads: int = field(init=False, default=0)
+    _blocks: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._check_sizes()
@@ -163,6 +164,24 @@ class GridRun:
                 self.stopped = True  # Ctrl-C, which only the main thread gets
                 raise
         return self.done
+
+    def timelines(self, blocks: Iterable[Dim3]) -> list[Timeline]:
+        """Run blocks anew, from the arguments as they were given, and tell what each warp did."""
+        again = replace(self)
+        again.code = self.code
+        recorder = Recorder(
+            -(-self.block[0] * self.block[1] * self.block[2] // 32),
+            self.code.lengths,
+            self.program.sites,
+        )
+        worker = Worker(again, recorder)
+        found = []
+        todo = list(blocks)
+        for block in todo:
+            worker.run(block, len(todo))
+            worker.flush()
+            found.append(recorder.take())
+        return found
 
     def spend(self, instructions: int, threads: int, finished: int, of: int) -> None:
         """Take note of progress."""

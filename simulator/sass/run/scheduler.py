@@ -12,8 +12,8 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import call, helper
 from simulator.sass.lift.kinds import I32, I64, POINTER
-from simulator.sass.lift.layout import ALIVE, FAULTED, STAY, Fault, State, Status
-from simulator.sass.lift.state import count, field, fill, pointer, record
+from simulator.sass.lift.layout import ALIVE, FAULTED, NUMBER, STAY, Fault, State, Status
+from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.subwarps import Subwarps
 from simulator.sass.lift.values import Value
 
@@ -125,6 +125,9 @@ def _ready(at: Emitter, block: Value, pc: Value, members: Value) -> None:
     room = field(at, block, "trace_rows") - field(at, block, "traced")
     with at.when(rows > room, likely=False):
         back(Status.FLUSH)
+    full = rows + members > field(at, block, "event_room") - field(at, block, "event_count")
+    with at.when(full, likely=False):
+        back(Status.FLUSH)
 
 
 def _some(at: Emitter, block: Value, members: Value, is_masked: int) -> Value:
@@ -159,6 +162,8 @@ def run_group(at: Emitter) -> None:
         address = at.load(at.pointer(table), I64, pc * 8)
         fill(at, block, "running", pc)
         fill(at, block, "lanes", mask.resized(64))
+        number = at.load(warp, I64, NUMBER)
+        note(at, block, number << 56 | pc << 32 | mask.resized(64) | (1 << 62))
         target = at.builder.inttoptr(address.ir, signature.as_pointer())
         after = Value(at, at.builder.call(target, [warp.ir, mask.ir]))
         with at.when(after == FAULTED, likely=False):

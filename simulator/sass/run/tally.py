@@ -63,29 +63,29 @@ class Tally:
 
 
 def figures_of(
-    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32],
-    weights: NDArray[np.int64], rule: str,
-) -> NDArray[np.int64]:  # fmt: skip
-    """Count what a trace holds: rows of (site, mask), 32 byte offsets, and how often each was."""
-    figures = np.zeros((len(sites), len(FIGURES)), dtype=np.int64)
+    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Count what a trace holds: rows of (site, mask), and 32 byte offsets.
+
+    Returns FIGURES of each row, and the cycles for which each holds the pipe.
+    """
+    figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
+    cycles = np.zeros(len(heads), dtype=np.int64)
     which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
-    np.add.at(figures[:, 0], which, weights)
+    figures[:, 0] = 1
     for op in {site.op for site in sites if site.op is not None}:
         chosen = np.array([site.op == op for site in sites])[which]
         if chosen.any():
             counts = count(op, trace[chosen], masks[chosen], rule=rule)
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
-            for place, column in enumerate(columns):
-                np.add.at(figures[:, 1 + place], which[chosen], column * weights[chosen])
+            figures[chosen, 1:4] = np.stack(columns, axis=1)
+            cycles[chosen] = counts.cycles
     for width in {site.width for site in sites if site.space == "global"}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
-        if not chosen.any():
-            continue
         for place, size in ((5, 32), (7, 128)):
-            pieces, ideal = _pieces(trace[chosen], masks[chosen], width, size)
-            np.add.at(figures[:, place], which[chosen], pieces * weights[chosen])
-            np.add.at(figures[:, place + 1], which[chosen], ideal * weights[chosen])
-    return figures
+            pieces = _pieces(trace[chosen], masks[chosen], width, size)
+            figures[chosen, place : place + 2] = np.stack(pieces, axis=1)
+    return figures, cycles
 
 
 def _pieces(

@@ -25,6 +25,7 @@ from simulator.sass.lift.layout import (
 from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
+from simulator.sass.run.timeline import Recorder
 
 if TYPE_CHECKING:
     from simulator.sass.run.grid import Dim3, GridRun
@@ -35,6 +36,7 @@ BLOCK_LIMIT = 2**26
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
 
 _TRACE_ROWS = 1 << 15
+_EVENTS = 1 << 16
 _SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
 
 
@@ -48,8 +50,9 @@ def _aligned(size: int) -> NDArray[np.uint8]:
 class Worker:
     """The state of one block: warps, shared memory, the trace."""
 
-    def __init__(self, launch: GridRun) -> None:
+    def __init__(self, launch: GridRun, recorder: Recorder | None = None) -> None:
         self.launch = launch
+        self.recorder = recorder
         program, x, y, z = launch.program, *launch.block
         self.threads = x * y * z
         self.count = -(-self.threads // 32)
@@ -70,6 +73,7 @@ class Worker:
         self.latest = np.full(sites * self.count * TRACED_WORDS, -1, dtype=np.int32)
         self.scattered = np.zeros(sites, dtype=np.int64)
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
+        self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context()
@@ -88,7 +92,8 @@ class Worker:
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
             "weights": self.weights, "latest": self.latest, "trace_rows": _TRACE_ROWS,
-            "scattered": self.scattered,
+            "scattered": self.scattered, "noting": int(self.recorder is not None),
+            "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
@@ -218,11 +223,15 @@ class Worker:
     def flush(self) -> None:
         """Count what the trace holds, by the law, and empty it."""
         rows = self.get("traced")
-        if rows:
-            self.figures += figures_of(
-                self.launch.program.sites, self.heads[:rows], self.trace[:rows],
-                self.weights[:rows], self.launch.rule,
-            )  # fmt: skip
+        if rows or self.get("event_count"):
+            heads = self.heads[:rows]
+            sites, rule = self.launch.program.sites, self.launch.rule
+            figures, cycles = figures_of(sites, heads, self.trace[:rows], rule)
+            np.add.at(self.figures, heads[:, 0], figures * self.weights[:rows, None])
+            if self.recorder:
+                costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
+                self.recorder.add(self.events[: self.get("event_count")], heads, costs)
+                self.set("event_count", 0)
         self.latest[:] = -1
         self.set("traced", 0)
 
