@@ -53,18 +53,25 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
     assert report.outputs[2] == 32
     rows = report.instructions
     assert list(rows) == [
-        "address", "opcode", "file", "line", "executed", "wavefronts", "ideal", "excessive",
-        "bank_conflicts",
+        "address", "opcode", "space", "unit", "file", "line", "executed", "wavefronts", "ideal",
+        "excessive", "bank_conflicts", "sectors", "ideal_sectors",
     ]  # fmt: skip
-    assert rows["opcode"] == ["STS", "LDS"]
-    assert rows["line"] == [5, 7]
-    assert rows["executed"] == [32, 32]
-    assert rows["wavefronts"] == [1024, 32]
-    assert rows["bank_conflicts"] == [992, 0]
+    assert rows["opcode"] == ["LDG.E", "STS", "LDS", "STG.E"]
+    assert rows["space"] == ["global", "shared", "shared", "global"]
+    assert rows["unit"] == ["lsu"] * 4
+    assert rows["line"] == [5, 5, 7, 7]
+    assert rows["executed"] == [32] * 4
+    assert rows["wavefronts"] == [0, 1024, 32, 0]
+    assert rows["bank_conflicts"] == [0, 992, 0, 0]
+    assert rows["sectors"] == rows["ideal_sectors"] == [128, 0, 0, 128]
     assert report.lines()["bank_conflicts"] == [992, 0]
+    assert report.lines()["sectors"] == [128, 128]
     assert report.totals()["all"]["wavefronts"] == 1056
+    assert report.totals()["global"] == {
+        "requests": 64, "sectors": 256, "ideal_sectors": 256, "lines": 64,
+    }  # fmt: skip
     assert report.metrics()["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 992
-    assert report.to_dict()["sites"]["op"] == ["STS", "LDS"]
+    assert report.to_dict()["sites"]["op"] == ["LDG.E", "STS", "LDS", "STG.E"]
     assert a[0, 1] == 1  # arguments are copied
 
 
@@ -123,6 +130,7 @@ def test_executions_without_active_lanes_cost_nothing() -> None:
                  "a[threadIdx.x] = s[31 - threadIdx.x];")  # fmt: skip
     rows = report.instructions
     idle = [i for i, cost in enumerate(rows["wavefronts"]) if cost == 0]
+    assert any(rows["space"][i] == "shared" for i in idle)
     assert all(rows["ideal"][i] == rows["bank_conflicts"][i] == 0 for i in idle)
     assert sum(rows["wavefronts"]) == 2
 
