@@ -25,8 +25,6 @@ def _double(line: Line) -> Emit:
     ways: dict[str, Callable[..., Value]]
     ways = {"DADD": operator.add, "DMUL": operator.mul, "DFMA": fused}
     calculate = ways[line.name]
-        line.name
-    ]
     target, inputs = line.target(2), _operands(line, 3 if line.name == "DFMA" else 2)
 
     def emit(block: Block) -> None:
