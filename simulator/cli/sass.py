@@ -160,7 +160,7 @@ def _run_file(
     conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, tables)
     if not tables:
         sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
-        show(Table(rows, sums), output)
+        show(Table(rows, sums if len(rules) > 1 else sums[rules[0]]), output)
     return conflicts
 
 
