@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from simulator import replay_compiled
 from simulator.errors import CubinError, SassError
 from simulator.sass.code.cubin import read_cubin
-from simulator.sass.code.headers import hide_host_code
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import OPCODES, lower
 from simulator.sass.decode.operands import DecodeProblem, parse
@@ -111,11 +110,6 @@ def test_damaged_code_is_replayed_or_refused(data: st.DataObject) -> None:
         )  # fmt: skip
     except SassError:
         return
-
-
-@given(st.text(alphabet="{}()<>;\"'/*\n #ab\\", max_size=200))
-def test_hiding_host_code_keeps_the_lines(source: str) -> None:
-    assert hide_host_code(source).count("\n") == source.count("\n")
 
 
 @needs_tools
