@@ -122,10 +122,10 @@ def in_order(size: int) -> GridRun:
 SIZED: dict[str, tuple[Callable[[int], GridRun], int, int]] = {
     **{name: (partial(product_of, name), 1024, 9216) for name in TILES},
     "transpose": (transposed, 4, 24),
-    "histogram": (binned, 8, 200),
-    "bitonic": (in_order, 4, 60),
+    "histogram": (binned, 2000, 6000),
+    "bitonic": (in_order, 150, 450),
 }
-"""What makes a launch of a size, and the two sizes."""
+"""What makes a launch of a size, and the two sizes: both large enough for the law's engine."""
 
 
 def every(run: GridRun) -> list[tuple[int, int, int]]:
