@@ -18,10 +18,10 @@ __all__ = [
     "REGISTERS",
     "ROW",
     "SCRATCH",
+    "SLOT_BITS",
     "SPECIAL",
     "STAY",
     "SUBWARPS",
-    "TRACED_WORDS",
     "UNIFORM",
     "UNIFORM_PREDICATES",
     "ZERO",
@@ -43,7 +43,7 @@ _NAMES = (
     "shared", "shared_start", "shared_bytes", "arena", "arena_start", "starts", "ends", "ranges",
     "range", "local", "local_bytes", "banks", "bank_at", "generic_shared",
     # The trace.
-    "trace", "heads", "weights", "latest", "traced", "trace_rows", "scattered",
+    "trace", "heads", "weights", "slots", "traced", "trace_rows", "scattered",
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
     # The block.
@@ -56,8 +56,8 @@ CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
 ROW = 128
 """Bytes of a register: 32 lanes' words."""
 
-TRACED_WORDS = 32
-"""Words of a turn of the banks: the trace knows a pattern for each in which one may begin."""
+SLOT_BITS = 14
+"""The trace finds a pattern again among so many slots."""
 
 # Offsets in a warp's memory. Its first 8 bytes point to the context.
 NUMBER = 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.kinds import I32, I64, vector
-from simulator.sass.lift.layout import NUMBER, ROW, TRACED_WORDS, Fault
+from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
 from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
@@ -105,29 +105,29 @@ def in_global(
 
 
 def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> None:
-    """Record what a warp touched, or count it where it has had that pattern there already.
+    """Record what a warp touched, or count it where that pattern is in the trace already.
 
-    A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same.
-    The last pattern is kept for each of the 32 words of a turn in which the first lane may begin,
-    so that one that moves by a few words, as along a row of a matrix, is known when it returns.
+    A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same,
+    whichever warp it is of. It is looked up by a hash, and compared.
     """
     mask, offsets = place.mask, place.offsets
-    number = at.load(warp, I64, NUMBER)
+    active = mask.by_lane
     begin = at.variable(offsets.lane(0))
     with at.when((mask & 1) == 0, likely=False):
         begin.set(offsets.lane(mask.lowest))
     first = begin.get()
-    turn = ((first >> 2) & (TRACED_WORDS - 1)).resized(64)
-    slot = ((site * field(at, block, "warp_count") + number) * TRACED_WORDS + turn) * 4
-    before = at.load(pointer(at, block, "latest"), I32, slot).resized(64, signed=True)
+    turn = first & 127
+    pattern = active.choose(offsets - first, 0)
+    slots = pointer(at, block, "slots")
+    slot = _hash(at, pattern, turn, mask, site.resized(32)).resized(64) * 4
+    before = at.load(slots, I32, slot).resized(64, signed=True)
     traces, heads = pointer(at, block, "trace"), pointer(at, block, "heads")
     weights = pointer(at, block, "weights")
     new = at.variable(at.bit(True))
     with at.when(before != -1, likely=True):
-        apart = offsets - at.load(traces, WORDS, before * ROW)
-        move = first - at.load(heads, I32, before * 16 + 8)
-        differs = ((apart != move).ballot & mask) | (move & 127)
-        differs = differs | (at.load(heads, I32, before * 16 + 4) ^ mask)
+        differs = (pattern != at.load(traces, WORDS, before * ROW)).ballot
+        for part, value in enumerate((site.resized(32), mask, turn)):
+            differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
             note(at, block, before)
@@ -135,10 +135,16 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
     with at.when(new.get(), likely=False):
         row = field(at, block, "traced")
         count(at, block, "traced", 1)
-        at.store(mask.by_lane.choose(offsets, 0), traces, row * ROW)
-        at.store(site.resized(32), heads, row * 16)
-        at.store(mask, heads, row * 16 + 4)
-        at.store(first, heads, row * 16 + 8)
+        at.store(pattern, traces, row * ROW)
+        for part, value in enumerate((site.resized(32), mask, turn)):
+            at.store(value, heads, row * 16 + 4 * part)
         at.store(at.i64(1), weights, row * 8)
-        at.store(row.resized(32), pointer(at, block, "latest"), slot)
+        at.store(row.resized(32), slots, slot)
         note(at, block, row)
+
+
+def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:
+    """Give a slot for a pattern of a memory instruction: sums of products with odd numbers."""
+    products = pattern * at.each([0x9E3779B1 * (2 * lane + 1) for lane in range(32)])
+    mixed = products.reduced("add") + (turn * 0x85EBCA6B ^ mask * 0xC2B2AE35 ^ site * 0x27D4EB2F)
+    return (mixed ^ mixed >> 15) * 0x2C1B3C6D >> (32 - SLOT_BITS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.law.counting import count
+from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
 from simulator.sass.lift.sites import Site
 
@@ -18,6 +18,8 @@ FIGURES = (
     "lines", "ideal_lines",
 )  # fmt: skip
 """Columns of `Tally.figures`."""
+
+_NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
 
 @dataclass(frozen=True)
@@ -64,20 +66,26 @@ class Tally:
 
 
 def figures_of(
-    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule
+    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
+    engine: Engine,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-    """Count what a trace holds: rows of (site, mask), and 32 byte offsets.
+    """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
 
-    Returns FIGURES of each row, and the cycles for which each holds the pipe.
+    `rule` and `engine` are those of `count`. Returns FIGURES of each row, and the cycles for which
+    each holds the pipe.
     """
     figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
     cycles = np.zeros(len(heads), dtype=np.int64)
     which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
+    # From the first line that a row touches on, so that no address is negative. A lane that takes
+    # no part has that of the first lane that does.
+    trace = trace + heads[:, 2:3]
+    trace -= trace.min(axis=1, keepdims=True) & -128
     figures[:, 0] = 1
     for op in {site.op for site in sites if site.op is not None}:
         chosen = np.array([site.op == op for site in sites])[which]
         if chosen.any():
-            counts = count(op, trace[chosen], masks[chosen], rule=rule)
+            counts = count(op, trace[chosen], masks[chosen], rule=rule, engine=engine, threads=1)
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
@@ -95,8 +103,8 @@ def _pieces(
     """Give the sectors or lines that each row touches, and the least that hold as many bytes."""
     active = (masks[:, None] >> np.arange(32, dtype=np.uint32)) & 1 != 0
     # An access is aligned to its width, so it lies in one piece.
-    pieces = np.where(active, offsets.astype(np.int64) // size, np.int64(2**40))
+    pieces = np.where(active, offsets >> (size.bit_length() - 1), _NOWHERE)
     pieces.sort(axis=1)
-    new = (np.diff(pieces, axis=1, prepend=-(2**40)) != 0) & (pieces != 2**40)
-    lanes = active.sum(axis=1)
-    return new.sum(axis=1), -(-lanes * width // size)
+    new = pieces[:, 1:] != pieces[:, :-1]
+    touched = new.sum(axis=1) + 1 - (pieces[:, -1] == _NOWHERE)
+    return touched, -(-active.sum(axis=1) * width // size)

@@ -15,9 +15,9 @@ from simulator.sass.lift.layout import (
     PREDICATES,
     REGISTERS,
     ROW,
+    SLOT_BITS,
     SPECIAL,
     SUBWARPS,
-    TRACED_WORDS,
     Fault,
     State,
     Status,
@@ -70,7 +70,7 @@ class Worker:
         self.trace = _aligned(_TRACE_ROWS * ROW).view(np.int32).reshape(_TRACE_ROWS, 32)
         self.heads = np.zeros((_TRACE_ROWS, 4), dtype=np.int32)
         self.weights = np.zeros(_TRACE_ROWS, dtype=np.int64)
-        self.latest = np.full(sites * self.count * TRACED_WORDS, -1, dtype=np.int32)
+        self.slots = np.full(1 << SLOT_BITS, -1, dtype=np.int32)
         self.scattered = np.zeros(sites, dtype=np.int64)
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
@@ -91,7 +91,7 @@ class Worker:
             "starts": memory.starts, "ends": memory.ends, "ranges": len(memory.starts),
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
-            "weights": self.weights, "latest": self.latest, "trace_rows": _TRACE_ROWS,
+            "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
             "scattered": self.scattered, "noting": int(self.recorder is not None),
             "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
         }  # fmt: skip
@@ -225,14 +225,18 @@ class Worker:
         rows = self.get("traced")
         if rows or self.get("event_count"):
             heads = self.heads[:rows]
-            sites, rule = self.launch.program.sites, self.launch.rule
-            figures, cycles = figures_of(sites, heads, self.trace[:rows], rule)
-            np.add.at(self.figures, heads[:, 0], figures * self.weights[:rows, None])
+            launch = self.launch
+            sites, rule = launch.program.sites, launch.rule
+            figures, cycles = figures_of(sites, heads, self.trace[:rows], rule, launch.engine(rows))
             if self.recorder:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
                 self.set("event_count", 0)
-        self.latest[:] = -1
+            figures *= self.weights[:rows, None]
+            order = np.argsort(heads[:, 0], kind="stable")
+            which, starts = np.unique(heads[order, 0], return_index=True)
+            self.figures[which] += np.add.reduceat(figures[order], starts)
+        self.slots[:] = -1
         self.set("traced", 0)
 
     def take(self) -> Tally:
