@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.errors import UnsupportedError
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import disassemble
@@ -23,8 +22,6 @@ pytestmark = needs_tools
 
 CASES = {case["name"]: case for case in json.loads((HERE / "cases.json").read_text())}
 
-WAITING: set[str] = set()
-
 
 @pytest.mark.parametrize("name", CASES)
 def test_both_machines_do_the_same(name: str) -> None:
@@ -37,10 +34,6 @@ def test_both_machines_do_the_same(name: str) -> None:
     blocks = [(x, y, z) for z, y, x in product(*map(range, reversed(grid)))]
     program = decode(instructions, kernel)
     new = Lifted(cubin, program, grid, block, args, case["shared"])
-    if name in WAITING:
-        with pytest.raises(UnsupportedError):
-            new.run_all(blocks)
-        return
     old: Any = Interpreted(cubin, lower(instructions, kernel), grid, block, args, case["shared"])
     old.run_all(blocks)
     new.run_all(blocks)

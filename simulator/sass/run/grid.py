@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simulator.errors import LaunchError
-from simulator.law.counting import engine_for
+from simulator.law.counting import Engine, engine_for
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Architecture
 from simulator.sass.code.cubin import Cubin, CubinKernel
@@ -186,7 +186,7 @@ class GridRun:
             found.append(recorder.take())
         return found
 
-    def engine(self, rows: int) -> str:
+    def engine(self, rows: int) -> Engine:
         """Choose what counts so many more rows of a trace: the fastest for all of them so far."""
         with self._lock:
             self._rows += rows

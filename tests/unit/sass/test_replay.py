@@ -345,3 +345,19 @@ def test_the_librarys_sort_and_scan(arch: str) -> None:
     assert (report.outputs[1] == np.sort(keys)).all()
     wanted = np.arange(128).reshape(4, 32).cumsum(axis=1)
     assert (report.outputs[2].reshape(4, 32) == wanted).all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_lanes_of_a_branch_add_together(arch: str) -> None:
+    """The compiler gathers the adds of a branch: VOTEU counts the lanes that are in it alone."""
+    source = """__global__ void tally(const int *a, int *out) {
+    if (a[threadIdx.x] % 3 == 0) { atomicAdd(out, 1); out[4] = 1; }
+    else if (a[threadIdx.x] % 3 == 1) { atomicAdd(out + 1, 5); out[5] = 1; }
+    else { atomicAdd(out + 2, -1); out[6] = 1; }
+}"""
+    a = np.random.default_rng(1).integers(0, 99, 48, dtype=np.int32)
+    out = np.zeros(8, dtype=np.int32)
+    report = replay_compiled(source, grid=1, block=48, args=[a, out], arch=arch)
+    counts = [int((a % 3 == rest).sum()) for rest in range(3)]
+    assert report.outputs[1].tolist() == [counts[0], 5 * counts[1], -counts[2], 0, 1, 1, 1, 0]

@@ -211,7 +211,9 @@ def _converted(line: Line, to: str, name: str, how: int, whole: int | None) -> E
         elif to == "F32":
             block.write(target, directed(value.double, how))
         elif to == "TF32":  # to nearest, of two the farther from zero
-            block.write(target, (value.single.as_bits + 0x1000) & ~0x1FFF)
+            bits = value.single.as_bits
+            bits = value.is_nan.choose(bits | 0x400000, bits + 0x1000)
+            block.write(target, bits & ~0x1FFF)
         else:
             block.write(target, directed16(value.double, how, to == "BF16"))
 

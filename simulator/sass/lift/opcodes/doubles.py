@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 
 from simulator.sass.lift.block import Block
@@ -19,17 +18,19 @@ def _operands(line: Line, count: int) -> list[Source]:
     return [line.source("double", 2) for _ in range(count)]
 
 
+_OPERATIONS: dict[str, Callable[..., Value]] = {
+    "DADD": lambda a, b: a + b, "DMUL": lambda a, b: a * b, "DFMA": fused,
+}  # fmt: skip
+
+
 @lifts("DADD", "DMUL", "DFMA", says="Arithmetic of 64 bits, rounded to nearest.")
 def _double(line: Line) -> Emit:
     line.only()
-    ways: dict[str, Callable[..., Value]]
-    ways = {"DADD": operator.add, "DMUL": operator.mul, "DFMA": fused}
-    calculate = ways[line.name]
     target, inputs = line.target(2), _operands(line, 3 if line.name == "DFMA" else 2)
 
     def emit(block: Block) -> None:
         values = [block.pair(each).as_float for each in inputs]
-        block.write_pair(target, calculate(*values))
+        block.write_pair(target, _OPERATIONS[line.name](*values))
 
     return emit
 

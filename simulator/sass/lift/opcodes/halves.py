@@ -90,8 +90,9 @@ def _hsetp2(line: Line) -> Emit:
         low, high = _compared(block, line, a, b, how)
         if both:
             low, high = low & high, ~(low & high)
-        for target, found in ((first, low), (second, high)):
-            block.write_condition(target, joined(block, boolean, found, others))
+        outcomes = [joined(block, boolean, each, others) for each in (low, high)]
+        for target, found in zip((first, second), outcomes, strict=True):
+            block.write_condition(target, found)
 
     return emit
 
