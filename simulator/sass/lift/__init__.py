@@ -5,3 +5,5 @@ holds a short function for each opcode; `program` decodes a kernel with them; `b
 straight run of it to one LLVM function; `memory` and `subwarps` are the functions that such
 blocks call; `layout` says where the state lies; `engine` compiles and links.
 """
+
+import simulator.sass.lift.opcodes  # noqa: F401  fills the table of opcodes

@@ -102,8 +102,6 @@ class Program:
 
 def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Program:
     """Decode a kernel's instructions."""
-    import simulator.sass.lift.opcodes  # noqa: F401  fills the table
-
     program = Program(kernel, instructions)
     for number, instruction in enumerate(instructions):
         line = Line(number, instruction, (), (), kernel, instructions)
