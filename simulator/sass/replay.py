@@ -14,7 +14,7 @@ from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Arch
 from simulator.sass.code.images import SOURCE, Given, load
-from simulator.sass.code.naming import plain_name
+from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import make_options
 from simulator.sass.code.symbols import never_set, with_symbols
@@ -138,7 +138,7 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(plain_name(source)).absolute())
+    full = str(Path(plain_path(source)).absolute())
     return tuple(
         replace(each, file=source) if source and each.file == full else each
         for each in instructions
