@@ -1,17 +1,19 @@
-"""C index expressions over lane, tid, warp and named integers: `(lane/8)*132 + (lane%8)*4`.
+"""C index expressions over a thread's numbers and named integers: `(lane/8)*132 + (lane%8)*4`.
 
 Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
 a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
 errors at their place in the text, and, as in C, only if they are evaluated:
-`lane ? 64/lane : 0` is fine for lane 0.
+`lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to `int` and
+`unsigned` are C's; a negative number that becomes unsigned is an error, for it wraps around.
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from layouts.errors import accepted, short
 from simulator.errors import ExpressionError
@@ -19,10 +21,19 @@ from simulator.errors import ExpressionError
 if TYPE_CHECKING:
     from lark import Lark, Token
 
-__all__ = ["Expression"]
+__all__ = [
+    "GRAMMAR",
+    "Compiler",
+    "Evaluate",
+    "Expression",
+    "check_known",
+    "integer",
+    "nested",
+    "parsed",
+    "without_comments",
+]
 
-_GRAMMAR = r"""
-    ?start: ternary
+GRAMMAR = r"""
     ?ternary: or_ | or_ "?" ternary ":" ternary -> choose
     ?or_:   and_  | or_ OR and_        -> either
     ?and_:  bor   | and_ AND bor       -> both
@@ -33,10 +44,14 @@ _GRAMMAR = r"""
     ?rel:   shift | rel REL shift      -> binary
     ?shift: sum   | shift SHIFT sum    -> binary
     ?sum:   term  | sum SIGN term      -> binary
-    ?term:  unary | term MUL unary     -> binary
-    ?unary: atom  | SIGN unary         -> unary
+    ?term:  unary | term STAR unary    -> binary
+                  | term DIVIDE unary  -> binary
+    ?unary: postfix | SIGN unary       -> unary
                   | NOT unary          -> unary
+                  | CAST unary         -> cast
+    ?postfix: atom
     ?atom:  NUMBER -> number | NAME -> name | "(" ternary ")"
+                  | CALLED "(" ternary ")" -> cast
 
     OR.2: "||"
     AND.2: "&&"
@@ -47,10 +62,13 @@ _GRAMMAR = r"""
     SHIFT.2: "<<" | ">>"
     REL: /[<>]=?/
     SIGN: "+" | "-"
-    MUL: "*" | "/" | "%"
+    STAR: "*"
+    DIVIDE: "/" | "%"
     NOT: "~" | "!"
-    NUMBER: /0[xX][0-9a-fA-F]+(?![0-9a-zA-Z_])|(0|[1-9][0-9]*)(?![0-9a-zA-Z_])/
-    NAME: /[A-Za-z_][A-Za-z_0-9]*/
+    CAST.4: /\(\s*(?:(?:unsigned|signed|int)(?:\s+int)?|size_t|u?int32_t)\s*\)/
+    CALLED.4: /(?:int|unsigned)(?=\s*\()|static_cast\s*<\s*(?:int|unsigned(?:\s+int)?|size_t)\s*>/
+    NUMBER: /(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)(?:[uUlL]{0,3})(?![0-9a-zA-Z_])/
+    NAME: /(?:threadIdx|blockDim)\s*\.\s*[xyz](?![0-9a-zA-Z_])|[A-Za-z_][A-Za-z_0-9]*/
     %ignore /\s+/
 """
 
@@ -62,7 +80,8 @@ _LONGEST = 4096
 _INT = range(-(2**31), 2**31)
 
 _Values = Mapping[str, int]
-_Evaluate = Callable[[_Values], int]
+Evaluate = Callable[[_Values], int]
+"""An expression, as a function of the values of its names."""
 
 
 class Expression:
@@ -77,8 +96,6 @@ class Expression:
     """
 
     def __init__(self, source: str) -> None:
-        import lark
-
         if not isinstance(source, str):
             raise ExpressionError(
                 f"expression of type {type(source).__name__} (accepted: text, such as 'lane*4')",
@@ -86,26 +103,11 @@ class Expression:
                 0,
             )
         self.source = source
-        self.names: dict[str, int] = {}
+        tree = parsed(without_comments(source), "ternary", source)
+        compiler = Compiler(source)
+        self._evaluate: Evaluate = nested(source, lambda: compiler.index(tree))
+        self.names = compiler.names
         """The names it uses, with the column of their first use."""
-        if len(source) > _LONGEST:
-            raise ExpressionError(
-                f"expression of {len(source)} characters (accepted: up to {_LONGEST})",
-                source[:60],
-                0,
-            )
-        try:
-            tree = _parser().parse(source)
-            self._evaluate = self._compile(tree)
-        except RecursionError:
-            raise ExpressionError("expression is nested too deeply", source[:60], 0) from None
-        except lark.UnexpectedInput as error:
-            ended = isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
-            column = len(source.rstrip()) if ended else int(error.pos_in_stream or 0)
-            problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
-            raise ExpressionError(
-                f"{problem} at column {column + 1} ({_ACCEPTED})", source, column
-            ) from None
 
     def __call__(self, values: _Values) -> int:
         """Evaluate with these values for its names: integers of any kind.
@@ -114,56 +116,149 @@ class Expression:
         and for what C leaves undefined.
         """
         self.check(values)
-        return self._evaluate({name: self._value(name, values[name]) for name in self.names})
-
-    def _value(self, name: str, given: object) -> int:
-        try:
-            value = operator.index(given)  # type: ignore[arg-type]  # that is the question
-        except TypeError:
-            problem = f"{name} = {short(given)} is not an integer"
-        else:
-            if value in _INT:  # an `int` itself: for any other type `in` would walk the range
-                return value
-            problem = f"{name} = {short(value)} does not fit a 32-bit int"
-        raise ExpressionError(problem, self.source, self.names[name])
+        return self._evaluate({name: integer(name, values[name], self) for name in self.names})
 
     def check(self, known: Collection[str]) -> None:
         """Raise ExpressionError if it uses a name that is not `known`."""
-        unknown = next((name for name in self.names if name not in known), None)
-        if unknown is not None:
-            raise ExpressionError(
-                f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
-                self.source,
-                self.names[unknown],
-            )
+        check_known(self, known)
 
-    def _error(self, problem: str, token: Token) -> ExpressionError:
+
+class Named(Protocol):
+    """A text that uses names."""
+
+    @property
+    def source(self) -> str:
+        """The text."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """The names that it uses, with the column of their first use."""
+
+
+def integer(name: str, given: object, named: Named) -> int:
+    """Return the value of a name as an int; raises ExpressionError if it is not one of 32 bits."""
+    try:
+        value: int = operator.index(given)  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        problem = f"{name} = {short(given)} is not an integer"
+    else:
+        if value in _INT:  # an `int` itself: for any other type `in` would walk the range
+            return value
+        problem = f"{name} = {short(value)} does not fit a 32-bit int"
+    raise ExpressionError(problem, named.source, named.names[name])
+
+
+def check_known(named: Named, known: Collection[str]) -> None:
+    """Raise ExpressionError if a text uses a name that is not `known`."""
+    unknown = next((name for name in named.names if name not in known), None)
+    if unknown is not None:
+        raise ExpressionError(
+            f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
+            named.source,
+            named.names[unknown],
+        )
+
+
+def parsed(text: str, start: str, source: str, grammar: str = GRAMMAR) -> Any:
+    """Return the tree of a text by one of a grammar's rules.
+
+    `source` is what an error shows: the same text, with its comments. Raises ExpressionError.
+    """
+    import lark
+
+    if len(source) > _LONGEST:
+        raise ExpressionError(
+            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source[:60], 0
+        )
+    try:
+        tree: Any = nested(source, lambda: _parser(grammar, start).parse(text))
+        return tree
+    except lark.UnexpectedInput as error:
+        ended = isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
+        column = len(text.rstrip()) if ended else int(error.pos_in_stream or 0)
+        problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
+        raise ExpressionError(
+            f"{problem} at column {column + 1} ({_ACCEPTED})", source, column
+        ) from None
+
+
+def nested(source: str, work: Callable[[], Any]) -> Any:
+    """Do some work on a text; raise ExpressionError where the text is nested too deeply for it."""
+    try:
+        return work()
+    except RecursionError:
+        raise ExpressionError("expression is nested too deeply", source[:60], 0) from None
+
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def without_comments(source: str) -> str:
+    """Return a text with blanks for its comments, so that columns stay.
+
+    Raises ExpressionError for a comment without an end, and for Python's `lane//8`: C would take
+    the rest of the line for a comment.
+    """
+
+    def blanks(found: re.Match[str]) -> str:
+        divides = found[0].startswith("//") and re.search(r"\S$", source[: found.start()])
+        if divides and divides[0] != ";" and re.match(r"//[\w(]", found[0]):
+            raise ExpressionError(
+                f"// begins a comment in C, at column {found.start() + 1} (accepted: / divides; a"
+                " blank before a comment)",
+                source,
+                found.start(),
+            )
+        return re.sub(r"[^\n]", " ", found[0])
+
+    text = _COMMENT.sub(blanks, source)
+    if (column := text.find("/*")) >= 0:
+        raise ExpressionError(
+            f"a comment that does not end, at column {column + 1} (accepted: /* ... */)",
+            source,
+            column,
+        )
+    return text
+
+
+class Compiler:
+    """Turns parse trees of one text into nested functions of the names' values."""
+
+    def __init__(self, source: str, locals_: Mapping[str, Evaluate] | None = None) -> None:
+        self.source = source
+        self.names: dict[str, int] = {}
+        """The names used so far, with the column of their first use."""
+        self.locals = locals_ or {}
+        """Names that the text itself defines."""
+
+    def error(self, problem: str, token: Token) -> ExpressionError:
+        """Return an error at the place of a token."""
         column = int(token.start_pos or 0)
         return ExpressionError(f"{problem} at column {column + 1}", self.source, column)
 
     def _fit(self, value: int, token: Token) -> int:
         if value not in _INT:
-            raise self._error(f"{short(value)} does not fit a 32-bit int", token)
+            raise self.error(f"{short(value)} does not fit a 32-bit int", token)
         return value
 
-    def _compile(self, tree: Any) -> _Evaluate:
-        """Turn a parse tree into nested functions of the names' values."""
+    def index(self, tree: Any) -> Evaluate:
+        """Return the function that a tree of an index expression is. Raises ExpressionError."""
         parts = tree.children
         if tree.data == "number":
-            constant = self._fit(int(parts[0], 0), parts[0])
+            constant = self._fit(int(parts[0].rstrip("uUlL"), 0), parts[0])
             return lambda values: constant
         if tree.data == "name":
-            name = str(parts[0])
-            self.names.setdefault(name, int(parts[0].start_pos))
-            return lambda values: values[name]
+            return self._name(parts[0])
         if tree.data == "unary":
-            token, argument = parts[0], self._compile(parts[1])
+            token, argument = parts[0], self.index(parts[1])
             function = _UNARY[str(token)]
             return lambda values: self._fit(function(argument(values)), token)
+        if tree.data == "cast":
+            return self._cast(parts[0], self.index(parts[1]))
         if tree.data == "choose":
-            condition, yes, no = map(self._compile, parts)
+            condition, yes, no = map(self.index, parts)
             return lambda values: yes(values) if condition(values) else no(values)
-        first, second = self._compile(parts[0]), self._compile(parts[2])
+        first, second = self.index(parts[0]), self.index(parts[2])
         if tree.data == "either":
             return lambda values: int(first(values) != 0 or second(values) != 0)
         if tree.data == "both":
@@ -175,9 +270,28 @@ class Expression:
             try:
                 return self._fit(binary(first(values), second(values)), token)
             except ZeroDivisionError:
-                raise self._error("division by zero", token) from None
+                raise self.error("division by zero", token) from None
             except _ShiftError as error:
-                raise self._error(str(error), token) from None
+                raise self.error(str(error), token) from None
+
+        return evaluate
+
+    def _name(self, token: Token) -> Evaluate:
+        name = "".join(token.split())  # threadIdx . x
+        if name in self.locals:
+            return self.locals[name]
+        self.names.setdefault(name, int(token.start_pos or 0))
+        return lambda values: values[name]
+
+    def _cast(self, token: Token, inner: Evaluate) -> Evaluate:
+        if not re.search(r"\b(unsigned|size_t|uint32_t)\b", token):
+            return inner
+
+        def evaluate(values: _Values) -> int:
+            value = inner(values)
+            if value < 0:
+                raise self.error(f"{value} as unsigned wraps around", token)
+            return value
 
         return evaluate
 
@@ -231,7 +345,7 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
 
 
 @cache
-def _parser() -> Lark:
+def _parser(grammar: str, start: str) -> Lark:
     from lark import Lark
 
-    return Lark(_GRAMMAR, parser="lalr")
+    return Lark(grammar, parser="lalr", start=start)

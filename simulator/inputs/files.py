@@ -13,16 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import short
-from layouts.shapes import is_integer
-from simulator.errors import InputError, OptionError
-from simulator.inputs.expression import Expression
-from simulator.law.accesses import ALL_LANES, check_mask
+from simulator.errors import InputError
+from simulator.inputs.asked import RESERVED, Asked, check_element, read
+from simulator.law.accesses import ALL_LANES
 from simulator.law.instructions import instruction
 
-__all__ = ["RESERVED", "Accesses", "from_data", "from_expression"]
-
-RESERVED = ("lane", "tid", "warp")
-"""Names that every expression has: tid = 32·warp + lane."""
+__all__ = ["RESERVED", "Accesses", "asked_accesses", "from_data", "from_expression"]
 
 _ACCEPTED = (
     "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
@@ -68,22 +64,15 @@ def from_expression(
 
     Raises ExpressionError, OptionError for a size that no element has, and MaskError.
     """
-    if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {short(element)} is not a size (accepted: 1 to 16 bytes)")
-    check_mask(mask)
-    index, where = Expression(source), Expression("1" if active is None else active)
-    addresses = np.zeros((len(warps), 32), dtype=np.int64)
-    masks = np.zeros(len(warps), dtype=np.int64)
-    for expression in (index, where):
-        expression.check((*RESERVED, *(names or {})))  # also if no lane evaluates it
-    for row, warp in enumerate(warps):
-        for lane in range(32):
-            values = {"lane": lane, "tid": 32 * warp + lane, "warp": warp, **(names or {})}
-            if mask >> lane & 1 and where(values):
-                masks[row] |= 1 << lane
-                addresses[row, lane] = index(values) * element
-    whole = active is None and mask == ALL_LANES
-    return Accesses([op] * len(warps), addresses, None if whole else masks)
+    check_element(element)
+    asked = read(source, op, element=element, names=names, active=active, mask=mask, warps=warps)
+    return asked_accesses(asked)
+
+
+def asked_accesses(asked: Asked) -> Accesses:
+    """Return the accesses of a question, one per warp."""
+    masks = None if asked.whole else asked.masks
+    return Accesses([asked.instruction.name] * len(asked.warps), asked.addresses(), masks)
 
 
 def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = None) -> Accesses:

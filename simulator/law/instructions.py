@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from layouts.errors import short
 from simulator.errors import InstructionError
+from simulator.law.spellings import respelled
 
 __all__ = ["INSTRUCTIONS", "RULES", "Instruction", "Rule", "instruction"]
 
@@ -220,18 +221,20 @@ _SPELLINGS = {
 
 
 def instruction(op: str | Instruction) -> Instruction:
-    """Return the instruction of a SASS name or an alias, in any case.
+    """Return the instruction of a SASS name, an alias or a PTX spelling, in any case.
 
     >>> instruction("ldmatrix.x4.trans").name
     'LDSM.16.MT88.4'
-    >>> instruction("LDS.32").width
-    4
+    >>> instruction("LDS.32").width, instruction("ld.shared.v4.f32").width
+    (4, 16)
 
     Raises InstructionError, with the nearest accepted names, for any other.
     """
     if isinstance(op, Instruction):
         return op
     spelled = str(op).strip().upper()
+    if spelled not in _SPELLINGS:
+        spelled = respelled(str(op)).strip().upper()
     if spelled not in _SPELLINGS:
         # The nearest spellings; the whole list would be no help.
         near = difflib.get_close_matches(spelled[:40], _SPELLINGS, n=4, cutoff=0)

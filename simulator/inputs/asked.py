@@ -1,0 +1,276 @@
+"""A question with its block and instruction: where each thread of each warp goes.
+
+    read("float s[32][33]; s[threadIdx.x][threadIdx.y]").accesses()
+
+One reader for the command line, Python and pytest. What it had to assume, `assumed` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layouts.errors import short
+from layouts.shapes import is_integer
+from simulator.errors import AddressError, ExpressionError, OptionError
+from simulator.inputs.expression import Expression, check_known, integer
+from simulator.inputs.question import Question, read_question
+from simulator.inputs.threads import THREAD_NAMES, Block, assumed_block
+from simulator.inputs.types import Type, op_of
+from simulator.law.accesses import ALL_LANES, Rows, active_lanes, check_mask, first_bad, refusal
+from simulator.law.instructions import Instruction, instruction
+
+__all__ = ["RESERVED", "Asked", "check_element", "read"]
+
+RESERVED = ("lane", "tid", "warp")
+"""Names that no one may give a value: tid = 32·warp + lane."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """An access of every warp of a block."""
+
+    question: Question
+    instruction: Instruction
+    block: Block
+    assumed: tuple[str, ...]
+    """What nobody said, in words."""
+    warps: tuple[int, ...]
+    """Numbers of the warps that are asked about."""
+    indices: NDArray[np.int64]
+    """The subscripts, shape (warps, 32, dimensions); 0 for an inactive lane."""
+    moved: NDArray[np.int64]
+    """Bytes beyond the element that the subscripts name, shape (warps, 32)."""
+    masks: NDArray[np.int64]
+    """Active lanes of each warp."""
+
+    @property
+    def element(self) -> int:
+        """Bytes of an element of the array."""
+        return self.question.array.type.bytes
+
+    def places(self) -> NDArray[np.int64]:
+        """Return the element that each lane's subscripts name, counted in C's order."""
+        sizes = self.question.array.sizes
+        place = np.zeros(self.indices.shape[:2], dtype=np.int64)
+        for dimension, size in enumerate(sizes):
+            place = place * (size or 1 if dimension else 1) + self.indices[:, :, dimension]
+        return place
+
+    def addresses(self) -> NDArray[np.int64]:
+        """Return the byte address of each lane, shape (warps, 32); 0 for an inactive lane."""
+        return self.places() * self.element + self.moved
+
+    def check(self) -> None:
+        """Raise for a lane beyond the array, and for one that the chip would trap on.
+
+        ExpressionError where casts or moved pointers leave the array, else AddressError.
+        """
+        width, addresses = self.instruction.width, self.addresses()
+        bad = active_lanes(self.masks) & self._beyond(addresses, width)
+        bad[:, self.instruction.lanes :] = False
+        if bad.any():
+            row, lane = (int(each) for each in np.argwhere(bad)[0])
+            raise ExpressionError(
+                f"byte {addresses[row, lane]} of lane {lane} of warp {self.warps[row]} is outside"
+                f" of {self.question.array.name} (accepted: 0 to {self._bytes() - width})",
+                self.question.source,
+                max(self.question.offsets[0][0].start - 1, 0),
+            )
+        masks = self.masks.astype(np.uint32)
+        found = first_bad(self.instruction, Rows(addresses), masks)
+        if found is not None:
+            row, lane = found
+            place = f"lane {lane} of access {self.warps[row]}"
+            said = str(refusal(self.instruction, int(addresses[found]), place))
+            if self.question.array.assumed and width > self.element:
+                said += (
+                    f"; the index counts elements of {self.element} bytes, so that a lane's"
+                    f" {width} bytes are {width // self.element} of them (accepted: indices that"
+                    f" are multiples of {width // self.element}, or elements of {width} bytes)"
+                )
+            raise AddressError(said)
+
+    def _bytes(self) -> int:
+        return math.prod(filter(None, self.question.array.sizes)) * self.element
+
+    def _beyond(self, addresses: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
+        """Return where subscripts within their bounds lead out of the array all the same."""
+        known = self.question.offsets and None not in self.question.array.sizes
+        most = self._bytes() if known else 1 << 40
+        beyond: NDArray[np.bool_] = addresses + width > most
+        return beyond | (addresses < 0) if known else beyond
+
+    @property
+    def whole(self) -> bool:
+        """Whether every lane of every warp is active."""
+        return bool((self.masks == ALL_LANES).all())
+
+
+def read(
+    text: str,
+    op: str | Instruction | None = None,
+    *,
+    block: Any = None,
+    element: int | None = None,
+    names: Mapping[str, int] | None = None,
+    active: str | None = None,
+    mask: int = ALL_LANES,
+    warps: Iterable[int] | None = None,
+) -> Asked:
+    """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
+
+    `op` is the instruction; by default it follows from the type and the direction. `block` is
+    that of `Block.of`. `element` is the bytes of an element that no declaration names, by default
+    those of a float. `names` have values. `active` is an expression: threads for which it is 0
+    are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
+    chooses some; without a block they stand in a row.
+
+    >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
+    >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
+    ('LDS', '32x32', [4, 136, 268])
+    >>> asked.assumed
+    ('block 32x32, for threadIdx.y is named',)
+
+    Raises ExpressionError, InstructionError, MaskError and OptionError.
+    """
+    check_mask(mask)
+    if element is not None:
+        check_element(element)
+    _check_names(names)
+    constants = {name: value for name, value in (names or {}).items() if is_integer(value)}
+    question = read_question(text, _element(element), constants)
+    array = question.array
+    if element is not None and not array.assumed:
+        raise OptionError(
+            f"element {element}: the declaration of {array.name} says that an element is a"
+            f" {array.type.name} (accepted: one of the two)"
+        )
+    condition = None if active is None else Expression(active)
+    known = (*THREAD_NAMES, *(names or {}))
+    check_known(question, known)
+    if condition is not None:
+        check_known(condition, known)
+    assumed: list[str] = []
+    if array.assumed and element is None:
+        assumed.append("4 bytes per element")
+    if op is None:
+        known_op = instruction(_op(question))
+        if array.assumed:
+            assumed[:] = [f"float elements, so {known_op.name}"]
+    else:
+        known_op = instruction(op)
+    chosen = None if warps is None else tuple(warps)
+    if block is not None:
+        threads = Block.of(block)
+    elif chosen is not None:
+        threads = Block(32 * (max(chosen) + 1))
+    else:
+        used = {*question.names, *(condition.names if condition else ())} - set(names or ())
+        threads, telling = assumed_block(used)
+        why = f", for {telling} is named" if telling else ": one warp"
+        assumed.append(f"block {threads}{why}")
+    if chosen is None:
+        chosen = tuple(range(threads.warps))
+    elif max(chosen) >= threads.warps:
+        raise OptionError(
+            f"warp {max(chosen)}: a block of {threads} has {threads.warps} (accepted: 0 to"
+            f" {threads.warps - 1})"
+        )
+    values = {
+        name: integer(name, value, question)
+        for name, value in (names or {}).items()
+        if name in question.names
+    }
+    run = _Run(question, condition, {**(names or {}), **values}, mask)
+    found = [run.warp(threads, warp) for warp in chosen]
+    return Asked(
+        question,
+        known_op,
+        threads,
+        tuple(assumed),
+        chosen,
+        np.array([indices for indices, _, _ in found], dtype=np.int64),
+        np.array([moved for _, moved, _ in found], dtype=np.int64),
+        np.array([bits for _, _, bits in found], dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Evaluates a question, thread by thread."""
+
+    question: Question
+    condition: Expression | None
+    names: Mapping[str, int]
+    mask: int
+
+    def warp(self, block: Block, number: int) -> tuple[list[list[int]], list[int], int]:
+        """Return each lane's subscripts, the bytes added, and the active lanes."""
+        sizes = self.question.array.sizes
+        indices, moved, bits = [[0] * len(sizes)] * 32, [0] * 32, 0
+        for lane, numbers in enumerate(block.warp(number)):
+            if numbers is None or not self.mask >> lane & 1:
+                continue
+            values = {**numbers, **self.names}
+            if self.condition is not None and not self.condition(values):
+                continue
+            bits |= 1 << lane
+            indices[lane] = [self._subscript(k, values) for k in range(len(sizes))]
+            moved[lane] = sum(
+                index.evaluate(values) * unit for index, unit in self.question.offsets
+            )
+        return indices, moved, bits
+
+    def _subscript(self, dimension: int, values: Mapping[str, int]) -> int:
+        part, array = self.question.subscripts[dimension], self.question.array
+        found, size = part.evaluate(values), array.sizes[dimension]
+        if size is not None and not 0 <= found < size:
+            source = self.question.source
+            given = source[part.start : part.end]
+            sizes = "".join(f"[{each or ''}]" for each in array.sizes)
+            raise ExpressionError(
+                f"{found} is outside of {array.name}{sizes} (accepted: 0 to {size - 1}), for"
+                f" {_whose(values)}",
+                source,
+                part.start + len(given) - len(given.lstrip()),
+            )
+        return found
+
+
+def check_element(element: Any) -> None:
+    """Raise OptionError unless `element` is a size in bytes."""
+    if not is_integer(element) or not 1 <= element <= 16:
+        raise OptionError(f"element {short(element)} is not a size (accepted: 1 to 16 bytes)")
+
+
+def _whose(values: Mapping[str, int]) -> str:
+    thread = f"({values['threadIdx.x']}, {values['threadIdx.y']}, {values['threadIdx.z']})"
+    return f"thread {thread}, which is lane {values['lane']} of warp {values['warp']}"
+
+
+def _element(size: int | None) -> Type | None:
+    return None if size is None else Type(f"{size}-byte element", size)
+
+
+def _op(question: Question) -> str:
+    found = op_of(question.type, store=question.store)
+    if found is None:
+        raise OptionError(
+            f"no instruction moves the {question.type.bytes} bytes of a {question.type.name} at"
+            " once (accepted: types of 1, 2, 4, 8 or 16 bytes, or an instruction by --op, op=)"
+        )
+    return found
+
+
+def _check_names(names: Any) -> None:
+    if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
+        raise OptionError(
+            f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
+            f" {', '.join(RESERVED)}, which have their own meaning)"
+        )

@@ -1,0 +1,366 @@
+"""What is asked, in C: declarations of arrays, and one access to one of them.
+
+    float s[32][33]; s[threadIdx.x][threadIdx.y]
+    half2 t[128][33]; t[tid / 4][tid % 4] = x;              a store
+    float s[64][64]; *(float4*)&s[tid / 16][tid % 16 * 4]   16 bytes per lane
+    int r = tid / 8; float s[32][32]; s[r][tid % 8]         a name of one's own
+    float s[32][33]; lane, 0                                row and column of the last array
+    lane * 33                                               an index of elements
+
+What stands to the right of a store's `=` is not read. Nothing is ever evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from layouts.errors import short
+from simulator.errors import ExpressionError
+from simulator.inputs.expression import GRAMMAR, Evaluate, nested, parsed, without_comments
+from simulator.inputs.place import Array, Index, Place, PlaceCompiler
+from simulator.inputs.types import TYPE, Type, type_of
+from simulator.law.accesses import SHARED_BYTES
+
+if TYPE_CHECKING:
+    from lark import Token
+
+__all__ = ["FLOAT", "Question", "is_question", "read_question"]
+
+FLOAT = Type("float", 4)
+"""The type of an element that no declaration names."""
+
+_GRAMMAR = rf"""
+    {GRAMMAR}
+    indices: ternary (COMMA ternary)*
+    declaration: TYPE declarator (COMMA declarator)*
+    declarator: NAME size+
+    size: LSQ ternary? RSQ
+    %extend unary: BAND unary -> address | STAR unary -> follow | RETYPE unary -> retype
+    %extend postfix: postfix LSQ ternary RSQ -> subscript
+    %extend atom: RETYPED "(" ternary ")" -> retype
+    COMMA: ","
+    LSQ: "["
+    RSQ: "]"
+    RETYPE.5: /\(\s*{TYPE}\s*[*&]\s*(?:(?:const|__restrict__)\s*)*\)/
+    RETYPED.5: /(?:reinterpret_cast|static_cast)\s*<\s*{TYPE}\s*[*&]\s*>/
+    TYPE.5: /{TYPE}/
+"""
+
+_SET = re.compile(r"(?P<by>[-+*/%&|^]|<<|>>)?(?<![=!<>])=(?!=)")
+_STATEMENTS = "if|for|while|do|return|switch|else"
+_QUALIFIER = r"(?:extern|static|volatile|const|constexpr|__shared__|__restrict__)(?!\w)"
+
+
+@dataclass(frozen=True)
+class Question:
+    """An access to an array, as it was read."""
+
+    source: str
+    array: Array
+    type: Type
+    """What is moved: the array's element, or the type that it is cast to."""
+    subscripts: tuple[Index, ...]
+    offsets: tuple[tuple[Index, int], ...]
+    """What is added to the address, each with the bytes of its unit."""
+    store: bool
+    names: Mapping[str, int]
+    """The names that it uses, with the column of their first use."""
+    flat: bool
+    """Whether only indices were given, and no element of an array."""
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text cannot be a plain index: it declares, indexes or has two parts.
+
+    >>> is_question("float s[32]; s[lane]"), is_question("lane, 0"), is_question("(lane%8)*4")
+    (True, True, False)
+    """
+    return bool(re.search(r"[\[;,]", text))
+
+
+def read_question(
+    source: str, element: Type | None = None, names: Mapping[str, int] | None = None
+) -> Question:
+    """Return what a text asks.
+
+    `element` is the type of elements where nothing is declared, `float` by default. `names` are
+    constants that the sizes of arrays may use. Raises ExpressionError, which shows the column and
+    says how it would be written.
+    """
+    if not isinstance(source, str):
+        raise ExpressionError(
+            f"expression of type {type(source).__name__} (accepted: text, such as"
+            " 'float s[32][32]; s[threadIdx.x][threadIdx.y]')",
+            short(source),
+            0,
+        )
+    return _Reader(source, element or FLOAT, names or {}).read()
+
+
+class _Reader:
+    def __init__(self, source: str, element: Type, constants: Mapping[str, int]) -> None:
+        self.source = source
+        self.constants = constants
+        self.text = without_comments(source)
+        self.element = element
+        self.arrays: dict[str, Array] = {}
+        self.locals: dict[str, Evaluate] = {}
+        self.names: dict[str, int] = {}
+
+    def read(self) -> Question:
+        found: Question | None = None
+        start = 0
+        for statement in self.text.split(";"):
+            end = start + len(statement)
+            if statement.strip():
+                if found is not None:
+                    self._refuse("one access at a time: this is the second", self._first(start))
+                found = self._statement(start, end)
+            start = end + 1
+        if found is None:
+            last = next(reversed(self.arrays.values()), None)
+            example = (
+                last.name + "[threadIdx.x]" * len(last.sizes)
+                if last
+                else "float s[32][32]; s[threadIdx.x][threadIdx.y]"
+            )
+            self._refuse(f"an access is missing, such as {example},", len(self.text.rstrip()))
+        return found
+
+    def _refuse(self, problem: str, column: int) -> NoReturn:
+        raise ExpressionError(f"{problem} at column {column + 1}", self.source, column)
+
+    def _first(self, start: int) -> int:
+        blank = re.compile(r"\s*").match(self.text, start)
+        return blank.end() if blank else start
+
+    def _statement(self, start: int, end: int) -> Question | None:
+        """Read a statement; None for a declaration."""
+        words = self.text[start:end]
+        if keyword := re.match(rf"\s*({_STATEMENTS})(?!\w)", words):
+            self._refuse(
+                f"{keyword[1]!r} is not taken (accepted: the access alone; choose its lanes by"
+                " --active or --mask)",
+                start + keyword.start(1),
+            )
+        setting = _assignment(words)
+        if setting is None:
+            self._check_type(start, end)
+            if re.match(rf"\s*{TYPE}\s*[A-Za-z_]\w*\s*(\[|,|$)", words):
+                self._declare(start, end)
+                return None
+            return self._access(start, end, store=False)
+        at = start + setting.start()
+        name = re.fullmatch(
+            rf"\s*(?:(?:{TYPE}|auto|const auto)\s*[&*]?\s*)?([A-Za-z_]\w*)\s*", self.text[start:at]
+        )
+        if name is None:
+            if setting["by"]:
+                self._refuse(
+                    "a load and a store at once (accepted: s[...] for the load, s[...] = x for the"
+                    " store)",
+                    at,
+                )
+            return self._access(start, at, store=True)
+        if name[1] in self.arrays:
+            self._refuse(f"{name[1]} is an array: which element? (accepted: {name[1]}[...])", start)
+        value = start + setting.end()
+        compiler, trees = self._indices(value, end)
+        if len(trees) == 1:
+            found = nested(self.source, lambda: compiler.read(trees[0]))
+            if not isinstance(found, Place):
+                self.locals[name[1]] = found
+                self._used(compiler)
+                return None
+        return self._access(value, end, store=False)
+
+    def _check_type(self, start: int, end: int) -> None:
+        """Refuse `mytype s[32]`, whose type is not known."""
+        found = re.match(
+            rf"\s*(?:{_QUALIFIER}\s*)*([A-Za-z_][\w:]*)\s+[A-Za-z_]\w*\s*[\[,]",
+            self.text[start:end],
+        )
+        pointer = re.match(rf"\s*{TYPE}\s*[*&]+\s*(\w+)\s*$", self.text[start:end])
+        if pointer:
+            self._refuse(
+                f"{pointer[1]} is a pointer, whose array is not known (accepted: an array, such as"
+                f" float {pointer[1]}[32][32])",
+                start + pointer.start(1),
+            )
+        if found and not re.match(rf"\s*{TYPE}", self.text[start:end]):
+            self._refuse(
+                f"{found[1]} is not a type known here (accepted: float, half, int, double, float4,"
+                " half2, int8_t, ...)",
+                start + found.start(1),
+            )
+
+    def _tree(self, start: int, end: int, rule: str) -> Any:
+        if not self.text[start:end].strip():
+            self._refuse("an access is missing, such as s[threadIdx.x],", start)
+        try:
+            return parsed(" " * start + self.text[start:end], rule, self.source, _GRAMMAR)
+        except ExpressionError as error:
+            column = str(error).rsplit("\n", 1)[1].index("^") - 2
+            why = _why(self.text[:end], column)
+            if why is None:
+                raise
+            problem, column, then = why
+            raise ExpressionError(
+                f"{problem} at column {column + 1}{then}", self.source, column
+            ) from None
+
+    def _declare(self, start: int, end: int) -> None:
+        tree = self._tree(start, end, "declaration")
+        type_ = type_of(tree.children[0])
+        for declarator in tree.children[1::2]:
+            name, *sizes = declarator.children
+            column = int(name.start_pos)
+            dims = [self._size(size, first=k == 0) for k, size in enumerate(sizes)]
+            bytes_ = type_.bytes
+            for dim in dims:
+                bytes_ *= dim or 1
+            if bytes_ > SHARED_BYTES:
+                self._refuse(
+                    f"{name} takes {bytes_:,} bytes (accepted: up to {SHARED_BYTES:,}, which a"
+                    " block can have)",
+                    column,
+                )
+            opening, closing = sizes[-1].children[0], sizes[-1].children[-1]
+            last = (int(opening.end_pos), int(closing.start_pos))
+            self.arrays[str(name)] = Array(str(name), type_, tuple(dims), last)
+
+    def _size(self, size: Any, *, first: bool) -> int | None:
+        opening, *inner, _ = size.children
+        column = int(opening.start_pos)
+        if not inner:
+            if not first:
+                self._refuse("only the first dimension may be left open (accepted: [32])", column)
+            return None
+        compiler = PlaceCompiler(self.source, self.locals, self.arrays, self.element)
+        evaluate = nested(self.source, lambda: compiler.index(inner[0]))
+        for name, at in compiler.names.items():
+            if name not in self.constants:
+                self._refuse(
+                    f"a dimension must be a number, and {name} is not one (accepted: const int"
+                    f" {name} = 32; before the array, or -D {name}=32)",
+                    at,
+                )
+        try:
+            found = int(evaluate(self.constants))
+        except KeyError as error:  # a name that the text defines by a thread's numbers
+            self._refuse(f"a dimension must be a number, and {error} is a thread's", column)
+        if not 1 <= found <= SHARED_BYTES:
+            self._refuse(f"a dimension of {found} (accepted: 1 to {SHARED_BYTES})", column)
+        return found
+
+    def _used(self, compiler: PlaceCompiler) -> None:
+        for name, column in compiler.names.items():
+            self.names.setdefault(name, column)
+
+    def _indices(self, start: int, end: int) -> tuple[PlaceCompiler, list[Any]]:
+        tree = self._tree(start, end, "indices")
+        self.commas: list[Token] = tree.children[1::2]
+        compiler = PlaceCompiler(self.source, self.locals, self.arrays, self.element)
+        return compiler, tree.children[::2]
+
+    def _access(self, start: int, end: int, *, store: bool) -> Question:
+        compiler, trees = self._indices(start, end)
+        read = nested(self.source, lambda: [compiler.read(tree) for tree in trees])
+        self._used(compiler)
+        places = [each for each in read if isinstance(each, Place)]
+        if not places:
+            if store:
+                self._refuse(
+                    "what is stored to is not an element of an array (accepted: s[...] = x)",
+                    self._first(start),
+                )
+            return self._row_and_column(read, start, end)
+        if len(read) > 1:
+            self._refuse(
+                "one access at a time: this is the second", int(self.commas[0].start_pos or 0) + 1
+            )
+        return self._element(places[0], store)
+
+    def _element(self, place: Place, store: bool) -> Question:
+        array, given = place.array, len(place.subscripts)
+        column = int(place.token.start_pos or 0)
+        decays = place.moved or place.cast
+        if not decays and given < len(array.sizes):
+            wanted = array.name + "[...]" * len(array.sizes)
+            if not given:
+                self._refuse(
+                    f"{array.name} is an array: which element? (accepted: {wanted})", column
+                )
+            self._refuse(
+                f"{array.name} has {len(array.sizes)} dimensions, of which {given}"
+                f" {'is' if given == 1 else 'are'} indexed (accepted: {wanted})",
+                column,
+            )
+        nothing = Index(lambda values: 0, column, column)
+        filled = (*place.subscripts, *[nothing] * (len(array.sizes) - given))
+        return Question(
+            self.source, array, place.type, filled, tuple(place.offsets), store, self.names, False
+        )
+
+    def _row_and_column(self, read: list[Evaluate], start: int, end: int) -> Question:
+        """Return the element of the array declared last at these subscripts."""
+        bounds = [start, *(int(comma.end_pos or 0) for comma in self.commas)]
+        ends = [*(int(comma.start_pos or 0) for comma in self.commas), end]
+        array = next(reversed(self.arrays.values()), None)
+        if array is None:
+            array = Array("s", self.element, (None,), assumed=True)
+        if len(read) != len(array.sizes):
+            problem = (
+                "a row and a column need a declaration (accepted: float s[32][32]; before them)"
+                if array.assumed
+                else f"{array.name} has {len(array.sizes)} dimensions, and {len(read)}"
+                f" {'index is' if len(read) == 1 else 'indices are'} given (accepted:"
+                f" {array.name}{'[...]' * len(array.sizes)})"
+            )
+            self._refuse(problem, self._first(start))
+        subscripts = tuple(map(Index, read, bounds, ends))
+        return Question(self.source, array, array.type, subscripts, (), False, self.names, True)
+
+
+def _assignment(statement: str) -> re.Match[str] | None:
+    """Return the first `=`, `+=`, ... that no bracket encloses."""
+    for found in _SET.finditer(statement):
+        before = statement[: found.start()]
+        if all(before.count(a) == before.count(b) for a, b in ("()", "[]")):
+            return found
+    return None
+
+
+def _why(text: str, column: int) -> tuple[str, int, str] | None:
+    """Return what is wrong, its column and how it would be written, where that is known."""
+    before, at = text[:column].rstrip(), text[column:].lstrip()
+    name = re.search(r"(\w+)$", before)
+    member = re.match(r"\.\s*\w*", at)
+    missing = [b for a, b in ("[]", "()") if before.count(a) > before.count(b)]
+    if not at and missing:
+        return "expression ends too early", len(before), f": {missing[0]!r} is missing"
+    if at.startswith(",") and before.count("[") > before.count("]"):
+        return "a comma in brackets", column, " (accepted: s[row][column])"
+    if member and before.endswith("]"):
+        return (
+            "a member alone is not taken", column, " (accepted: the whole element, or a cast)"
+        )  # fmt: skip
+    if name and member and name[1].isdigit():
+        odd = f"{name[1]}{member[0]} is not an integer"
+        return odd, name.start(), " (accepted: 33, 33u, 0x21)"
+    if name and member:
+        return (
+            f"{name[1]}{member[0]} is not a number of a thread",
+            name.start(),
+            " (accepted: threadIdx.x, .y, .z, blockDim.x, .y, .z)",
+        )
+    if at.startswith("(") and name and not name[1].isdigit():
+        return (
+            f"{name[1]}() cannot be called in an index",
+            name.start(),
+            " (accepted: the index alone, or a name and -D NAME=VALUE)",
+        )
+    return None

@@ -1,0 +1,248 @@
+"""Questions in C: what each means, and what is refused where."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator import BankwiseError, ExpressionError, InstructionError, OptionError, instruction
+from simulator.inputs.asked import Asked, read
+
+COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
+
+
+def byte(asked: Asked, warp: int, lane: int) -> int:
+    return int(asked.addresses()[warp, lane])
+
+
+def test_a_column_of_a_tile() -> None:
+    asked = read(COLUMN)
+    assert asked.instruction.name == "LDS"
+    assert str(asked.block) == "32x32"
+    assert asked.assumed == ("block 32x32, for threadIdx.y is named",)
+    assert asked.addresses().tolist() == [[4 * (32 * x + y) for x in range(32)] for y in range(32)]
+    assert read(COLUMN, block="32x32").assumed == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "address"),
+    [
+        # Thread 37 of 64 in a row: lane 5 of warp 1.
+        ("float s[64]; s[threadIdx.x]", "LDS", 4 * 37),
+        ("extern __shared__ double s[]; s[tid] = 1.5 + g(x)", "STS.64", 8 * 37),
+        ("half2 t[128][33]; t[tid/4][tid%4]", "LDS", 4 * (9 * 33 + 1)),
+        ("half t[128][33]; t[tid/4][tid%4]", "LDS.U16", 2 * (9 * 33 + 1)),
+        ("int8_t t[128][33]; t[tid/4][tid%4]", "LDS.S8", 9 * 33 + 1),
+        ("int8_t t[128][33]; t[tid/4][tid%4] = 0", "STS.U8", 9 * 33 + 1),
+        ("unsigned char t[64]; t[tid]", "LDS.U8", 37),
+        ("unsigned long long t[64]; t[tid]", "LDS.64", 8 * 37),
+        ("const __shared__ cutlass::half_t t[64]; t[tid]", "LDS.U16", 2 * 37),
+        ("__shared__ __align__(16) float4 t[64]; float4 v = t[tid];", "LDS.128", 16 * 37),
+        ("float s[64][64]; *(float4*)&s[tid/16][tid%16*4]", "LDS.128", 4 * (2 * 64 + 20)),
+        ("float s[64][64]; *(const float4 *)&s[tid/16][4*(tid%16)]", "LDS.128", 4 * (128 + 20)),
+        ("float s[64][64]; reinterpret_cast<float4&>(s[warp][4*lane%64]) = v;", "STS.128", 336),
+        ("float s[64][64]; reinterpret_cast<float2*>(s)[tid]", "LDS.64", 8 * 37),
+        ("float s[64][64]; *(s[lane] + warp)", "LDS", 4 * (5 * 64 + 1)),
+        ("float s[64][64]; *(&s[lane][8] - warp)", "LDS", 4 * (5 * 64 + 7)),
+        ("float s[64][64]; ((float4*)s[lane])[warp]", "LDS.128", 4 * 5 * 64 + 16),
+        ("half t[64][64]; &t[lane%16][lane/16*8]", "LDS.U16", 2 * 5 * 64),
+        ("float a[8][4][4], b[64]; b[tid]; ", "LDS", 4 * 37),
+        ("float a[8][4][4]; a[lane/4%8][lane%4][warp]", "LDS", 4 * (1 * 16 + 1 * 4 + 1)),
+        ("float s[32][33]; lane, warp", "LDS", 4 * (5 * 33 + 1)),
+        ("int row = tid/8, x; float s[9][33]; s[row][tid%8]", "", 0),
+        ("int row = tid/8; const int P = 1; float s[9][32+P]; s[row][tid%8]", "LDS", 4 * 137),
+        ("float s[64]; sum += s[tid]", "LDS", 4 * 37),
+        ("float s[64]; s[(int)threadIdx.x ^ (lane & 1 ? 0u : 0)] // a row", "LDS", 4 * 37),
+        ("float s[128]; s[tid << 1]", "LDS", 8 * 37),
+        ("float s[64]; s[laneid + 32*warpid]", "LDS", 4 * 37),
+        ("float s[64]; s[threadIdx.y*blockDim.x + tx]", "LDS", 4 * 37),
+        ("s[tid]", "LDS", 4 * 37),
+        ("tid*2", "LDS", 8 * 37),
+    ],
+)
+def test_what_people_write(text: str, op: str, address: int) -> None:
+    if not op:
+        with pytest.raises(ExpressionError):
+            read(text, block=64)
+        return
+    asked = read(text, block=64)
+    assert (asked.instruction.name, byte(asked, 1, 5)) == (op, address)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "column"),
+    [
+        ("mytype s[32]; s[lane]", "mytype is not a type known here (accepted: float", 0),
+        ("float s[32][32]; s[lane]", "s has 2 dimensions, of which 1 is indexed", 17),
+        ("float s[32]; s[lane].x", "a member alone is not taken", 20),
+        ("s[lane][0]", "s is not declared (accepted: float s[32][32]; before it)", 0),
+        ("float s[32]; s[idx[lane]]", "what idx holds is not known here", 15),
+        ("float s[32]; s[lane", "expression ends too early at column 20: ']' is missing", 19),
+        ("float s[32]; s[f(lane)]", "f() cannot be called in an index", 15),
+        ("for (;;) s[lane]", "'for' is not taken (accepted: the access alone", 0),
+        ("float s[32]; s[1.5*lane]", "1.5 is not an integer", 15),
+        ("float s[32]; s[lane] += 1", "a load and a store at once (accepted: s[...] for", 21),
+        ("float s[n]; s[lane]", "a dimension must be a number, and n is not one", 8),
+        ("float s[tid]; s[lane]", "a dimension must be a number, and tid is not one", 8),
+        ("float s[0]; s[lane]", "a dimension of 0 (accepted: 1 to 232448)", 7),
+        ("", "an access is missing, such as float s[32][32]", 0),
+        ("float s[32][8]", "an access is missing, such as s[threadIdx.x][threadIdx.x]", 14),
+        ("float s[32]; s[blockIdx.x]", "blockIdx.x is not a number of a thread", 15),
+        ("float s[99999]; s[lane]", "s takes 399,996 bytes (accepted: up to 232,448", 6),
+        ("float s[32]; s[lane]; s[lane]", "one access at a time: this is the second", 22),
+        ("float s[32]; s[lane], s[lane]", "one access at a time: this is the second", 21),
+        ("lane, 0", "a row and a column need a declaration (accepted: float s[32][32];", 0),
+        ("float s[3,3]; s[lane]", "a comma in brackets at column 10 (accepted: s[row]", 9),
+        ("float s[32]; x = ", "an access is missing, such as s[threadIdx.x]", 16),
+        ("float s[][]; s[0][lane]", "only the first dimension may be left open", 9),
+        ("float* p; p[lane]", "p is a pointer, whose array is not known", 7),
+        ("float s[32]; s", "s is an array: which element? (accepted: s[...])", 13),
+        ("float s[32][32]; s + lane", "s + ... moves by rows (accepted: &s[0][0] + ...)", 19),
+        ("float s[32]; &&s[lane]", "& of an address at column 14", 13),
+        ("float s[32]; *s[lane]", "* needs an address (accepted: *(float4*)&s[...]", 13),
+        ("float s[32]; (float4*)s[lane]", "a cast to float4* is of an address", 13),
+        ("float s[32]; s[lane][0]", "s has no more dimensions (accepted: s[...])", 20),
+        ("float s[32]; s[lane + 1]", "32 is outside of s[32] (accepted: 0 to 31), for thread", 15),
+        ("float s[32][4]; lane, lane", "4 is outside of s[32][4] (accepted: 0 to 3)", 22),
+        ("float s[32]; s[lan]", "unknown name 'lan': did you mean lane", 15),
+        ("float s[32]; s[64/lane]", "division by zero at column 18", 17),
+    ],
+)
+def test_every_refusal_points_at_its_column(text: str, problem: str, column: int) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        read(text)
+    message, shown, caret = str(caught.value).split("\n")
+    assert message.startswith(problem)
+    assert shown == f"  {text}"
+    assert caret == f"  {' ' * column}^"
+
+
+def test_pointers_may_not_leave_the_array() -> None:
+    asked = read("float s[64]; ((float4*)s)[lane]")
+    with pytest.raises(ExpressionError, match=r"byte 256 of lane 16 of warp 0 is outside of s"):
+        asked.check()
+    read("float s[128]; ((float4*)s)[lane]").check()
+
+
+def test_misaligned_lanes_are_told_what_the_index_counts() -> None:
+    with pytest.raises(BankwiseError, match="the index counts elements of 4 bytes") as caught:
+        read("lane", "LDS.128").check()
+    assert str(caught.value).startswith("address 4 of lane 1 of access 0 is misaligned")
+    read("lane", "LDS.128", element=16).check()
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("s[threadIdx.x]", "32x1"),
+        ("s[ty]", "32x32"),
+        ("s[threadIdx.z]", "8x8x8"),
+        ("int r = threadIdx.y; s[r]", "32x32"),
+    ],
+)
+def test_the_block_follows_from_the_names(text: str, block: str) -> None:
+    assert str(read(text).block) == block
+
+
+def test_a_block_may_end_within_a_warp() -> None:
+    asked = read("float s[64]; s[tid]", block=(10, 4))
+    assert asked.warps == (0, 1)
+    assert asked.masks.tolist() == [0xFFFFFFFF, 0xFF]
+    assert not asked.whole
+    for bad in ("8x", 0, "2000", (1, 2, 3, 4), 1.5, (8, -1)):
+        with pytest.raises(OptionError, match=r"^block .*accepted"):
+            read("s[tid]", block=bad)
+    with pytest.raises(OptionError, match=r"warp 2: a block of 64x1 has 2 \(accepted: 0 to 1\)"):
+        read("s[tid]", block=64, warps=[2])
+
+
+def test_names_and_conditions() -> None:
+    asked = read("float s[32][32 + PAD]; s[lane][k]", names={"PAD": 1, "k": 3}, active="lane < 4")
+    assert asked.masks.tolist() == [0xF]
+    assert byte(asked, 0, 2) == 4 * (2 * 33 + 3)
+    assert byte(read("tx*2", names={"tx": 5}), 0, 0) == 40  # what is given is meant
+    with pytest.raises(OptionError, match="have their own meaning"):
+        read("tid", names={"tid": 5})
+    with pytest.raises(OptionError, match="the declaration of s says that an element is a float"):
+        read("float s[32]; s[lane]", element=2)
+    with pytest.raises(OptionError, match="no instruction moves the 12 bytes of a float3"):
+        read("float3 s[32]; s[lane]")
+    assert read("float3 s[32]; s[lane]", "LDS").element == 12
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("ld.shared.v4.f32", "LDS.128"),
+        ("ld.shared.v2.b32", "LDS.64"),
+        ("ld.volatile.shared::cta.s16", "LDS.S16"),
+        ("LD.SHARED.B32;", "LDS"),
+        ("st.shared.v2.u16", "STS"),
+        ("st.shared.f64", "STS.64"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "LDSM.16.M88.4"),
+        ("ldmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16", "LDSM.16.MT88.2"),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16", "STSM.16.M88"),
+        ("cp.async.cg.shared.global", "LDGSTS.E.BYPASS.128"),
+        ("cp.async.cg.shared.global.L2::128B", "LDGSTS.E.BYPASS.128"),
+        ("cp.async.ca.shared.global, 8", "LDGSTS.E.64"),
+        ("atom.shared.add.u32", "ATOMS.ADD"),
+        ("red.relaxed.cta.shared::cta.max.s32", "ATOMS.MAX"),
+        ("atom.shared.cas.b64", "ATOMS.CAS.64"),
+        ("LDSM.x4", "LDSM.16.M88.4"),
+        ("sts128", "STS.128"),
+        ("LDGSTS.128", "LDGSTS.E.128"),
+    ],
+)
+def test_instructions_in_ptx(spelling: str, name: str) -> None:
+    assert instruction(spelling).name == name
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["ld.shared.v4.f64", "cp.async.ca.shared.global", "cp.async.cg.shared.global 4",
+     "ld.global.f32", "atom.shared.add.u64", "ldmatrix.sync.aligned.m8n8.x3.shared.b16"],
+)  # fmt: skip
+def test_ptx_that_is_not_modelled_is_refused(spelling: str) -> None:
+    with pytest.raises(InstructionError, match="unknown instruction"):
+        instruction(spelling)
+
+
+@given(
+    st.integers(1, 64), st.integers(1, 64), st.integers(1, 40), st.integers(1, 40),
+    st.sampled_from([("char", 1), ("half", 2), ("float", 4), ("float2", 8), ("float4", 16)]),
+)  # fmt: skip
+def test_every_thread_goes_where_c_says(
+    rows: int, cols: int, x: int, y: int, kind: tuple[str, int]
+) -> None:
+    """Against loops over the block, thread by thread."""
+    if x * y > 1024 or rows * cols * kind[1] > 1 << 17:
+        return
+    text = f"{kind[0]} a[{rows}][{cols}]; a[(ty*3 + tx) % {rows}][(tx ^ ty) % {cols}]"
+    asked = read(text, block=(x, y))
+    found: dict[tuple[int, int], Any] = {}
+    for thread in range(x * y):
+        tx, ty = thread % x, thread // x
+        place = (ty * 3 + tx) % rows * cols + (tx ^ ty) % cols
+        found[thread // 32, thread % 32] = place * kind[1]
+    addresses, masks = asked.addresses(), asked.masks
+    for warp in range(asked.block.warps):
+        for lane in range(32):
+            active = bool(masks[warp] >> lane & 1)
+            assert active == ((warp, lane) in found)
+            assert addresses[warp, lane] == found.get((warp, lane), 0)
+
+
+WORDS = st.sampled_from(
+    ["float", "s", "[32]", "[lane]", ";", "s[lane]", "=", "*(float4*)&", "(", ")", "+", "tx", ",",
+     "reinterpret_cast<float2*>", "(int)", "0x1F", "//", "/*", "\n", "?", ":", "int r", "[", "]"]
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=30))
+def test_any_text_is_a_question_or_a_typed_error(text: str) -> None:
+    with suppress(BankwiseError):
+        read(text).check()
