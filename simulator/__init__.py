@@ -40,18 +40,20 @@ from simulator.errors import (
     ToolError,
     UnsupportedError,
 )
-from simulator.gemm.simulate import FragmentReport, simulate
-from simulator.kernels.replay import KernelReport, replay
-from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
-from simulator.law.counting import Counts, count, count_stream, totals
-from simulator.law.explaining import Explanation, explain
+from simulator.law.counting import Counts, count_stream, totals
+from simulator.law.explaining import Explanation
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
 from simulator.results.sites import SiteReport, SiteTable
 
 if TYPE_CHECKING:
     from simulator import kernels
+    from simulator.asking.answer import Answer
+    from simulator.asking.ask import count, explain
+    from simulator.gemm.simulate import FragmentReport, simulate
+    from simulator.kernels.replay import KernelReport, replay
+    from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
     from simulator.sass.replay import replay_compiled
     from simulator.sass.run.map_argument import TensorMap
     from simulator.search import Access, Optimum, optimize
@@ -61,6 +63,7 @@ __all__ = [
     "INSTRUCTIONS",
     "Access",
     "AddressError",
+    "Answer",
     "BankwiseError",
     "BarrierError",
     "CompileError",
@@ -126,12 +129,25 @@ __all__ = [
 # of everything else, and the search and the catalogue of kernels are as large.
 _LATER = {
     "Access": "simulator.search",
+    "Answer": "simulator.asking.answer",
+    "Cycle": "simulator.kernels.sites",
+    "FragmentReport": "simulator.gemm.simulate",
+    "GlobalSite": "simulator.kernels.sites",
+    "Kernel": "simulator.kernels.sites",
+    "KernelReport": "simulator.kernels.replay",
+    "Launch": "simulator.kernels.sites",
+    "Matrix": "simulator.kernels.sites",
     "Optimum": "simulator.search",
     "Sweep": "simulator.sweeps.sweep",
     "TensorMap": "simulator.sass.run.map_argument",
+    "count": "simulator.asking.ask",
+    "explain": "simulator.asking.ask",
     "kernels": "simulator.kernels",
     "optimize": "simulator.search",
+    "replay": "simulator.kernels.replay",
     "replay_compiled": "simulator.sass.replay",
+    "SharedSite": "simulator.kernels.sites",
+    "simulate": "simulator.gemm.simulate",
     "sweep": "simulator.sweeps.sweep",
 }
 

@@ -3,7 +3,7 @@
 Importing a module of commands registers them; what a command needs, it imports when it runs.
 """
 
-from simulator.cli import catalogue, explore, gpu, optimize, reports, sass, sweep
+from simulator.cli import ask, catalogue, explore, gpu, optimize, reports, sass, sweep
 from simulator.cli.commands import main
 
-__all__ = ["catalogue", "explore", "gpu", "main", "optimize", "reports", "sass", "sweep"]
+__all__ = ["ask", "catalogue", "explore", "gpu", "main", "optimize", "reports", "sass", "sweep"]

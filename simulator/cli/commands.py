@@ -1,8 +1,9 @@
-"""The commands: simulate, explain, count, ops. Each imports what it needs when it runs."""
+"""The commands: simulate, count, ops. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
-__all__ = ["cli", "common", "format_option", "main"]
+__all__ = ["access_options", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -71,11 +72,27 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 
 
 class _Root(click.Group):
-    """Remembers the words of the command, for a report to say what made it."""
+    """Remembers the words of the command, for a report to say what made it.
+
+    A first word that is a question in C is one for `explain`.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS] = list(args)
+        if args and args[0] not in self.commands and re.search(r"[\s\[(;]", args[0]):
+            args = ["explain", *(["--"] if args[0].startswith("-") else []), *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in self.commands and not word.startswith("-"):
+            from layouts.errors import accepted
+
+            question = "" if word.isidentifier() else f"; bankwise explain {word!r} asks it in C"
+            ctx.fail(f"No such command {word!r}: {accepted(word, self.commands)}{question}.")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
@@ -159,7 +176,7 @@ def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[s
     return {rule: report.bank_conflicts for rule, report in reports.items()}
 
 
-def _access_options(command: _Command) -> _Command:
+def access_options(command: _Command) -> _Command:
     """Add what count and explain have in common: where the accesses come from."""
     options = [
         click.argument("accesses", required=False),
@@ -172,6 +189,11 @@ def _access_options(command: _Command) -> _Command:
         click.option(
             "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
         ),
+        click.option(
+            "--block",
+            metavar="XxYxZ",
+            help="Threads of the block.  [default: one warp; 32x32 if threadIdx.y is named]",
+        ),
         click.option("--active", help="Expression: lanes for which it is 0 are inactive."),
         click.option("--mask", help="Active lanes, bit l for lane l, such as 0xffff."),
     ]
@@ -181,7 +203,7 @@ def _access_options(command: _Command) -> _Command:
 
 
 @cli.command()
-@_access_options
+@access_options
 @click.option(
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
@@ -191,15 +213,24 @@ def count(
 ) -> dict[str, int]:
     """Count warp accesses.
 
-    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
-    a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the default) for such data
-    on standard input.
+    ACCESSES is a question in C, a declaration and an access: 'float s[32][33];
+    s[threadIdx.x][threadIdx.y]', whose warps are counted one by one; an index of elements such as
+    '(lane/8)*132 + lane%8*4', with --op; a file of byte addresses, NAME.csv, NAME.npy or
+    NAME.npz; or - (the default) for such data on standard input.
     """
     from simulator.cli.options import read_accesses
+    from simulator.inputs.asked import Asked
+    from simulator.inputs.files import asked_accesses
     from simulator.law.counting import totals as sum_of
     from simulator.results.text import by_rule
 
-    accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
+    accesses = read_accesses(
+        None if warps is None else range(warps),
+        warp_flag="--warps" if warps else None,
+        **options,
+    )
+    if isinstance(accesses, Asked):
+        accesses = asked_accesses(accesses)
     tables: dict[str, Table] = {}
     totals: dict[str, dict[str, Any]] = {}
     for rule in rules:
@@ -233,31 +264,6 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
         )
         for op, where in accesses.by_op().items()
     ]
-
-
-@cli.command()
-@_access_options
-@click.option("--warp", type=click.IntRange(0, 31), help="Warp of an expression.  [default: 0]")
-@click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
-@common
-@html_options
-def explain(
-    *, rules: Sequence[Rule], output: Format, warp: int | None, access: int | None, **options: Any
-) -> dict[str, int]:
-    """Explain one warp access: its phases, wavefronts, banks, words and lanes.
-
-    ACCESSES is given as for `bankwise count`.
-    """
-    from simulator.cli.options import one_access, read_accesses
-    from simulator.law.explaining import explain as run
-
-    flag = None if warp is None else "--warp"
-    accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
-    chosen = one_access(accesses, access)
-    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule) for rule in rules}
-    keep(*explanations.values())
-    show_results(explanations, output)
-    return {rule: each.bank_conflicts for rule, each in explanations.items()}
 
 
 @cli.command()

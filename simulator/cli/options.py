@@ -15,7 +15,8 @@ from click.core import ParameterSource
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
 from simulator.errors import InputError, OptionError
-from simulator.inputs.files import RESERVED, Accesses, from_data, from_expression
+from simulator.inputs.asked import RESERVED, Asked, read
+from simulator.inputs.files import Accesses, from_data
 from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
 
@@ -115,7 +116,7 @@ def named_options(words: Sequence[str]) -> dict[str, str]:
 
 
 def read_accesses(
-    warps: range,
+    warps: range | None,
     *,
     warp_flag: str | None,
     accesses: str | None,
@@ -124,8 +125,9 @@ def read_accesses(
     names: Sequence[str],
     active: str | None,
     mask: str | None,
-) -> Accesses:
-    """Read the accesses that `bankwise count` and `bankwise explain` are asked about."""
+    block: str | None = None,
+) -> Accesses | Asked:
+    """Read what `bankwise count` and `bankwise explain` are asked about: data, or a question."""
     bits = None if mask is None else _integer(mask, "--mask")
     is_file = accesses is not None and accesses.lower().endswith(_FILES)
     if accesses is None or accesses == "-" or is_file:
@@ -133,6 +135,7 @@ def read_accesses(
             "--element": element is not None,
             "-D": bool(names),
             "--active": active is not None,
+            "--block": block is not None,
             warp_flag: warp_flag is not None,
         }
         odd = [flag for flag, given in for_expressions.items() if flag and given]
@@ -140,22 +143,29 @@ def read_accesses(
             raise click.UsageError(f"{', '.join(odd)}: for an expression, not for data")
         source = accesses if accesses and is_file else "standard input"
         return from_data(_read(accesses if is_file else None), source, op, bits)
-    if re.search(r"\.[A-Za-z]\w*$", accesses):
+    if re.search(r"\.[A-Za-z]\w*$", accesses) and not _ends_in_a_thread(accesses):
         raise InputError(
             f"{accesses} is neither an expression nor a file of a known kind (accepted:"
             f" {', '.join(_FILES)}; anything else through standard input)"
         )
-    if op is None:
-        raise click.UsageError("an expression needs --op (see `bankwise ops`)")
-    return from_expression(
+    if warp_flag == "--warps" and block is not None:
+        raise click.UsageError("--warps and --block both say how many warps there are (use one)")
+    asked = read(
         accesses,
         op,
-        element=4 if element is None else element,
-        warps=warps,
+        block=block,
+        element=element,
         names=named_integers(names, "-D"),
         active=active,
         mask=ALL_LANES if bits is None else bits,
+        warps=warps,
     )
+    asked.check()
+    return asked
+
+
+def _ends_in_a_thread(text: str) -> bool:
+    return re.search(r"(threadIdx|blockDim)\.[xyz]$", text) is not None
 
 
 def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:

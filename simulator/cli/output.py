@@ -19,7 +19,9 @@ from simulator.results.text import (
     by_rule,
 )
 
-__all__ = ["FORMATS", "Format", "Table", "on_terminal", "show", "show_results"]
+__all__ = [
+    "FORMATS", "Format", "Table", "color", "on_terminal", "show", "show_results", "show_tables",
+]  # fmt: skip
 
 
 def on_terminal() -> bool:
@@ -34,7 +36,7 @@ def show(table: Table, output: Format) -> None:
     elif output == "csv":
         click.echo(as_csv(table), nl=False)
     else:
-        _show([table], output)
+        show_tables([table], output)
 
 
 def show_results(results: Mapping[str, Result], output: Format) -> None:
@@ -44,14 +46,26 @@ def show_results(results: Mapping[str, Result], output: Format) -> None:
         return
     shown = {rule: each.shown() for rule, each in results.items()}
     if all(len(tables) == 1 for tables in shown.values()):
-        _show([by_rule({rule: tables[0] for rule, tables in shown.items()})], output)
+        show_tables([by_rule({rule: tables[0] for rule, tables in shown.items()})], output)
     else:
         every = [table for tables in shown.values() for table in tables]
-        _show(every if len(shown) == 1 else [table.with_rule() for table in every], output)
+        show_tables(every if len(shown) == 1 else [table.with_rule() for table in every], output)
 
 
-def _show(tables: Sequence[Table], output: Format) -> None:
-    plain = output == "md" or bool(os.environ.get("NO_COLOR"))
-    texts = (as_text(table, markdown=output == "md", color=not plain) for table in tables)
-    # Unless `plain`, click leaves the colours out where there is no terminal.
-    click.echo("\n\n".join(texts), color=False if plain else None)
+def show_tables(tables: Sequence[Table], output: Format) -> None:
+    """Print tables for people, or as Markdown."""
+    wanted = False if output == "md" else color()
+    texts = (as_text(table, markdown=output == "md", color=wanted is not False) for table in tables)
+    # Unless they are forced, click leaves the colours out where there is no terminal.
+    click.echo("\n\n".join(texts), color=wanted)
+
+
+def color() -> bool | None:
+    """Return whether colours are wanted: None leaves it to whether there is a terminal.
+
+    NO_COLOR and FORCE_COLOR decide, if they are set and not empty: https://no-color.org,
+    https://force-color.org.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None

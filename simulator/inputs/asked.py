@@ -159,12 +159,7 @@ def read(
     assumed: list[str] = []
     if array.assumed and element is None:
         assumed.append("4 bytes per element")
-    if op is None:
-        known_op = instruction(_op(question))
-        if array.assumed:
-            assumed[:] = [f"float elements, so {known_op.name}"]
-    else:
-        known_op = instruction(op)
+    known_op = instruction(_op(question) if op is None else op)
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = Block.of(block)
@@ -259,6 +254,11 @@ def _element(size: int | None) -> Type | None:
 
 
 def _op(question: Question) -> str:
+    if question.array.assumed:
+        raise OptionError(
+            "an expression needs --op (see `bankwise ops`), in Python op, or a declaration, such"
+            " as 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
+        )
     found = op_of(question.type, store=question.store)
     if found is None:
         raise OptionError(

@@ -27,6 +27,14 @@ class Index:
     start: int
     end: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy where it stands; what it evaluated to is kept by those who asked."""
+        return Index, (_evaluated, self.start, self.end)
+
+
+def _evaluated(values: Mapping[str, int]) -> int:
+    raise TypeError("a copy of an index says where it stands, and does not evaluate")
+
 
 @dataclass(frozen=True)
 class Array:

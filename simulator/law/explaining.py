@@ -172,7 +172,7 @@ class Explanation(Result):
         from simulator.results.html import bank_table
 
         picture = bank_table(self.to_dict()["served"])
-        return as_html(replace(self.shown()[0], title=self.sentences[0])) + picture
+        return as_html(replace(Explanation.shown(self)[0], title=self.sentences[0])) + picture
 
 
 _CONVENTION = (

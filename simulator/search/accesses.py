@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layouts.shapes import is_integer
-from simulator.errors import AddressError, SearchError
+from simulator.errors import AddressError, MaskError, SearchError
 from simulator.inputs.expression import Expression
 from simulator.inputs.files import RESERVED
-from simulator.law.accesses import integers
+from simulator.law.accesses import check_mask, integers
 from simulator.law.instructions import Instruction, instruction
 from simulator.law.masks import active_table
 
@@ -60,6 +60,8 @@ class Access:
     """Lanes for which it is 0 are inactive; None: all are active."""
     name: str = ""
     """What tables call it; by default the index as it was given."""
+    masks: ArrayLike | None = None
+    """Active lanes of integers of shape (..., 32): bit l for lane l, shape (...); None: all."""
 
     def __post_init__(self) -> None:
         instruction(self.op)
@@ -152,6 +154,11 @@ def group(
         )
     if not (isinstance(access.index, str) or callable(access.index)):
         places, masks = _from_arrays(access, tile)
+    elif access.masks is not None:
+        raise SearchError(
+            f"{access} has masks, which are for integers (accepted: active, for a function or an"
+            " expression)"
+        )
     else:
         places, masks = _evaluated(access, values, tile)
     lanes = active_table(masks)
@@ -226,7 +233,18 @@ def _from_arrays(
     places = _place(access, wide[0], wide[1], tile) if pair else wide[0]
     if places.min() < -_LARGEST or places.max() > _LARGEST:
         raise SearchError(f"indices of {access} reach {places.max()} (accepted: 0 to {_LARGEST})")
-    return places.astype(np.int64), np.full(len(places), _ALL)
+    return places.astype(np.int64), _masks(access, len(places))
+
+
+def _masks(access: Access, many: int) -> NDArray[np.uint32]:
+    if access.masks is None:
+        return np.full(many, _ALL)
+    masks = integers(access.masks, MaskError, f"masks of {access}").reshape(-1)
+    if masks.shape != (many,):
+        raise SearchError(f"{access} has {masks.size} masks (accepted: {many}, one per access)")
+    for extreme in (int(masks.min()), int(masks.max())):
+        check_mask(extreme)
+    return masks.astype(np.uint32)
 
 
 def _evaluated(

@@ -145,6 +145,17 @@ class TileLayout:
             return f"{row}*{self.leading_dimension} + ({col}{pieces})"
         return f"({row}*{self.cols} + {col}){pieces}"
 
+    def column(self, row: str = "row", col: str = "col") -> str | None:
+        """Return the column that an element moves to as C; None where it may leave its row.
+
+        >>> TileLayout(32, 32, terms=(Term(5, 31),)).column("x", "y")
+        'y ^ x'
+        """
+        if not self._by_row_and_col:
+            return None
+        pieces = [text for text, _ in self._pieces(row, col)]
+        return " ^ ".join(pieces if col == "0" and pieces else [col, *pieces])
+
     @property
     def _by_row_and_col(self) -> bool:
         power = self.cols & (self.cols - 1) == 0

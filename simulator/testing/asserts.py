@@ -27,9 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
+from simulator.asking.ask import asked_of
 from simulator.errors import OptionError
-from simulator.inputs.files import RESERVED, from_expression
-from simulator.law.accesses import ALL_LANES
+from simulator.inputs.asked import RESERVED, Asked
+from simulator.inputs.question import is_question
 from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
 from simulator.law.instructions import Instruction, Rule, instruction
@@ -46,12 +47,13 @@ class AssertConflictFree(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike,
+        addresses: str | ArrayLike | None = None,
         mask: ArrayLike | None = None,
         *,
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
+        block: Any = None,
         rule: Rule = "silicon",
         name: str = "",
     ) -> None:
@@ -64,13 +66,14 @@ class AssertWavefronts(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike,
+        addresses: str | ArrayLike | None = None,
         mask: ArrayLike | None = None,
         *,
         at_most: int,
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
+        block: Any = None,
         rule: Rule = "silicon",
         name: str = "",
     ) -> None:
@@ -79,39 +82,44 @@ class AssertWavefronts(Protocol):
 
 def assert_conflict_free(
     op: str | Instruction,
-    addresses: str | ArrayLike,
+    addresses: str | ArrayLike | None = None,
     mask: ArrayLike | None = None,
     *,
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
+    block: Any = None,
     rule: Rule = "silicon",
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
 
-    `addresses` are bytes, integers of shape (..., 32), or a C index expression that counts
-    elements of `element` bytes, over lane, tid, warp and `names`, for the first `warps` warps.
-    `mask` is as in `count`, one integer for an expression. `name` is what a failure calls it.
+    `addresses` are bytes, integers of shape (..., 32), or a question in C over a thread's numbers
+    and `names`: a declaration and an access, for all warps of the `block`, or an index of elements
+    of `element` bytes, for the first `warps` warps. A question may stand in the place of `op`,
+    too: then the instruction follows from the type. `mask` is as in `count`, one integer for a
+    question. `name` is what a failure calls it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
+    >>> assert_conflict_free("float s[32][33]; s[threadIdx.x][threadIdx.y]", block="32x32")
 
     Raises AssertionError, and what `count` raises.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
     _check(asked, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
     op: str | Instruction,
-    addresses: str | ArrayLike,
+    addresses: str | ArrayLike | None = None,
     mask: ArrayLike | None = None,
     *,
     at_most: int,
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
+    block: Any = None,
     rule: Rule = "silicon",
     name: str = "",
 ) -> None:
@@ -124,7 +132,7 @@ def assert_wavefronts(
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
     _check(asked, "wavefronts", at_most)
 
 
@@ -133,11 +141,12 @@ class _Asked:
     """What an assertion was given."""
 
     op: str | Instruction
-    addresses: str | ArrayLike
+    addresses: str | ArrayLike | None
     mask: ArrayLike | None
     element: int
     names: Mapping[str, int] | None
     warps: int
+    block: Any
     rule: Rule
     name: str
 
@@ -154,21 +163,16 @@ def _check(asked: _Asked, figure: str, most: int) -> None:
 
 def _failure(asked: _Asked, figure: str, most: int) -> str:
     """Return what is wrong, or nothing."""
-    known = instruction(asked.op)
     _check_options(asked)
     name, mask = asked.name, asked.mask
     byte: Any = asked.addresses
-    if isinstance(asked.addresses, str):
-        found = from_expression(
-            asked.addresses,
-            known.name,
-            element=asked.element,
-            warps=range(asked.warps),
-            names=asked.names,
-            mask=mask if is_integer(mask) else ALL_LANES,  # type: ignore[arg-type]  # it is one
-        )
-        name = name or asked.addresses
-        byte = found.addresses
+    if byte is None or isinstance(byte, str):
+        found = _read(asked)
+        known, byte = found.instruction, found.addresses()
+        mask = None if found.whole else found.masks
+        name = name or found.question.source
+    else:
+        known = instruction(asked.op)
     counts = count(known, byte, mask, rule=asked.rule)
     values = getattr(counts, figure)
     if int(values.max()) <= most:
@@ -177,9 +181,25 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
     masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
     bits = None if masks is None else int(masks[worst])
     one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule)
-    kind = "warp" if isinstance(asked.addresses, str) else "access"
+    kind = "warp" if asked.addresses is None or isinstance(asked.addresses, str) else "access"
     said = _headline(known, values, figure, most, kind)
     return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
+
+
+def _read(asked: _Asked) -> Asked:
+    """Read a question; without a declaration or a block, its warps stand in a row."""
+    text = asked.addresses
+    indexed = isinstance(text, str) and not is_question(text)
+    warps = range(asked.warps) if asked.block is None and (indexed or asked.warps > 1) else None
+    return asked_of(
+        asked.op,
+        text if isinstance(text, str) else None,
+        asked.mask,
+        block=asked.block,
+        element=None if asked.element == 4 else asked.element,
+        names=asked.names,
+        warps=warps,
+    )
 
 
 def _check_options(asked: _Asked) -> None:
@@ -193,10 +213,11 @@ def _check_options(asked: _Asked) -> None:
             f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
-    if not isinstance(asked.addresses, str) and (element, warps, names) != (4, 1, None):
+    question = asked.addresses is None or isinstance(asked.addresses, str)
+    if not question and (element, warps, names, asked.block) != (4, 1, None, None):
         raise OptionError(
-            "element, warps and names are for an index expression (accepted: byte addresses"
-            " without them)"
+            "element, warps, block and names are for an index expression or a question (accepted:"
+            " byte addresses without them)"
         )
 
 

@@ -153,7 +153,7 @@ def test_long_tables_are_cut_and_say_so(tmp_path: Path) -> None:
 
 
 def test_explain_prints_sentences_and_words() -> None:
-    printed = run("explain", "--op", "LDS.128", "--element", "4", EXAMPLE)
+    printed = run("explain", "--op", "LDS.128", "--element", "4", EXAMPLE, "--verbose")
     explanation = explain("LDS.128", [4 * (lane // 8 * 132 + lane % 8 * 4) for lane in range(32)])
     for sentence in explanation.sentences[1:]:
         assert sentence in printed
@@ -169,7 +169,7 @@ def test_explain_chooses_a_warp_or_an_access(tmp_path: Path) -> None:
     np.save(path, [[0] * 32, [8] * 32])
     shown = read("explain", "--op", "LDS", "--access", "1", str(path))
     assert [row["byte"] for row in shown["rows"]] == [8]
-    both = run("explain", "--op", "LDS.64", "lane", "--element", "8", "--compare")
+    both = run("explain", "--op", "LDS.64", "lane", "--element", "8", "--compare", "-v")
     assert both.count("By convention") == 2
 
 

@@ -60,8 +60,6 @@ def test_a_column_of_a_tile() -> None:
         ("float s[128]; s[tid << 1]", "LDS", 8 * 37),
         ("float s[64]; s[laneid + 32*warpid]", "LDS", 4 * 37),
         ("float s[64]; s[threadIdx.y*blockDim.x + tx]", "LDS", 4 * 37),
-        ("s[tid]", "LDS", 4 * 37),
-        ("tid*2", "LDS", 8 * 37),
     ],
 )
 def test_what_people_write(text: str, op: str, address: int) -> None:
@@ -71,6 +69,16 @@ def test_what_people_write(text: str, op: str, address: int) -> None:
         return
     asked = read(text, block=64)
     assert (asked.instruction.name, byte(asked, 1, 5)) == (op, address)
+
+
+def test_without_a_declaration_the_instruction_is_needed() -> None:
+    assert byte(read("s[tid]", "LDS", block=64), 1, 5) == 4 * 37
+    assert byte(read("tid*2", "LDS.64", block=64), 1, 5) == 8 * 37
+    assert byte(read("tid*2", "LDS.U8", block=64, element=1), 1, 5) == 2 * 37
+    assert read("tid", "LDS").assumed == ("4 bytes per element", "block 32x1: one warp")
+    for text in ("s[tid]", "tid*2"):
+        with pytest.raises(OptionError, match=r"an expression needs --op .* or a declaration"):
+            read(text)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +122,7 @@ def test_what_people_write(text: str, op: str, address: int) -> None:
 )
 def test_every_refusal_points_at_its_column(text: str, problem: str, column: int) -> None:
     with pytest.raises(ExpressionError) as caught:
-        read(text)
+        read(text, "LDS")
     message, shown, caret = str(caught.value).split("\n")
     assert message.startswith(problem)
     assert shown == f"  {text}"
@@ -145,7 +153,7 @@ def test_misaligned_lanes_are_told_what_the_index_counts() -> None:
     ],
 )
 def test_the_block_follows_from_the_names(text: str, block: str) -> None:
-    assert str(read(text).block) == block
+    assert str(read(text, "LDS").block) == block
 
 
 def test_a_block_may_end_within_a_warp() -> None:
@@ -155,18 +163,18 @@ def test_a_block_may_end_within_a_warp() -> None:
     assert not asked.whole
     for bad in ("8x", 0, "2000", (1, 2, 3, 4), 1.5, (8, -1)):
         with pytest.raises(OptionError, match=r"^block .*accepted"):
-            read("s[tid]", block=bad)
+            read("s[tid]", "LDS", block=bad)
     with pytest.raises(OptionError, match=r"warp 2: a block of 64x1 has 2 \(accepted: 0 to 1\)"):
-        read("s[tid]", block=64, warps=[2])
+        read("s[tid]", "LDS", block=64, warps=[2])
 
 
 def test_names_and_conditions() -> None:
     asked = read("float s[32][32 + PAD]; s[lane][k]", names={"PAD": 1, "k": 3}, active="lane < 4")
     assert asked.masks.tolist() == [0xF]
     assert byte(asked, 0, 2) == 4 * (2 * 33 + 3)
-    assert byte(read("tx*2", names={"tx": 5}), 0, 0) == 40  # what is given is meant
+    assert byte(read("tx*2", "LDS", names={"tx": 5}), 0, 0) == 40  # what is given is meant
     with pytest.raises(OptionError, match="have their own meaning"):
-        read("tid", names={"tid": 5})
+        read("tid", "LDS", names={"tid": 5})
     with pytest.raises(OptionError, match="the declaration of s says that an element is a float"):
         read("float s[32]; s[lane]", element=2)
     with pytest.raises(OptionError, match="no instruction moves the 12 bytes of a float3"):

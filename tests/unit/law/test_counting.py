@@ -215,7 +215,7 @@ def test_showing_counts_keeps_nothing() -> None:
         ("LDS", with_lane(4, 4.0), None, AddressError, "addresses hold 4.0, which is no integer"),
         ("LDS", with_lane(4, True), None, AddressError, "addresses hold True, which is no integer"),
         ("LDS", with_lane(4, None), None, AddressError, "addresses hold None, which is no integer"),
-        ("LDS", "0 4 8", None, AddressError, "addresses hold '0 4 8', which is no integer"),
+        ("LDS", ["0 4 8"], None, AddressError, "addresses hold '0 4 8', which is no integer"),
         ("LDS", np.zeros(32, dtype=bool), None, AddressError, "have type bool (accepted: integers"),
         ("LDS", np.array(["4"] * 32), None, AddressError, "have type <U1 (accepted: integers"),
         ("LDS", np.ma.array(LINEAR, mask=[1] + [0] * 31), None, AddressError,

@@ -95,8 +95,8 @@ def test_text_and_notebook_say_the_same(kind: str) -> None:
     [
         (simulate, "simulate"),
         (lambda: simulate("2x16", pad=(4, 0)), "simulate --warp-shape 2x16 --pad 4,0"),
-        (RESULTS["explain"][0], "explain --op LDS lane*32"),
-        (lambda: explain("LDS", COLUMN, 0), "explain --op LDS lane*32 --mask 0"),
+        (lambda: explain("LDS", "lane*32"), "explain --op LDS lane*32"),
+        (lambda: explain("LDS", "lane*32", 0), "explain --op LDS lane*32 --mask 0"),
         (RESULTS["replay"][0], "replay leimao.v02 --m 256"),
         (RESULTS["sweep"][0], "sweep simulate --pad 0..4"),
         (RESULTS["optimize"][0], "optimize --tile 32x32 --access LDS:lane,0"),

@@ -1,0 +1,236 @@
+"""The answer to a question about one access, in at most 15 lines.
+
+In this order: the verdict, its cause with a map of the banks, the price, the cure, the figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from layouts.errors import plural
+from simulator.asking.bank_map import LABEL, bank_map
+from simulator.asking.words import Level, cause, verdict
+from simulator.inputs.asked import Asked
+from simulator.law import specification
+from simulator.law.counting import Counts
+from simulator.law.explaining import Explanation
+from simulator.law.instructions import instruction
+from simulator.results.text import Table
+
+__all__ = ["Answer", "Line"]
+
+MOST_LINES = 15
+
+_COLORS: dict[Level, tuple[str, str]] = {
+    "conflict": ("31", "#b3261e"),
+    "free": ("32", "#1a7f37"),
+    "harmless": ("32", "#1a7f37"),
+    "nothing": ("", ""),
+}
+"""Of a verdict, on a terminal and in HTML: red for a conflict that costs, green for none."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an answer; a conflict colours it, and nothing else does."""
+
+    text: str
+    level: Level = "nothing"
+    passes: int = 0
+    """For a row of the map: a bank with more wavefronts has lanes that wait."""
+
+    def parts(self) -> Iterator[tuple[str, Level]]:
+        """Yield the pieces of the line, each with what colours it."""
+        if not self.passes:
+            yield self.text, self.level
+            return
+        yield self.text[:LABEL], "nothing"
+        for cell in re.findall(r"\d+|\D+", self.text[LABEL:]):
+            waits: Level = "conflict" if cell.isdigit() and int(cell) > self.passes else "nothing"
+            yield cell, waits
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Explanation):
+    """An explained access with its verdict, its price and its cure.
+
+    As an `Explanation` it is the worst warp of those that were asked about.
+    """
+
+    text: str
+    """The question in C; empty where addresses were given."""
+    warp: int
+    """Number of the warp that is explained."""
+    warps: Counts
+    """The figures of every warp, shape (warps,)."""
+    block: tuple[int, int, int] | None
+    """Threads of the block; None where addresses were given."""
+    assumed: tuple[str, ...]
+    """What nobody said, in words."""
+    asked: Asked | None = field(repr=False, compare=False)
+
+    @property
+    def verdict(self) -> str:
+        """Whether it conflicts, in words."""
+        return verdict(self).text
+
+    @property
+    def cause(self) -> str:
+        """Which lanes meet in which bank, and whether phases fused."""
+        return cause(self)
+
+    @cached_property
+    def _cures(self) -> tuple[list[Any], str]:
+        from simulator.asking.cure import cures
+
+        if self.asked is None:
+            done = "nothing to do" if not self.bank_conflicts else _NO_LAYOUT
+            return [], done
+        return cures(self.asked, self.rule)
+
+    @property
+    def cures(self) -> list[Any]:
+        """Layouts that cost less: the least padding, the simplest swizzle (`asking.cure.Cure`)."""
+        return self._cures[0]
+
+    def lines(self) -> list[Line]:
+        """Return the answer, line by line."""
+        level = verdict(self).level
+        said = [Line(self.verdict, level), Line(self.cause)]
+        header, *rows = bank_map(self) or [""]
+        passes = instruction(self.op).passes
+        picture = [Line(header)] * bool(rows) + [Line(row, passes=passes) for row in rows]
+        rest = [*self._price(), *self._cure_lines(), *self._figures()]
+        if self.assumed:
+            rest.append(Line(f"Assumed  {'; '.join(self.assumed)}"))
+        blanks = [Line("")] * max(0, min(2, MOST_LINES - len(said) - len(picture) - len(rest)))
+        return [*said, *blanks[:1], *picture, *blanks[1:], *rest]
+
+    def _price(self) -> Iterator[Line]:
+        if not self.wavefronts:
+            return
+        totals = self.warps.totals()
+        now = int(totals["cycles"])
+        op = instruction(self.op)
+        least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
+        free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
+        whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
+        without = "" if free == now else f", {free:,} without conflicts"
+        yield Line(f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}")
+
+    @property
+    def _several(self) -> bool:
+        return len(self.warps.wavefronts) > 1
+
+    def _cure_lines(self) -> Iterator[Line]:
+        found, why = self._cures
+        if not found:
+            yield Line(f"Cure     {why}")
+            return
+        rows = [(f"{_kind(each)}{each.text}", _size(each), _more(each)) for each in found]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for number, (row, each) in enumerate(zip(rows, found, strict=True)):
+            cells = "".join(
+                f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
+            )
+            yield Line(
+                f"{'  or' if number else 'Cure':<9}{cells}"
+                f"{_leaves(each, len(self.warps.wavefronts))}"
+            )
+        loads = {"read": ("load", "store"), "write": ("store", "load")}
+        given = loads.get(instruction(self.op).verb)
+        yield Line(
+            f"         only the {given[0]} was given: the {given[1]} may suffer"
+            if given
+            else "         only this access was given: others may suffer"
+        )
+
+    def _figures(self) -> Iterator[Line]:
+        ways = f"{self.wavefronts}-way" if self.wavefronts else "0-way"
+        figures = [
+            plural(len(self.phases), "phase"),
+            plural(self.wavefronts, "wavefront"),
+            f"{self.ideal:,} ideal",
+            f"{self.excessive:,} excessive",
+            plural(self.bank_conflicts, "bank conflict"),
+            plural(self.cycles, "cycle"),
+            ways,
+        ]
+        which = ""
+        if self._several:
+            which = f" (warp {self.warp}, the worst of {len(self.warps.wavefronts)})"
+        yield Line(f"Figures  {self.op}: {', '.join(figures)}{which}")
+
+    def shown(self) -> list[Table]:
+        """Return the answer alone; `details` has the tables."""
+        return [Table([], {}, text=[str(self)])]
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in self.lines())
+
+    def terminal(self) -> str:
+        """Return the same text with a terminal's colours."""
+        return "\n".join(
+            "".join(_painted(text, _COLORS[level][0]) for text, level in line.parts())
+            for line in self.lines()
+        )
+
+    def markdown(self) -> str:
+        """Return the same text as a block of Markdown, in which columns stay."""
+        return f"```text\n{self}\n```"
+
+    def _repr_html_(self) -> str:
+        lines = (
+            "".join(_spanned(text, _COLORS[level][1]) for text, level in line.parts())
+            for line in self.lines()
+        )
+        picture = f"<details><summary>{_FOLDED}</summary>{super()._repr_html_()}</details>"
+        return "<pre>{}</pre>".format("\n".join(lines)) + (picture if self.wavefronts else "")
+
+    def details(self) -> list[Table]:
+        """Return the tables of an `Explanation`: its sentences and what each wavefront serves."""
+        return Explanation.shown(self)
+
+
+_FOLDED = "What each wavefront serves"
+
+_NO_LAYOUT = (
+    "not searched: addresses do not say how the array lies (ask in C, such as"
+    " 'float s[32][32]; s[threadIdx.x][threadIdx.y]')"
+)
+
+
+def _painted(text: str, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+def _spanned(text: str, color: str) -> str:
+    return f'<span style="color:{color}">{escape(text)}</span>' if color else escape(text)
+
+
+def _kind(cure: Any) -> str:
+    return "pad to " if cure.kind == "pad" else "swizzle "
+
+
+def _size(cure: Any) -> str:
+    if cure.bytes is None:
+        return ""
+    return f"{cure.bytes:,} bytes{f' (+{cure.more:,})' if cure.more else ''}"
+
+
+def _more(cure: Any) -> str:
+    return f"{plural(cure.operations, 'operation')} more" if cure.operations else "no operation"
+
+
+def _leaves(cure: Any, warps: int) -> str:
+    if not cure.bank_conflicts:
+        return "conflict-free"
+    each = " per block" if warps > 1 else ""
+    return f"leaves {plural(cure.bank_conflicts, 'bank conflict')}{each}"

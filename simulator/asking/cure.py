@@ -1,0 +1,204 @@
+"""The least padding and the simplest swizzle that would cost less, in the user's own names.
+
+`optimize` finds them, and `count` counts them again. An access that leaves its rows (by a cast or
+a moved pointer) has no padding; one to an array of one dimension has no rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import BankwiseError
+from simulator.inputs.asked import Asked
+from simulator.law.counting import Counts, count
+from simulator.law.instructions import Rule
+
+__all__ = ["MOST_PAD", "Cure", "cures"]
+
+MOST_PAD = 32
+"""Columns of padding that are tried."""
+
+_LONGEST = 44  # characters of an index that still reads well beside its figures
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A layout that costs less."""
+
+    kind: Literal["pad", "swizzle"]
+    text: str
+    """The declaration with its padding, or the access with its swizzle."""
+    notation: str
+    """CuTe's notation of the layout; empty where it has none."""
+    bytes: int | None
+    """Bytes of the array; None where its size is not known."""
+    more: int | None
+    """Bytes more than as it was declared."""
+    operations: int
+    """Integer operations that the index takes more."""
+    wavefronts: int
+    """Those of all warps together, as the other figures."""
+    bank_conflicts: int
+    excessive: int
+    cycles: int
+
+
+def cures(asked: Asked, rule: Rule) -> tuple[list[Cure], str]:
+    """Return what costs fewer cycles, and why there is nothing, which is empty otherwise."""
+    if asked.instruction.phases == 0:
+        return [], "nothing to do"
+    before = count_asked(asked, asked.addresses(), rule)
+    if not int(before.bank_conflicts.sum()):
+        return [], "nothing to do"
+    tile = _tile(asked)
+    try:
+        found = [_swizzled(asked, tile, rule)]
+        if tile is not None:
+            found.insert(0, _padded(asked, tile, rule))
+    except BankwiseError as error:
+        return [], f"not searched: {str(error).splitlines()[0]}"
+    better = [each for each in found if each is not None]
+    if better:
+        return better, ""
+    padding = f"no padding of up to {MOST_PAD} columns and " if tile else ""
+    return [], f"{padding}no swizzle Sw<B,M,S> takes fewer cycles"
+
+
+def count_asked(asked: Asked, addresses: NDArray[np.int64], rule: Rule) -> Counts:
+    """Return the figures of every warp at these addresses."""
+    masks = None if asked.whole else asked.masks
+    return count(asked.instruction, addresses, masks, rule=rule)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    rows: int
+    cols: int
+
+
+def _tile(asked: Asked) -> _Tile | None:
+    """Return the rows and columns that the access stays in; None where it has none to pad."""
+    sizes = asked.question.array.sizes
+    if len(sizes) < 2:
+        return None
+    cols = sizes[-1] or 1
+    last = asked.indices[:, :, -1] * asked.element + asked.moved
+    within = (last >= 0) & (last + _reach(asked) <= cols * asked.element)
+    if not within.all() or (asked.moved % asked.element).any():
+        return None
+    rows = asked.places() // cols
+    known = None not in sizes
+    return _Tile(math.prod(filter(None, sizes)) // cols if known else int(rows.max()) + 1, cols)
+
+
+def _reach(asked: Asked) -> int:
+    return max(asked.instruction.width, asked.element)
+
+
+def _access(asked: Asked, tile: _Tile | None) -> Any:
+    """Return the question as an access that `optimize` takes."""
+    from simulator.search.accesses import Access
+
+    element = asked.element
+    place = asked.places() + asked.moved // element
+    index = place if tile is None else (place // tile.cols, place % tile.cols)
+    return Access(asked.instruction.name, index, masks=None if asked.whole else asked.masks)
+
+
+def _optimum(asked: Asked, tile: _Tile | None, rule: Rule, space: dict[str, Any]) -> Any:
+    from simulator.search.optimize import optimize
+
+    shape = None if tile is None else (tile.rows, tile.cols)
+    access = _access(asked, tile)
+    return optimize([access], tile=shape, element=asked.element, space=space, rule=rule)
+
+
+def _padded(asked: Asked, tile: _Tile, rule: Rule) -> Cure | None:
+    best = _optimum(asked, tile, rule, {"pad": range(MOST_PAD + 1)})
+    if not best.helps or best.layout is None:
+        return None
+    array = asked.question.array
+    sizes = [*array.sizes[:-1], tile.cols + best.layout.pad]
+    brackets = "".join(f"[{size or ''}]" for size in sizes)
+    text = f"{array.type.name} {array.name}{brackets}"
+    return _counted("pad", asked, tile, text, best.layout, rule)
+
+
+def _swizzled(asked: Asked, tile: _Tile | None, rule: Rule) -> Cure | None:
+    best = _optimum(asked, tile, rule, {"swizzle": "cute"})
+    if not best.helps or best.layout is None:
+        return None
+    return _counted("swizzle", asked, tile, _written(asked, tile, best.layout), best.layout, rule)
+
+
+def _counted(
+    kind: Literal["pad", "swizzle"],
+    asked: Asked,
+    tile: _Tile | None,
+    text: str,
+    layout: Any,
+    rule: Rule,
+) -> Cure:
+    """Count the access again at the addresses that the layout gives."""
+    place = asked.places() + asked.moved // asked.element
+    offsets: NDArray[np.int64] = layout.offset(place)
+    addresses = offsets * asked.element + asked.moved % asked.element
+    addresses[(asked.masks[:, None] >> np.arange(32) & 1) == 0] = 0
+    counts = count_asked(asked, addresses, rule)
+    known = None not in asked.question.array.sizes
+    size = math.prod(filter(None, asked.question.array.sizes)) * asked.element
+    bytes_ = (layout.elements * asked.element if tile else size) if known else None
+    return Cure(
+        kind,
+        text,
+        (layout.notation or "") if tile else " o ".join(map(str, layout.swizzles)),
+        bytes_,
+        None if bytes_ is None else bytes_ - size,
+        layout.operations,
+        int(counts.wavefronts.sum()),
+        int(counts.bank_conflicts.sum()),
+        int(counts.excessive.sum()),
+        int(counts.cycles.sum()),
+    )
+
+
+def _written(asked: Asked, tile: _Tile | None, layout: Any) -> str:
+    """Return the access with its swizzle, by the names that the text has."""
+    question = asked.question
+    parts = [question.source[each.start : each.end].strip() for each in question.subscripts]
+    swizzles = " o ".join(map(str, layout.swizzles))
+    if question.offsets or not all(parts):
+        return f"{swizzles} on the index of {question.array.name}"
+    name = question.array.name
+    if tile is None:
+        if len(parts) > 1:
+            return f"{swizzles} on the index of {name}"
+        mixed = layout.expression(col=_inside(parts[0]))
+        return mixed if question.flat and question.array.assumed else f"{name}[{mixed}]"
+    sizes = question.array.sizes
+    text = _columns(name, parts, sizes, layout)
+    if len(text) > _LONGEST:
+        text = _columns(name, [*"pqrc"[-len(parts) :]], sizes, layout)
+    return text or f"{swizzles} on the index of {name}"
+
+
+def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: Any) -> str:
+    """Return the access with its last subscript mixed with its row; empty where it leaves it."""
+    *before, last = parts
+    row = before[0]
+    for size, each in zip(sizes[1:-1], before[1:], strict=True):
+        row = f"{_inside(row)}*{size} + {_inside(each)}"
+    mixed = layout.column(_inside(row), _inside(last))
+    return "" if mixed is None else f"{name}{''.join(f'[{each}]' for each in before)}[{mixed}]"
+
+
+def _inside(text: str) -> str:
+    """Return an operand: in parentheses, unless it is a name, a number or in some already."""
+    whole = re.fullmatch(r"[\w.]+|\([^()]*\)", text)
+    return text if whole else f"({text})"
