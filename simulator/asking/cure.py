@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.asking.touching import Tile, access_of, tile_of
 from simulator.errors import BankwiseError
 from simulator.inputs.asked import Asked
 from simulator.law.counting import Counts, count
@@ -56,7 +57,7 @@ def cures(asked: Asked, rule: Rule) -> tuple[list[Cure], str]:
     before = count_asked(asked, asked.addresses(), rule)
     if not int(before.bank_conflicts.sum()):
         return [], "nothing to do"
-    tile = _tile(asked)
+    tile = tile_of([asked])
     try:
         found = [_swizzled(asked, tile, rule)]
         if tile is not None:
@@ -76,50 +77,15 @@ def count_asked(asked: Asked, addresses: NDArray[np.int64], rule: Rule) -> Count
     return count(asked.instruction, addresses, masks, rule=rule)
 
 
-@dataclass(frozen=True)
-class _Tile:
-    rows: int
-    cols: int
-
-
-def _tile(asked: Asked) -> _Tile | None:
-    """Return the rows and columns that the access stays in; None where it has none to pad."""
-    sizes = asked.question.array.sizes
-    if len(sizes) < 2:
-        return None
-    cols = sizes[-1] or 1
-    last = asked.indices[:, :, -1] * asked.element + asked.moved
-    within = (last >= 0) & (last + _reach(asked) <= cols * asked.element)
-    if not within.all() or (asked.moved % asked.element).any():
-        return None
-    rows = asked.places() // cols
-    known = None not in sizes
-    return _Tile(math.prod(filter(None, sizes)) // cols if known else int(rows.max()) + 1, cols)
-
-
-def _reach(asked: Asked) -> int:
-    return max(asked.instruction.width, asked.element)
-
-
-def _access(asked: Asked, tile: _Tile | None) -> Any:
-    """Return the question as an access that `optimize` takes."""
-    from simulator.search.accesses import Access
-
-    element = asked.element
-    place = asked.places() + asked.moved // element
-    index = place if tile is None else (place // tile.cols, place % tile.cols)
-    return Access(asked.instruction.name, index, masks=None if asked.whole else asked.masks)
-
-
-def _optimum(asked: Asked, tile: _Tile | None, rule: Rule, space: dict[str, Any]) -> Any:
+def _optimum(asked: Asked, tile: Tile | None, rule: Rule, space: dict[str, Any]) -> Any:
     from simulator.search.optimize import optimize
 
     shape = None if tile is None else (tile.rows, tile.cols)
-    access = _access(asked, tile)
+    access = access_of([asked], tile)
     return optimize([access], tile=shape, element=asked.element, space=space, rule=rule)
 
 
-def _padded(asked: Asked, tile: _Tile, rule: Rule) -> Cure | None:
+def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
     best = _optimum(asked, tile, rule, {"pad": range(MOST_PAD + 1)})
     if not best.helps or best.layout is None:
         return None
@@ -130,7 +96,7 @@ def _padded(asked: Asked, tile: _Tile, rule: Rule) -> Cure | None:
     return _counted("pad", asked, tile, text, best.layout, rule)
 
 
-def _swizzled(asked: Asked, tile: _Tile | None, rule: Rule) -> Cure | None:
+def _swizzled(asked: Asked, tile: Tile | None, rule: Rule) -> Cure | None:
     best = _optimum(asked, tile, rule, {"swizzle": "cute"})
     if not best.helps or best.layout is None:
         return None
@@ -140,7 +106,7 @@ def _swizzled(asked: Asked, tile: _Tile | None, rule: Rule) -> Cure | None:
 def _counted(
     kind: Literal["pad", "swizzle"],
     asked: Asked,
-    tile: _Tile | None,
+    tile: Tile | None,
     text: str,
     layout: Any,
     rule: Rule,
@@ -168,7 +134,7 @@ def _counted(
     )
 
 
-def _written(asked: Asked, tile: _Tile | None, layout: Any) -> str:
+def _written(asked: Asked, tile: Tile | None, layout: Any) -> str:
     """Return the access with its swizzle, by the names that the text has."""
     question = asked.question
     parts = [question.source[each.start : each.end].strip() for each in question.subscripts]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import click
 
 from simulator.cli.commands import cli, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.options import named, named_integers, refuse_ignored
+from simulator.cli.options import is_given, named, named_integers, refuse_ignored
 from simulator.cli.output import Format, show
 from simulator.inputs.values import expanded, read_list, read_value
 
@@ -22,9 +22,11 @@ __all__ = ["optimize"]
     "--access",
     "accesses",
     multiple=True,
-    metavar="OP:INDEX",
-    help="An instruction and a C index, flat or ROW, COL; N*OP:INDEX runs N times as often.",
+    metavar="ACCESS",
+    help="OP:INDEX, a C index, flat or ROW, COL; or a question: 'float s[32][32]; s[tx][ty]'. "
+    "N*ACCESS runs N times as often.",
 )
+@click.option("--block", metavar="XxYxZ", help="Threads of the block, for threadIdx and the like.")
 @click.option(
     "--free",
     multiple=True,
@@ -61,6 +63,7 @@ __all__ = ["optimize"]
 def optimize(
     *,
     accesses: Sequence[str],
+    block: str | None,
     free: Sequence[str],
     names: Sequence[str],
     loops: Sequence[str],
@@ -75,8 +78,10 @@ def optimize(
 ) -> int:
     """Find the layout with the least cost of all accesses, and prove it.
 
-    --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches a tile's
-    paddings and swizzles.
+    --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]' searches the paddings and swizzles of
+    the array that it declares.
+
+    --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches a tile's.
 
     --access 'LDS.128: lane/8*ld + lane%8*4' --free ld=32..64 searches a name in an index.
 
@@ -91,7 +96,16 @@ def optimize(
     given = named_integers(names, "-D")
     turns = named_integers(loops, "--loop")
     space = _once("--free", (_free(each, pairs=bool(fragment)) for each in free)) or None
-    if accesses:
+    asks = [text for text in accesses if _asks(text, {*given, *turns})]
+    if asks:
+        if len(asks) < len(accesses):
+            raise click.UsageError(
+                "--access: some are questions in C, some are not (accepted: all of one kind)"
+            )
+        given = _questions(options, asks, block=block, names=given, loops=turns)
+    elif block is not None:
+        raise click.UsageError("--block is for an --access that names threadIdx and the like")
+    elif accesses:
         found = [_access(text, turns) for text in accesses]
         unused = sorted(set(turns).difference(*(each.loops for each in found)))
         if unused:
@@ -108,6 +122,54 @@ def optimize(
     keep(best)
     show(best.table(), output)
     return 0
+
+
+def _asks(text: str, own: Set[str]) -> bool:
+    """Whether an access is a question: it declares or indexes an array, or names a thread."""
+    threads = set(re.findall(r"\b(?:threadIdx|blockDim)\b|\b[A-Za-z_]\w*\b", text))
+    return bool(re.search(r"[\[;]", text)) or bool(threads & _THREADS - own)
+
+
+_THREADS = frozenset({"threadIdx", "blockDim", "tx", "ty", "tz", "laneid", "warpid"})
+
+
+def _questions(
+    options: dict[str, Any],
+    texts: Sequence[str],
+    *,
+    block: str | None,
+    names: dict[str, int],
+    loops: dict[str, int],
+) -> dict[str, int]:
+    """Put questions into the options of `optimize`; gives what is left of the names: none."""
+    from layouts.shapes import parse_shape
+    from simulator.asking.touching import touch
+
+    shape = None if options["tile"] is None else parse_shape(options["tile"], "RC", "tile")
+    element = options["element"] if is_given("element") or shape else None
+    found = []
+    for text in texts:
+        parts = re.fullmatch(
+            r"\s*(?:(\d{1,12})\s*\*\s*)?(?:([A-Za-z][\w.]*)\s*:(?!:))?(.*)", text, re.DOTALL
+        )
+        assert parts is not None  # noqa: S101 (it takes any text)
+        weight, op, question = parts.groups()
+        found.append(
+            touch(
+                question, op, weight=int(weight or 1), loops=loops, names=names, block=block,
+                element=element, tile=shape,
+            )
+        )  # fmt: skip
+    arrays = {each.array: each for each in found}
+    if len(arrays) > 1:
+        raise click.UsageError(
+            f"--access: {' and '.join(arrays)} are two arrays (accepted: one array, declared alike)"
+        )
+    first = found[0]
+    options["accesses"] = [each.access for each in found]
+    options["element"] = first.element
+    options["tile"] = None if first.tile is None else (first.tile.rows, first.tile.cols)
+    return {}
 
 
 def _access(text: str, turns: dict[str, int]) -> Any:

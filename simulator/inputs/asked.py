@@ -19,7 +19,8 @@ from layouts.errors import short
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, ExpressionError, OptionError
 from simulator.inputs.expression import Expression, check_known, integer
-from simulator.inputs.question import Question, read_question
+from simulator.inputs.place import Array
+from simulator.inputs.question import FLOAT, Question, read_question
 from simulator.inputs.threads import THREAD_NAMES, Block, assumed_block
 from simulator.inputs.types import Type, op_of
 from simulator.law.accesses import ALL_LANES, Rows, active_lanes, check_mask, first_bad, refusal
@@ -122,6 +123,7 @@ def read(
     active: str | None = None,
     mask: int = ALL_LANES,
     warps: Iterable[int] | None = None,
+    tile: tuple[int, int] | None = None,
 ) -> Asked:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
@@ -129,7 +131,8 @@ def read(
     that of `Block.of`. `element` is the bytes of an element that no declaration names, by default
     those of a float. `names` have values. `active` is an expression: threads for which it is 0
     are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
-    chooses some; without a block they stand in a row.
+    chooses some; without a block they stand in a row. `tile` is the rows and columns of what a
+    row and a column are of, where nothing is declared.
 
     >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
@@ -144,9 +147,11 @@ def read(
         check_element(element)
     _check_names(names)
     constants = {name: value for name, value in (names or {}).items() if is_integer(value)}
-    question = read_question(text, _element(element), constants)
+    kind = _element(element)
+    tiled = None if tile is None else Array("tile", kind or FLOAT, tile)
+    question = read_question(text, kind, constants, tiled)
     array = question.array
-    if element is not None and not array.assumed:
+    if element is not None and not (array.assumed or array is tiled):
         raise OptionError(
             f"element {element}: the declaration of {array.name} says that an element is a"
             f" {array.type.name} (accepted: one of the two)"

@@ -82,12 +82,16 @@ def is_question(text: str) -> bool:
 
 
 def read_question(
-    source: str, element: Type | None = None, names: Mapping[str, int] | None = None
+    source: str,
+    element: Type | None = None,
+    names: Mapping[str, int] | None = None,
+    array: Array | None = None,
 ) -> Question:
     """Return what a text asks.
 
     `element` is the type of elements where nothing is declared, `float` by default. `names` are
-    constants that the sizes of arrays may use. Raises ExpressionError, which shows the column and
+    constants that the sizes of arrays may use. `array` is what a row and a column are of where
+    nothing is declared. Raises ExpressionError, which shows the column and
     says how it would be written.
     """
     if not isinstance(source, str):
@@ -97,7 +101,10 @@ def read_question(
             short(source),
             0,
         )
-    return _Reader(source, element or FLOAT, names or {}).read()
+    reader = _Reader(source, element or FLOAT, names or {})
+    if array is not None:
+        reader.arrays[array.name] = array
+    return reader.read()
 
 
 class _Reader:
