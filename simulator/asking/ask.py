@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layouts.shapes import is_integer
 from simulator.asking.answer import Answer
-from simulator.errors import AddressError, BankwiseError, MaskError, OptionError
-from simulator.inputs.asked import Asked, read
+from simulator.asking.reading import asked_of
+from simulator.errors import OptionError
+from simulator.inputs.asked import Asked
 from simulator.law import counting, explaining
-from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import Counts, Engine
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.instructions import Instruction, Rule
 
-__all__ = ["answer", "asked_of", "count", "explain"]
+__all__ = ["answer", "count", "explain"]
 
 
 def count(
@@ -135,52 +134,6 @@ def _answer(
         assumed=() if asked is None else asked.assumed,
         asked=asked,
     )
-
-
-def asked_of(
-    op: str | Instruction,
-    text: str | None,
-    mask: Any = None,
-    *,
-    warp: int | None = None,
-    warps: range | None = None,
-    **options: Any,
-) -> Asked:
-    """Read a question that may stand in the place of the instruction.
-
-    Raises AddressError where an instruction alone is given, and what `inputs.asked.read` raises.
-    """
-    if mask is not None and not is_integer(mask):
-        raise MaskError(
-            f"mask {mask!r} for a question in C (accepted: one integer, or active, an expression)"
-        )
-    if warp is not None and not (is_integer(warp) and warp >= 0):
-        raise OptionError(f"warp {warp!r} is not a number of a warp (accepted: 0, 1, 2, ...)")
-    given = None if text is None else op
-    if text is None:
-        if isinstance(op, Instruction) or not isinstance(op, str) or _is_instruction(op):
-            raise AddressError(
-                f"addresses are missing for {op} (accepted: integers of shape (..., 32), or a"
-                " question in C)"
-            )
-        text = op
-    asked = read(
-        text,
-        given,
-        mask=ALL_LANES if mask is None else int(mask),
-        warps=warps if warp is None else [int(warp)],
-        **options,
-    )
-    asked.check()
-    return asked
-
-
-def _is_instruction(op: str) -> bool:
-    try:
-        instruction(op)
-    except BankwiseError:
-        return False
-    return True
 
 
 def _refuse_for_addresses(**options: Any) -> None:

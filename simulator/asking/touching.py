@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.asking.ask import asked_of
+from simulator.asking.reading import asked_of
 from simulator.errors import SearchError
 from simulator.inputs.asked import Asked
 from simulator.search.accesses import Access

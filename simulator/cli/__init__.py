@@ -1,9 +1,9 @@
 """The command `bankwise`. Only this package knows all the others.
 
-Importing a module of commands registers them; what a command needs, it imports when it runs.
+A module of commands is imported when one of them is asked for (`commands.LATER`); what a command
+needs, it imports when it runs.
 """
 
-from simulator.cli import ask, catalogue, explore, gpu, optimize, reports, sass, sweep
 from simulator.cli.commands import main
 
-__all__ = ["ask", "catalogue", "explore", "gpu", "main", "optimize", "reports", "sass", "sweep"]
+__all__ = ["main"]

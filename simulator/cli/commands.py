@@ -6,6 +6,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,15 +72,40 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
+LATER = {
+    "explain": "ask",
+    "count": "commands",
+    "optimize": "optimize",
+    "sass": "sass",
+    "simulate": "commands",
+    "replay": "catalogue",
+    "kernels": "catalogue",
+    "sweep": "sweep",
+    "report": "reports",
+    "explore": "explore",
+    "ops": "commands",
+    "gpu-check": "gpu",
+}
+"""The module of each command, in the order of `--help`: the tasks that come first, first."""
+
+
 class _Root(click.Group):
     """Remembers the words of the command, for a report to say what made it.
 
     A first word that is a question in C is one for `explain`.
     """
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(LATER)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in LATER and cmd_name not in self.commands:
+            import_module(f"simulator.cli.{LATER[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS] = list(args)
-        if args and args[0] not in self.commands and re.search(r"[\s\[(;]", args[0]):
+        if args and args[0] not in LATER and re.search(r"[\s\[(;]", args[0]):
             args = ["explain", *(["--"] if args[0].startswith("-") else []), *args]
         return super().parse_args(ctx, args)
 
@@ -87,11 +113,11 @@ class _Root(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
-        if word not in self.commands and not word.startswith("-"):
+        if word not in LATER and not word.startswith("-"):
             from layouts.errors import accepted
 
             question = "" if word.isidentifier() else f"; bankwise explain {word!r} asks it in C"
-            ctx.fail(f"No such command {word!r}: {accepted(word, self.commands)}{question}.")
+            ctx.fail(f"No such command {word!r}: {accepted(word, LATER)}{question}.")
         return super().resolve_command(ctx, args)
 
 

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -180,7 +179,8 @@ def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:
 def _read(path: str | None) -> bytes:
     try:
         if path is not None:
-            return Path(path).read_bytes()
+            with open(path, "rb") as file:
+                return file.read()
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError(
                 "no accesses given (accepted: an expression, a .csv, .npy or .npz file, or"

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def _run(given: str) -> int:
         raise click.UsageError(f"input {given!r} is no command: {error}") from None
     known = {
         name: command
-        for name, command in cli.commands.items()
+        for name, command in _commands(context)
         if any(option.name == "html" for option in command.params)
     }
     if name not in known:
@@ -74,6 +74,13 @@ def _run(given: str) -> int:
             return code
     except click.exceptions.Exit:  # it ended without a result, which only --help makes it do
         raise click.UsageError(f"input {given!r}: --help is not for an input of report") from None
+
+
+def _commands(context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        if command is not None:
+            yield name, command
 
 
 def _columns(path: str) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.inputs.expression import Compiler, Evaluate
-from simulator.inputs.types import TYPE, Type, type_of
+from simulator.inputs.types import Type, type_at
 
 if TYPE_CHECKING:
     from lark import Token
@@ -44,8 +44,6 @@ class Array:
     type: Type
     sizes: tuple[int | None, ...]
     """Elements of each dimension; None for the first of `extern float s[][32]`."""
-    last: tuple[int, int] = (0, 0)
-    """Where the text says the size of the last dimension."""
     assumed: bool = False
     """Whether no declaration was given."""
 
@@ -162,13 +160,19 @@ class PlaceCompiler(Compiler):
         return str(token) in self.arrays or str(token) in self.locals
 
     def _retype(self, token: Token, place: Place) -> Place:
-        found = re.search(rf"(?<!\w)({TYPE})\s*([*&])", token)
-        assert found  # noqa: S101 (the grammar says so)
-        type_ = type_of(found[1])
-        name, reference = type_.name, found[2] == "&"
+        start = re.match(r"\(|\w+\s*<", token)
+        found = type_at(str(token), start.end()) if start else None
+        if found is None or not re.match(r"\s*[*&]", token[found[1] :]):
+            raise self.error(
+                f"{token} is not a cast known here (accepted: float4, half2, int8_t, ...: types of"
+                " CUDA)",
+                token,
+            )
+        type_, sign = found[0], token[found[1] :].strip()[0]
+        name, reference = type_.name, sign == "&"
         if place.pointer == reference:
             raise self.error(
-                f"a cast to {name}{found[2]} is of {'an element' if reference else 'an address'}"
+                f"a cast to {name}{sign} is of {'an element' if reference else 'an address'}"
                 f" (accepted: *({name}*)&s[...], reinterpret_cast<{name}&>(s[...]))",
                 token,
             )

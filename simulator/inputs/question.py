@@ -12,6 +12,7 @@ What stands to the right of a store's `=` is not read. Nothing is ever evaluated
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from layouts.errors import short
 from simulator.errors import ExpressionError
 from simulator.inputs.expression import GRAMMAR, Evaluate, nested, parsed, without_comments
 from simulator.inputs.place import Array, Index, Place, PlaceCompiler
-from simulator.inputs.types import TYPE, Type, type_of
+from simulator.inputs.types import Type, first_word, type_at
 from simulator.law.accesses import SHARED_BYTES
 
 if TYPE_CHECKING:
@@ -35,23 +36,20 @@ FLOAT = Type("float", 4)
 _GRAMMAR = rf"""
     {GRAMMAR}
     indices: ternary (COMMA ternary)*
-    declaration: TYPE declarator (COMMA declarator)*
-    declarator: NAME size+
-    size: LSQ ternary? RSQ
     %extend unary: BAND unary -> address | STAR unary -> follow | RETYPE unary -> retype
     %extend postfix: postfix LSQ ternary RSQ -> subscript
     %extend atom: RETYPED "(" ternary ")" -> retype
     COMMA: ","
     LSQ: "["
     RSQ: "]"
-    RETYPE.5: /\(\s*{TYPE}\s*[*&]\s*(?:(?:const|__restrict__)\s*)*\)/
-    RETYPED.5: /(?:reinterpret_cast|static_cast)\s*<\s*{TYPE}\s*[*&]\s*>/
-    TYPE.5: /{TYPE}/
+    RETYPE.5: /\(\s*[A-Za-z_][\w:\s]*[*&]\s*(?:(?:const|__restrict__)\s*)*\)/
+    RETYPED.5: /(?:reinterpret|static)_cast\s*<[\w:\s]*[*&]\s*>/
 """
 
 _SET = re.compile(r"(?P<by>[-+*/%&|^]|<<|>>)?(?<![=!<>])=(?!=)")
-_STATEMENTS = "if|for|while|do|return|switch|else"
-_QUALIFIER = r"(?:extern|static|volatile|const|constexpr|__shared__|__restrict__)(?!\w)"
+_KEYWORD = re.compile(r"\s*(if|for|while|do|return|switch|else)(?!\w)")
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*")
+_DECLARATOR = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)+)")
 
 
 @dataclass(frozen=True)
@@ -146,24 +144,20 @@ class _Reader:
 
     def _statement(self, start: int, end: int) -> Question | None:
         """Read a statement; None for a declaration."""
-        words = self.text[start:end]
-        if keyword := re.match(rf"\s*({_STATEMENTS})(?!\w)", words):
+        text = self.text[:end]
+        if keyword := _KEYWORD.match(text, start):
             self._refuse(
                 f"{keyword[1]!r} is not taken (accepted: the access alone; choose its lanes by"
                 " --active or --mask)",
-                start + keyword.start(1),
+                keyword.start(1),
             )
-        setting = _assignment(words)
+        setting = _assignment(self.text[start:end])
         if setting is None:
-            self._check_type(start, end)
-            if re.match(rf"\s*{TYPE}\s*[A-Za-z_]\w*\s*(\[|,|$)", words):
-                self._declare(start, end)
+            if self._declares(start, end):
                 return None
             return self._access(start, end, store=False)
         at = start + setting.start()
-        name = re.fullmatch(
-            rf"\s*(?:(?:{TYPE}|auto|const auto)\s*[&*]?\s*)?([A-Za-z_]\w*)\s*", self.text[start:at]
-        )
+        name = _defined(self.text[:at], start)
         if name is None:
             if setting["by"]:
                 self._refuse(
@@ -184,31 +178,41 @@ class _Reader:
                 return None
         return self._access(value, end, store=False)
 
-    def _check_type(self, start: int, end: int) -> None:
-        """Refuse `mytype s[32]`, whose type is not known."""
-        found = re.match(
-            rf"\s*(?:{_QUALIFIER}\s*)*([A-Za-z_][\w:]*)\s+[A-Za-z_]\w*\s*[\[,]",
-            self.text[start:end],
-        )
-        pointer = re.match(rf"\s*{TYPE}\s*[*&]+\s*(\w+)\s*$", self.text[start:end])
-        if pointer:
+    def _declares(self, start: int, end: int) -> bool:
+        """Read a declaration, if it is one. Refuses `mytype s[32]`, whose type is not known."""
+        text = self.text[:end]
+        found = type_at(text, start)
+        if found is None:
+            word = first_word(text, start)
+            if word and re.match(r"\s+[A-Za-z_]\w*\s*[\[,]", text[word.end() :]):
+                self._refuse(
+                    f"{word[1]} is not a type known here (accepted: float, half, int, double,"
+                    " float4, half2, int8_t, ...)",
+                    word.start(1),
+                )
+            return False
+        type_, at = found
+        if pointer := re.match(r"\s*[*&]+\s*(\w+)\s*$", text[at:]):
             self._refuse(
                 f"{pointer[1]} is a pointer, whose array is not known (accepted: an array, such as"
-                f" float {pointer[1]}[32][32])",
-                start + pointer.start(1),
+                f" {type_.name} {pointer[1]}[32][32])",
+                at + pointer.start(1),
             )
-        if found and not re.match(rf"\s*{TYPE}", self.text[start:end]):
-            self._refuse(
-                f"{found[1]} is not a type known here (accepted: float, half, int, double, float4,"
-                " half2, int8_t, ...)",
-                start + found.start(1),
-            )
+        if not _NAME.match(text, at):
+            return False
+        while True:
+            at = self._declare(type_, at, end)
+            if not text[at:].strip():
+                return True
+            if text[at] != ",":
+                self._refuse(f"unexpected {text[at]!r}", at)
+            at += 1
 
-    def _tree(self, start: int, end: int, rule: str) -> Any:
+    def _tree(self, start: int, end: int) -> Any:
         if not self.text[start:end].strip():
             self._refuse("an access is missing, such as s[threadIdx.x],", start)
         try:
-            return parsed(" " * start + self.text[start:end], rule, self.source, _GRAMMAR)
+            return parsed(" " * start + self.text[start:end], "indices", self.source, _GRAMMAR)
         except ExpressionError as error:
             column = str(error).rsplit("\n", 1)[1].index("^") - 2
             why = _why(self.text[:end], column)
@@ -219,35 +223,49 @@ class _Reader:
                 f"{problem} at column {column + 1}{then}", self.source, column
             ) from None
 
-    def _declare(self, start: int, end: int) -> None:
-        tree = self._tree(start, end, "declaration")
-        type_ = type_of(tree.children[0])
-        for declarator in tree.children[1::2]:
-            name, *sizes = declarator.children
-            column = int(name.start_pos)
-            dims = [self._size(size, first=k == 0) for k, size in enumerate(sizes)]
-            bytes_ = type_.bytes
-            for dim in dims:
-                bytes_ *= dim or 1
-            if bytes_ > SHARED_BYTES:
-                self._refuse(
-                    f"{name} takes {bytes_:,} bytes (accepted: up to {SHARED_BYTES:,}, which a"
-                    " block can have)",
-                    column,
-                )
-            opening, closing = sizes[-1].children[0], sizes[-1].children[-1]
-            last = (int(opening.end_pos), int(closing.start_pos))
-            self.arrays[str(name)] = Array(str(name), type_, tuple(dims), last)
+    def _declare(self, type_: Type, start: int, end: int) -> int:
+        """Read one array of a declaration; return where it ends."""
+        found = _DECLARATOR.match(self.text, start, end)
+        if found is None:
+            word = _NAME.match(self.text, start, end)
+            self._refuse(
+                "the size of an array is missing (accepted:"
+                f" {type_.name} {word[1] if word else 's'}[32][32])",
+                word.end() if word else start,
+            )
+        name, column = found[1], found.start(1)
+        spans = [each.span(1) for each in re.finditer(r"\[([^\]]*)\]", found[2])]
+        first = found.start(2)
+        dims = [self._size(first + a, first + b, k == 0) for k, (a, b) in enumerate(spans)]
+        bytes_ = type_.bytes * math.prod(dim or 1 for dim in dims)
+        if bytes_ > SHARED_BYTES:
+            self._refuse(
+                f"{name} takes {bytes_:,} bytes (accepted: up to {SHARED_BYTES:,}, which a block"
+                " can have)",
+                column,
+            )
+        self.arrays[name] = Array(name, type_, tuple(dims))
+        return found.end()
 
-    def _size(self, size: Any, *, first: bool) -> int | None:
-        opening, *inner, _ = size.children
-        column = int(opening.start_pos)
+    def _size(self, start: int, end: int, first: bool) -> int | None:
+        """Read the size of a dimension, which may be left open for the first one."""
+        column = start - 1
+        inner = self.text[start:end].strip()
         if not inner:
             if not first:
                 self._refuse("only the first dimension may be left open (accepted: [32])", column)
             return None
-        compiler = PlaceCompiler(self.source, self.locals, self.arrays, self.element)
-        evaluate = nested(self.source, lambda: compiler.index(inner[0]))
+        found = int(inner) if inner.isdecimal() and len(inner) < 9 else self._sized(start, end)
+        if not 1 <= found <= SHARED_BYTES:
+            self._refuse(f"a dimension of {found} (accepted: 1 to {SHARED_BYTES})", column)
+        return found
+
+    def _sized(self, start: int, end: int) -> int:
+        compiler, trees = self._indices(start, end)
+        if len(trees) > 1:
+            comma = int(self.commas[0].start_pos or 0)
+            self._refuse("a comma in brackets (accepted: s[row][column])", comma)
+        evaluate = nested(self.source, lambda: compiler.index(trees[0]))
         for name, at in compiler.names.items():
             if name not in self.constants:
                 self._refuse(
@@ -256,19 +274,16 @@ class _Reader:
                     at,
                 )
         try:
-            found = int(evaluate(self.constants))
+            return int(evaluate(self.constants))
         except KeyError as error:  # a name that the text defines by a thread's numbers
-            self._refuse(f"a dimension must be a number, and {error} is a thread's", column)
-        if not 1 <= found <= SHARED_BYTES:
-            self._refuse(f"a dimension of {found} (accepted: 1 to {SHARED_BYTES})", column)
-        return found
+            self._refuse(f"a dimension must be a number, and {error} is a thread's", start)
 
     def _used(self, compiler: PlaceCompiler) -> None:
         for name, column in compiler.names.items():
             self.names.setdefault(name, column)
 
     def _indices(self, start: int, end: int) -> tuple[PlaceCompiler, list[Any]]:
-        tree = self._tree(start, end, "indices")
+        tree = self._tree(start, end)
         self.commas: list[Token] = tree.children[1::2]
         compiler = PlaceCompiler(self.source, self.locals, self.arrays, self.element)
         return compiler, tree.children[::2]
@@ -330,6 +345,19 @@ class _Reader:
             self._refuse(problem, self._first(start))
         subscripts = tuple(map(Index, read, bounds, ends))
         return Question(self.source, array, array.type, subscripts, (), False, self.names, True)
+
+
+def _defined(text: str, start: int) -> re.Match[str] | None:
+    """Return the name that a value is given to, with its type or without; None for an element."""
+    found = type_at(text, start)
+    at = found[1] if found else start
+    if auto := re.compile(r"\s*(?:const\s+)?auto(?!\w)").match(text, start):
+        at = auto.end()
+    return (
+        re.compile(r"\s*[&*]*\s*([A-Za-z_]\w*)\s*$").match(text, at)
+        if (at > start or _NAME.fullmatch(text, start))
+        else None
+    )
 
 
 def _assignment(statement: str) -> re.Match[str] | None:

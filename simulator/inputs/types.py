@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["TYPE", "Type", "op_of", "type_of"]
+__all__ = ["Type", "first_word", "op_of", "type_at"]
 
 _NAMES = {
     1: "char int8_t uint8_t bool __nv_fp8_e4m3 __nv_fp8_e5m2 uchar float_e4m3_t float_e5m2_t",
@@ -21,19 +21,13 @@ _NAMES = {
 
 _BYTES = {name: size for size, names in _NAMES.items() for name in names.split()}
 _SIGNED = {"char", "int8_t", "short", "int16_t", "signed"}
-_WORDS = "unsigned|signed|char|short|int|long"
-_QUALIFIERS = (
-    r"(?:(?:extern|static|volatile|const|constexpr|__shared__|__restrict__|__restrict)(?!\w)"
-    r"|(?:__align__|alignas)\s*\(\s*\d+\s*\))"
-)
-_SINGLE = "|".join(sorted(set(_BYTES) - set(_WORDS.split("|")), key=len, reverse=True))
-
-TYPE = (
-    rf"(?:{_QUALIFIERS}\s*)*"
-    rf"(?:(?:{_WORDS})(?:\s+(?:{_WORDS}))*|(?:[A-Za-z_]\w*::)*(?:{_SINGLE}))(?!\w)"
-    rf"(?:\s*{_QUALIFIERS})*"
-)
-"""A regular expression for a type with its qualifiers."""
+_WORDS = {"unsigned", "signed", "char", "short", "int", "long"}
+_QUALIFIERS = {
+    "extern", "static", "volatile", "const", "constexpr", "__shared__", "__restrict__",
+    "__restrict",
+}  # fmt: skip
+_TOKEN = re.compile(r"\s*([A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)")
+_ALIGNED = re.compile(r"\s*\(\s*\d+\s*\)")
 
 
 @dataclass(frozen=True)
@@ -46,26 +40,58 @@ class Type:
     """Whether a narrow load extends the sign."""
 
 
-def type_of(text: str) -> Type:
-    """Return the type that a text, which matches TYPE, names.
+def type_at(text: str, start: int = 0) -> tuple[Type, int] | None:
+    """Return the type that stands in a text, after its qualifiers, and where it ends.
 
-    >>> type_of("extern __shared__ unsigned char")
-    Type(name='unsigned char', bytes=1, signed=False)
-    >>> type_of("const cutlass::half_t").bytes
-    2
+    None where there is no type known here.
+
+    >>> type_at("extern __shared__ unsigned char s[]")
+    (Type(name='unsigned char', bytes=1, signed=False), 31)
+    >>> type_at("const cutlass::half_t x")[0].bytes, type_at("mytype s[3]")
+    (2, None)
     """
-    words = re.sub(_QUALIFIERS, " ", text).split()
-    plain = [word.rpartition("::")[2] for word in words]
-    size = next((w for w in plain if w not in ("unsigned", "signed", "int")), "int")
-    return Type(
-        " ".join(words), _BYTES[size], bool(_SIGNED & {size, *plain}) and "unsigned" not in plain
-    )
+    _, at = _qualifiers(text, start)
+    words = []
+    while (found := _TOKEN.match(text, at)) and found[1] in _WORDS:
+        words.append(found[1])
+        at = found.end()
+    if not words:
+        if not found or found[1].rpartition("::")[2] not in _BYTES:
+            return None
+        words, at = [found[1]], found.end()
+    plain = words[0].rpartition("::")[2] if len(words) == 1 else ""
+    size = plain or next((word for word in words if word not in _INTEGERS), "int")
+    size = "int" if size in _INTEGERS else size
+    signed = bool(_SIGNED & {size, *words}) and "unsigned" not in words
+    return Type(" ".join(words), _BYTES[size], signed), _qualifiers(text, at)[1]
+
+
+_INTEGERS = ("int", "unsigned", "signed")
+
+
+def _qualifiers(text: str, start: int) -> tuple[list[str], int]:
+    """Return the qualifiers that stand in a text, and where they end."""
+    words, at = [], start
+    while found := _TOKEN.match(text, at):
+        if found[1] in ("__align__", "alignas") and (size := _ALIGNED.match(text, found.end())):
+            at = size.end()
+        elif found[1] in _QUALIFIERS:
+            at = found.end()
+        else:
+            break
+        words.append(found[1])
+    return words, at
+
+
+def first_word(text: str, start: int = 0) -> re.Match[str] | None:
+    """Return the first word that is not a qualifier."""
+    return _TOKEN.match(text, _qualifiers(text, start)[1])
 
 
 def op_of(type_: Type, *, store: bool) -> str | None:
     """Return the SASS name of the load or store of one element; None where no one moves it.
 
-    >>> op_of(type_of("float4"), store=True), op_of(type_of("half"), store=False)
+    >>> op_of(Type("float4", 16), store=True), op_of(Type("half", 2), store=False)
     ('STS.128', 'LDS.U16')
     """
     sign = "S" if type_.signed and not store else "U"

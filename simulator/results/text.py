@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 from layouts.errors import plural
@@ -54,7 +53,7 @@ class Listing:
     @property
     def name(self) -> str:
         """The file's name without its folders, those of Windows too."""
-        return PurePosixPath(self.file.replace("\\", "/")).name
+        return _base(self.file)
 
     def near(self, context: int) -> list[int]:
         """Return the numbers of the lines with figures, and of `context` lines around each."""
@@ -218,8 +217,13 @@ def _cell(name: str, value: Any, color: bool) -> Any:
     if name == "address" and isinstance(value, int):
         return f"{value:#06x}"
     if name == "file" and isinstance(value, str):
-        return PurePosixPath(value.replace("\\", "/")).name
+        return _base(value)
     return value
+
+
+def _base(path: str) -> str:
+    # Not by pathlib, whose import takes longer than an answer.
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _listed(listing: Listing, color: bool) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from layouts.shapes import parse_shape
 from simulator.errors import SearchError
 from simulator.gemm.occupancy import Device, fragment_registers, occupancy
-from simulator.gemm.simulate import simulate
-from simulator.kernels.global_memory import suffix
-from simulator.kernels.lowering import lower_shared
-from simulator.kernels.replay import Form
-from simulator.kernels.sites import Kernel, SharedSite
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.law.masks import active_table
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Access, Group, group
+
+if TYPE_CHECKING:
+    from simulator.kernels.replay import Form
+    from simulator.kernels.sites import Kernel
 
 __all__ = ["H200", "Case", "blocks_by_shared", "fragment_case", "kernel_case", "tile_case"]
 
@@ -99,6 +98,10 @@ def kernel_case(
     tile: tuple[int, int] | None = None,
 ) -> Case:
     """Lower a kernel's shared-memory sites, or those whose source names `array`."""
+    from simulator.kernels.global_memory import suffix
+    from simulator.kernels.lowering import lower_shared
+    from simulator.kernels.sites import SharedSite
+
     launch = kernel.launch(*sizes, **{**kernel.parameters, **values})
     groups, elements, named = [], set(), []
     for site in launch.sites:
@@ -170,6 +173,8 @@ def _alike(
 
 def fragment_case(values: Mapping[str, Any], rule: Rule, *, per_block: bool) -> Case:
     """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
+    from simulator.gemm.simulate import simulate
+
     report = simulate(**values, rule=rule)
     geometry = report.geometry
     (warp_m, warp_n) = parse_shape(geometry.warp_shape, "RC", "warp shape")

@@ -13,16 +13,12 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layouts.errors import accepted
 from layouts.shapes import Shape, is_integer, parse_shape
 from simulator.errors import SearchError
-from simulator.gemm.geometry import CHOICES, PARAMETERS
 from simulator.inputs.files import RESERVED
-from simulator.kernels import get
-from simulator.kernels.replay import FORMS, Form
-from simulator.kernels.sites import Kernel
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
@@ -32,6 +28,11 @@ from simulator.search.pricing import OBJECTIVES, Objective, check_objective
 from simulator.search.run import Problem, Search, Values
 from simulator.search.swizzles import read_swizzles
 from simulator.sweeps.grid import Grid
+
+# The catalogue and the geometry are imported where they are searched: an index needs neither.
+if TYPE_CHECKING:
+    from simulator.kernels.replay import Form
+    from simulator.kernels.sites import Kernel
 
 __all__ = ["OBJECTIVES", "optimize"]
 
@@ -144,13 +145,21 @@ def optimize(
     if fragment is not None:
         problem = _of_fragment(fragment, space, rule)
     elif kernel is not None:
-        known = kernel if isinstance(kernel, Kernel) else get(kernel)
-        if form not in FORMS:
-            raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
-        problem = _of_kernel(known, space, (m, n, k), form, array, shape)
+        problem = _of_kernel(_kernel(kernel, form), space, (m, n, k), form, array, shape)
     else:
         problem = _of_accesses(accesses, space, shape, element, names or {})
     return Search(problem, objective, rule, limit, trials).optimum()
+
+
+def _kernel(kernel: str | Kernel, form: Form) -> Kernel:
+    from simulator.kernels import get
+    from simulator.kernels.replay import FORMS
+    from simulator.kernels.sites import Kernel
+
+    known = kernel if isinstance(kernel, Kernel) else get(kernel)
+    if form not in FORMS:
+        raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
+    return known
 
 
 def _of_accesses(
@@ -242,6 +251,8 @@ def _of_kernel(
 
 
 def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule) -> Problem:
+    from simulator.gemm.geometry import PARAMETERS
+
     known = set(PARAMETERS) - {"rule"}
     if space is None:
         space = {
@@ -263,13 +274,16 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
 
 def _free(space: Mapping[str, Any], names: set[str], reserved: set[str]) -> Grid:
     """Read the free values that are not the tile's own."""
-    wanted = {
-        name: CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
-        for name, values in space.items()
-        if name not in reserved
-    }
+    wanted = {name: values for name, values in space.items() if name not in reserved}
     if not wanted:
         return Grid({})
+    if any(isinstance(values, str) and values == "all" for values in wanted.values()):
+        from simulator.gemm.geometry import CHOICES
+
+        wanted = {
+            name: CHOICES.get(name, each) if isinstance(each, str) and each == "all" else each
+            for name, each in wanted.items()
+        }
     grid = Grid.of(wanted, accepted_names=sorted(names | reserved), target="the search")
     if grid.size >= 1 << 62:
         raise SearchError(f"the space has {grid.size:,} combinations (accepted: below 2^62)")

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
-from simulator.asking.ask import asked_of
+from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.inputs.asked import RESERVED, Asked
 from simulator.inputs.question import is_question

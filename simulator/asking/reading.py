@@ -1,0 +1,59 @@
+"""What Python callers give, read: a question in C with an instruction, or in its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layouts.shapes import is_integer
+from simulator.errors import AddressError, BankwiseError, MaskError, OptionError
+from simulator.inputs.asked import Asked, read
+from simulator.law.accesses import ALL_LANES
+from simulator.law.instructions import Instruction, instruction
+
+__all__ = ["asked_of"]
+
+
+def asked_of(
+    op: str | Instruction,
+    text: str | None,
+    mask: Any = None,
+    *,
+    warp: int | None = None,
+    warps: range | None = None,
+    **options: Any,
+) -> Asked:
+    """Read a question that may stand in the place of the instruction.
+
+    Raises AddressError where an instruction alone is given, and what `inputs.asked.read` raises.
+    """
+    if mask is not None and not is_integer(mask):
+        raise MaskError(
+            f"mask {mask!r} for a question in C (accepted: one integer, or active, an expression)"
+        )
+    if warp is not None and not (is_integer(warp) and warp >= 0):
+        raise OptionError(f"warp {warp!r} is not a number of a warp (accepted: 0, 1, 2, ...)")
+    given = None if text is None else op
+    if text is None:
+        if isinstance(op, Instruction) or not isinstance(op, str) or _is_instruction(op):
+            raise AddressError(
+                f"addresses are missing for {op} (accepted: integers of shape (..., 32), or a"
+                " question in C)"
+            )
+        text = op
+    asked = read(
+        text,
+        given,
+        mask=ALL_LANES if mask is None else int(mask),
+        warps=warps if warp is None else [int(warp)],
+        **options,
+    )
+    asked.check()
+    return asked
+
+
+def _is_instruction(op: str) -> bool:
+    try:
+        instruction(op)
+    except BankwiseError:
+        return False
+    return True
