@@ -41,11 +41,9 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.law.accesses import WarpAccess
-from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.law.counting import Counts, count_stream, totals
 from simulator.law.explaining import Explanation
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
-from simulator.results.sites import SiteReport, SiteTable
 
 if TYPE_CHECKING:
     from simulator import kernels
@@ -54,6 +52,8 @@ if TYPE_CHECKING:
     from simulator.gemm.simulate import FragmentReport, simulate
     from simulator.kernels.replay import KernelReport, replay
     from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
+    from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
+    from simulator.results.sites import SiteReport, SiteTable
     from simulator.sass.replay import replay_compiled
     from simulator.sass.run.map_argument import TensorMap
     from simulator.search import Access, Optimum, optimize
@@ -125,8 +125,7 @@ __all__ = [
     "totals",
 ]
 
-# Imported when first asked for: a sweep's executors and files would be a tenth of the start-up
-# of everything else, and the search and the catalogue of kernels are as large.
+# Imported when first asked for: a question is answered in less time than all of them take.
 _LATER = {
     "Access": "simulator.search",
     "Answer": "simulator.asking.answer",
@@ -138,15 +137,21 @@ _LATER = {
     "Launch": "simulator.kernels.sites",
     "Matrix": "simulator.kernels.sites",
     "Optimum": "simulator.search",
+    "SharedSite": "simulator.kernels.sites",
+    "SiteReport": "simulator.results.sites",
+    "SiteTable": "simulator.results.sites",
     "Sweep": "simulator.sweeps.sweep",
     "TensorMap": "simulator.sass.run.map_argument",
+    "bit_columns": "simulator.law.closed_form",
     "count": "simulator.asking.ask",
+    "count_affine": "simulator.law.closed_form",
+    "count_linear": "simulator.law.closed_form",
     "explain": "simulator.asking.ask",
     "kernels": "simulator.kernels",
+    "lane_addresses": "simulator.law.closed_form",
     "optimize": "simulator.search",
     "replay": "simulator.kernels.replay",
     "replay_compiled": "simulator.sass.replay",
-    "SharedSite": "simulator.kernels.sites",
     "simulate": "simulator.gemm.simulate",
     "sweep": "simulator.sweeps.sweep",
 }

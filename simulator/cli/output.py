@@ -55,9 +55,22 @@ def show_results(results: Mapping[str, Result], output: Format) -> None:
 def show_tables(tables: Sequence[Table], output: Format) -> None:
     """Print tables for people, or as Markdown."""
     wanted = False if output == "md" else color()
-    texts = (as_text(table, markdown=output == "md", color=wanted is not False) for table in tables)
+    texts = (
+        as_text(table, markdown=output == "md", color=wanted is not False, width=width())
+        for table in tables
+    )
     # Unless they are forced, click leaves the colours out where there is no terminal.
     click.echo("\n\n".join(texts), color=wanted)
+
+
+def width() -> int | None:
+    """Return the columns that a table may take: COLUMNS, or the terminal's; None in a pipe."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    if sys.stdout is not None and sys.stdout.isatty():
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    return None
 
 
 def color() -> bool | None:

@@ -134,26 +134,24 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str:
+def as_text(
+    table: Table, *, markdown: bool = False, color: bool = False, width: int | None = None
+) -> str:
     """Return the table and the words around it; `color` adds a terminal's escape sequences.
+
+    With a `width`, columns that do not fit are left out (`results.fitting` says in which order).
 
     >>> print(as_text(Table([{"op": "LDS", "bank_conflicts": 31}], {})))
     op      bank conflicts
     ----  ----------------
     LDS                 31
     """
-    from tabulate import tabulate
+    if width is not None and not markdown:
+        from simulator.results.fitting import fitted
 
-    names, cells, left_out = _cells(table, all_rows=markdown, color=color)
-    parts = [
-        _painted(table.title, _BOLD, color),
-        tabulate(
-            cells,
-            [_painted(heading(name), _BOLD, color) for name in names],
-            tablefmt="github" if markdown else "simple",
-            intfmt=",",
-        ),
-    ]
+        table = fitted(table, width, lambda one: _drawn(one, markdown=False, color=False)[0])
+    drawn, left_out = _drawn(table, markdown=markdown, color=color)
+    parts = [_painted(table.title, _BOLD, color), drawn]
     if left_out:
         parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
     parts += table.text
@@ -161,6 +159,20 @@ def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str
         lines = "\n".join(_listed(listing, color))
         parts.append(f"```\n{lines}\n```" if markdown else lines)
     return "\n\n".join(filter(None, parts))
+
+
+def _drawn(table: Table, *, markdown: bool, color: bool) -> tuple[str, int]:
+    """Return the table alone, and how many of its rows are left out."""
+    from tabulate import tabulate
+
+    names, cells, left_out = _cells(table, all_rows=markdown, color=color)
+    drawn = tabulate(
+        cells,
+        [_painted(heading(name), _BOLD, color) for name in names],
+        tablefmt="github" if markdown else "simple",
+        intfmt=",",
+    )
+    return str(drawn), left_out
 
 
 def as_html(table: Table) -> str:

@@ -7,7 +7,6 @@ worked on by itself, now or after an interruption.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -153,6 +152,8 @@ def _described(name: str, axis: Sequence[Any]) -> str:
             )
         if length > _MOST_VALUES:
             break  # integers all
+    import hashlib  # for a store alone
+
     digest = hashlib.sha256(repr(values).encode()).hexdigest()
     return f"{length} values, {digest[:16]}"
 
