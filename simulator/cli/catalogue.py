@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import cli, common, format_option
+from simulator.cli.completion import among
+from simulator.cli.completion import kernels as names
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import lane_order, named_options
 from simulator.cli.output import Format, Table, on_terminal, show, show_results
@@ -40,7 +42,7 @@ def kernels(*, output: Format) -> int:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name")
+@click.argument("name", shell_complete=among(names))
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED)
 @click.option("--m", default=4096, show_default=True, help="Rows of C.")
 @click.option("--n", type=int, help="Columns of C.  [default: m]")

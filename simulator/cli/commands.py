@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simulator.cli.completion import among, fragments, lane_orders, rules
+from simulator.cli.completion import ops as ops_
+from simulator.cli.help import COMMANDS, example, write_commands
 from simulator.cli.html import ARGUMENTS, html_options, keep
 from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
@@ -72,23 +75,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-LATER = {
-    "explain": "ask",
-    "count": "commands",
-    "optimize": "optimize",
-    "sass": "sass",
-    "simulate": "commands",
-    "replay": "catalogue",
-    "kernels": "catalogue",
-    "sweep": "sweep",
-    "report": "reports",
-    "explore": "explore",
-    "ops": "commands",
-    "gpu-check": "gpu",
-}
-"""The module of each command, in the order of `--help`: the tasks that come first, first."""
-
-
 class _Root(click.Group):
     """Remembers the words of the command, for a report to say what made it.
 
@@ -96,16 +82,22 @@ class _Root(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(LATER)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in LATER and cmd_name not in self.commands:
-            import_module(f"simulator.cli.{LATER[cmd_name]}")
-        return super().get_command(ctx, cmd_name)
+        if cmd_name in COMMANDS:
+            import_module(f"simulator.cli.{COMMANDS[cmd_name][0]}")
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.epilog is None and cmd_name in COMMANDS:
+            command.epilog = example(cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_commands(self, ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS] = list(args)
-        if args and args[0] not in LATER and re.search(r"[\s\[(;]", args[0]):
+        if args and args[0] not in COMMANDS and re.search(r"[\s\[(;]", args[0]):
             args = ["explain", *(["--"] if args[0].startswith("-") else []), *args]
         return super().parse_args(ctx, args)
 
@@ -113,11 +105,11 @@ class _Root(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
-        if word not in LATER and not word.startswith("-"):
+        if word not in COMMANDS and not word.startswith("-"):
             from layouts.errors import accepted
 
             question = "" if word.isidentifier() else f"; bankwise explain {word!r} asks it in C"
-            ctx.fail(f"No such command {word!r}: {accepted(word, LATER)}{question}.")
+            ctx.fail(f"No such command {word!r}: {accepted(word, COMMANDS)}{question}.")
         return super().resolve_command(ctx, args)
 
 
@@ -127,7 +119,10 @@ class _Root(click.Group):
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version)
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """NVIDIA shared-memory bank conflicts and warp layouts, by the law measured on silicon."""
+    """NVIDIA shared-memory bank conflicts and warp layouts, by the law measured on silicon.
+
+    A question in C needs no command; COMMAND --help says more of each.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -138,7 +133,13 @@ def common(command: _Command) -> _Command:
     The command returns the bank conflicts by each rule.
     """
 
-    @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+    @click.option(
+        "--rule",
+        default="silicon",
+        show_default=True,
+        help="silicon or documented.",
+        shell_complete=among(rules),
+    )
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
         "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
@@ -170,13 +171,21 @@ def format_option(command: _Command) -> _Command:
 @click.option("--block-tile", default="128x128x8", show_default=True, help="MxNxK.")
 @click.option(
     "--lane-order",
+    shell_complete=among(lane_orders),
     default="col-major",
     show_default=True,
     help="row-major, col-major, z-order, or 32 integers: row*C + col of each lane.",
 )
-@click.option("--fragment", default="contiguous", show_default=True, help="contiguous or split.")
+@click.option(
+    "--fragment",
+    default="contiguous",
+    show_default=True,
+    help="contiguous or split.",
+    shell_complete=among(fragments),
+)
 @click.option(
     "--a-layout",
+    shell_complete=among(lambda: ("transposed", "row-major")),
     default="transposed",
     show_default=True,
     help="How A lies in shared memory: transposed or row-major.",
@@ -206,7 +215,11 @@ def access_options(command: _Command) -> _Command:
     """Add what count and explain have in common: where the accesses come from."""
     options = [
         click.argument("accesses", required=False),
-        click.option("--op", help="Instruction, SASS name or alias: see `bankwise ops`."),
+        click.option(
+            "--op",
+            help="Instruction: SASS, PTX or alias (`bankwise ops`).  [default: by the type]",
+            shell_complete=among(ops_),
+        ),
         click.option(
             "--element",
             type=click.IntRange(1, 16),

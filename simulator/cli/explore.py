@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from simulator.cli.commands import cli
+from simulator.cli.completion import among, ops, rules
 
 __all__ = ["explore"]
 
@@ -23,8 +24,10 @@ __all__ = ["explore"]
     help="Serve the page to this machine instead of writing it; 0 takes any free port.",
 )
 @click.option("--block", metavar="XxYxZ", help="Threads of the block.  [default: the page assumes]")
-@click.option("--op", help="Instruction, SASS name or alias: see `bankwise ops`.")
-@click.option("--rule", help="silicon or documented.  [default: silicon]")
+@click.option("--op", help="Instruction: see `bankwise ops`.", shell_complete=among(ops))
+@click.option(
+    "--rule", help="silicon or documented.  [default: silicon]", shell_complete=among(rules)
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing page.")
 def explore(
     *,

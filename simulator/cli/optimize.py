@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from simulator.cli.commands import cli, format_option
+from simulator.cli.completion import among, kernels, objectives, rules
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import is_given, named, named_integers, refuse_ignored
 from simulator.cli.output import Format, show
@@ -37,7 +38,11 @@ __all__ = ["optimize"]
 @click.option("--loop", "loops", multiple=True, metavar="NAME=TRIPS", help="An access a turn.")
 @click.option("--tile", help="Rows x columns of the tile, for paddings and ROW, COL indices.")
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 1, 2, 4, 8, 16.")
-@click.option("--kernel", help="Search a kernel's parameters (see `bankwise kernels`), ...")
+@click.option(
+    "--kernel",
+    help="Search a kernel's parameters (see `bankwise kernels`), ...",
+    shell_complete=among(kernels),
+)
 @click.option("--array", help="... or the layout of one of its arrays, with --tile.")
 @click.option("--form", default="compiled", show_default=True, help="compiled or written.")
 @click.option("--m", default=4096, show_default=True, help="Rows of the kernel's C.")
@@ -51,11 +56,18 @@ __all__ = ["optimize"]
 )
 @click.option(
     "--objective",
+    shell_complete=among(objectives),
     default="cycles",
     show_default=True,
     help="cycles, wavefronts or bank_conflicts.",
 )
-@click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+@click.option(
+    "--rule",
+    default="silicon",
+    show_default=True,
+    help="silicon or documented.",
+    shell_complete=among(rules),
+)
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
 @click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")
 @format_option

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import cli, common
+from simulator.cli.completion import among
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
@@ -43,7 +44,13 @@ __all__ = ["sass"]
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
 @click.option("--blocks", default="sample", show_default=True, help="sample or all.")
-@click.option("--arch", default="sm_90", show_default=True, help="sm_80, sm_86, sm_89 or sm_90.")
+@click.option(
+    "--arch",
+    default="sm_90",
+    show_default=True,
+    help="sm_80, sm_86, sm_89 or sm_90.",
+    shell_complete=among(lambda: ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a")),
+)
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
               show_default=True, help="What a row is.")  # fmt: skip

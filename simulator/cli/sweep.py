@@ -12,6 +12,7 @@ import click
 
 from layouts.errors import BankwiseError
 from simulator.cli.commands import cli, format_option
+from simulator.cli.completion import among, kernels
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import named, named_options
 from simulator.cli.output import Format, show
@@ -47,7 +48,7 @@ def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True}, epilog=_EXAMPLES)
-@click.argument("name")
+@click.argument("name", shell_complete=among(lambda: ["simulate", *kernels()]))
 @click.argument("grid", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--top",

@@ -1,0 +1,60 @@
+"""What `bankwise --help` says: the commands by what one wants to know, each with an example."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["COMMANDS", "SECTIONS", "example", "write_commands"]
+
+_ASK = "'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Ask about an access": {
+        "explain": ("ask", f"bankwise {_ASK}"),
+        "count": ("commands", f"bankwise count {_ASK} --block 32x8"),
+        "optimize": ("optimize", f"bankwise optimize --access {_ASK}"),
+        "explore": ("explore", "bankwise explore page.html"),
+    },
+    "Ask about a kernel": {
+        "sass": ("sass", "bankwise sass transpose.cu"),
+        "simulate": ("commands", "bankwise simulate --warp-shape 4x8 --lds 128"),
+        "replay": ("catalogue", "bankwise replay leimao.v07 --m 1024"),
+        "kernels": ("catalogue", "bankwise kernels"),
+    },
+    "Many at once": {
+        "sweep": ("sweep", "bankwise sweep simulate --warp-shape all --pad 0..16"),
+        "report": ("reports", "bankwise report page.html simulate 'simulate --pad 4'"),
+    },
+    "What it builds on": {
+        "ops": ("commands", "bankwise ops"),
+        "gpu-check": ("gpu", "bankwise gpu-check --recorded"),
+    },
+}  # fmt: skip
+"""The module of each command, and an example."""
+
+COMMANDS = {name: each for section in SECTIONS.values() for name, each in section.items()}
+
+
+def example(name: str) -> str:
+    """Return a command's example as the end of its help; lines stay as they are."""
+    return f"\b\nExample:\n  {COMMANDS[name][1]}"
+
+
+def write_commands(
+    group: click.Group, context: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write each section with its commands, what they do, and their examples."""
+    width = max(map(len, COMMANDS))
+    for title, commands in SECTIONS.items():
+        with formatter.section(title):
+            for name in commands:
+                command = group.get_command(context, name)
+                if command is not None:
+                    indent = " " * (width + 4)
+                    summary = click.wrap_text(
+                        command.get_short_help_str(200),
+                        formatter.width,
+                        f"  {name:<{width}}  ",
+                        indent,
+                    )
+                    formatter.write(f"{summary}\n{indent}  $ {commands[name][1]}\n")
