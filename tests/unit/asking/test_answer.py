@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 import subprocess
 import sys
 
@@ -185,7 +184,7 @@ def test_what_a_cure_says_can_be_asked(text: str, op: str | None, left: int) -> 
         elif access.startswith("*"):
             again = f"{declaration}; *(float4*)&{cure.text} = v"
         else:
-            again = f"{_SHORT[len(re.findall('[[]', declaration))]}{declaration}; {cure.text}"
+            again = f"{_SHORT[declaration.count('[')]}{declaration}; {cure.text}"
         counts = count(again, block=answer.block) if op is None else count(op, again)
         assert int(counts.bank_conflicts.sum()) == cure.bank_conflicts <= left
         assert int(counts.cycles.sum()) == cure.cycles
