@@ -1,15 +1,17 @@
 """The least padding and the simplest swizzle that would cost less, in the user's own names.
 
-`optimize` finds them, and `count` counts them again. An access that leaves its rows (by a cast or
-a moved pointer) has no padding; one to an array of one dimension has no rows.
+They are what `optimize` chooses, of paddings and of swizzles `Sw<B,M,S>`, and `count` counts them
+again. An access that leaves its rows (by a cast or a moved pointer) has no padding; one to an array
+of one dimension has no rows.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,14 @@ from simulator.errors import BankwiseError
 from simulator.inputs.asked import Asked
 from simulator.law.counting import Counts, count
 from simulator.law.instructions import Rule
+from simulator.law.specification import BANKS, WORD
+from simulator.search.accesses import group
+from simulator.search.swizzles import Question, Swizzles, best_layout
+from simulator.search.tile import TileLayout
 
 __all__ = ["MOST_PAD", "Cure", "cures"]
+
+_LIMIT = 10_000_000  # accesses counted at most, as for `optimize`
 
 MOST_PAD = 32
 """Columns of padding that are tried."""
@@ -77,30 +85,36 @@ def count_asked(asked: Asked, addresses: NDArray[np.int64], rule: Rule) -> Count
     return count(asked.instruction, addresses, masks, rule=rule)
 
 
-def _optimum(asked: Asked, tile: Tile | None, rule: Rule, space: dict[str, Any]) -> Any:
-    from simulator.search.optimize import optimize
-
+def _best(
+    asked: Asked, tile: Tile | None, rule: Rule, *, pads: Sequence[int], swizzles: Swizzles
+) -> TileLayout | None:
+    """Return the layout that `optimize` would choose; None where none takes fewer cycles."""
     shape = None if tile is None else (tile.rows, tile.cols)
-    access = access_of([asked], tile)
-    return optimize([access], tile=shape, element=asked.element, space=space, rule=rule)
+    touched = group(access_of([asked], tile), {}, shape, asked.element)
+    if shape is None:  # one row that holds all of it, in whole rows of banks
+        reach = int(touched.places.max()) + asked.instruction.width // asked.element
+        unit = BANKS * WORD // asked.element
+        shape = (1, -(-reach // unit) * unit)
+    question = Question((touched,), shape, asked.element, pads, swizzles, "cycles", rule, _LIMIT)
+    found = best_layout(question).layout
+    return None if found in (None, TileLayout(*shape)) else found
 
 
 def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
-    best = _optimum(asked, tile, rule, {"pad": range(MOST_PAD + 1)})
-    if not best.helps or best.layout is None:
+    best = _best(asked, tile, rule, pads=range(MOST_PAD + 1), swizzles="none")
+    if best is None:
         return None
     array = asked.question.array
-    sizes = [*array.sizes[:-1], tile.cols + best.layout.pad]
+    sizes = [*array.sizes[:-1], tile.cols + best.pad]
     brackets = "".join(f"[{size or ''}]" for size in sizes)
-    text = f"{array.type.name} {array.name}{brackets}"
-    return _counted("pad", asked, tile, text, best.layout, rule)
+    return _counted("pad", asked, tile, f"{array.type.name} {array.name}{brackets}", best, rule)
 
 
 def _swizzled(asked: Asked, tile: Tile | None, rule: Rule) -> Cure | None:
-    best = _optimum(asked, tile, rule, {"swizzle": "cute"})
-    if not best.helps or best.layout is None:
+    best = _best(asked, tile, rule, pads=(0,), swizzles="cute")
+    if best is None:
         return None
-    return _counted("swizzle", asked, tile, _written(asked, tile, best.layout), best.layout, rule)
+    return _counted("swizzle", asked, tile, _written(asked, tile, best), best, rule)
 
 
 def _counted(
@@ -108,7 +122,7 @@ def _counted(
     asked: Asked,
     tile: Tile | None,
     text: str,
-    layout: Any,
+    layout: TileLayout,
     rule: Rule,
 ) -> Cure:
     """Count the access again at the addresses that the layout gives."""
@@ -134,7 +148,7 @@ def _counted(
     )
 
 
-def _written(asked: Asked, tile: Tile | None, layout: Any) -> str:
+def _written(asked: Asked, tile: Tile | None, layout: TileLayout) -> str:
     """Return the access with its swizzle, by the names that the text has."""
     question = asked.question
     parts = [question.source[each.start : each.end].strip() for each in question.subscripts]
@@ -154,7 +168,7 @@ def _written(asked: Asked, tile: Tile | None, layout: Any) -> str:
     return text or f"{swizzles} on the index of {name}"
 
 
-def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: Any) -> str:
+def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: TileLayout) -> str:
     """Return the access with its last subscript mixed with its row; empty where it leaves it."""
     *before, last = parts
     row = before[0]

@@ -26,6 +26,7 @@ __all__ = [
     "Compiler",
     "Evaluate",
     "Expression",
+    "by_precedence",
     "check_known",
     "integer",
     "nested",
@@ -34,18 +35,9 @@ __all__ = [
 ]
 
 GRAMMAR = r"""
-    ?ternary: or_ | or_ "?" ternary ":" ternary -> choose
-    ?or_:   and_  | or_ OR and_        -> either
-    ?and_:  bor   | and_ AND bor       -> both
-    ?bor:   bxor  | bor BOR bxor       -> binary
-    ?bxor:  band  | bxor XOR band      -> binary
-    ?band:  eq    | band BAND eq       -> binary
-    ?eq:    rel   | eq EQ rel          -> binary
-    ?rel:   shift | rel REL shift      -> binary
-    ?shift: sum   | shift SHIFT sum    -> binary
-    ?sum:   term  | sum SIGN term      -> binary
-    ?term:  unary | term STAR unary    -> binary
-                  | term DIVIDE unary  -> binary
+    ?ternary: chain | chain "?" ternary ":" ternary -> choose
+    ?chain: unary (_binary unary)*
+    _binary: OR | AND | BOR | XOR | BAND | EQ | SHIFT | REL | SIGN | STAR | DIVIDE
     ?unary: postfix | SIGN unary       -> unary
                   | NOT unary          -> unary
                   | CAST unary         -> cast
@@ -221,6 +213,38 @@ def without_comments(source: str) -> str:
     return text
 
 
+_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
+    ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+"""C's binary operators, from the loosest to the tightest. A grammar with a rule for each level
+takes twice as long to build."""
+
+_PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
+_KINDS = {"||": "either", "&&": "both"}
+
+
+def by_precedence(parts: list[Any]) -> Any:
+    """Return the tree of operands and the operators between them; all bind to the left."""
+    from lark import Tree
+
+    operands: list[Any] = [parts[0]]
+    signs: list[Any] = []
+
+    def close(least: int) -> None:
+        while signs and _PRECEDENCE[signs[-1]] >= least:
+            sign, second = signs.pop(), operands.pop()
+            kind = _KINDS.get(sign, "binary")
+            operands.append(Tree(kind, [operands.pop(), sign, second]))
+
+    for sign, operand in zip(parts[1::2], parts[2::2], strict=True):
+        close(_PRECEDENCE[sign])
+        signs.append(sign)
+        operands.append(operand)
+    close(0)
+    return operands[0]
+
+
 class Compiler:
     """Turns parse trees of one text into nested functions of the names' values."""
 
@@ -244,6 +268,8 @@ class Compiler:
     def index(self, tree: Any) -> Evaluate:
         """Return the function that a tree of an index expression is. Raises ExpressionError."""
         parts = tree.children
+        if tree.data == "chain":
+            return self.index(by_precedence(parts))
         if tree.data == "number":
             constant = self._fit(int(parts[0].rstrip("uUlL"), 0), parts[0])
             return lambda values: constant

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simulator.inputs.expression import Compiler, Evaluate
+from simulator.inputs.expression import Compiler, Evaluate, by_precedence
 from simulator.inputs.types import Type, type_at
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class PlaceCompiler(Compiler):
             case "name" if str(parts[0]) in self.arrays and str(parts[0]) not in self.locals:
                 array = self.arrays[str(parts[0])]
                 return Place(array, array.type, parts[0])
+            case "chain":
+                return self.read(by_precedence(parts))
             case "subscript":
                 return self._subscript(*parts)
             case "address":

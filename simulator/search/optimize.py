@@ -22,17 +22,17 @@ from simulator.inputs.files import RESERVED
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
-from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
-from simulator.search.optimum import Optimum
 from simulator.search.pricing import OBJECTIVES, Objective, check_objective
-from simulator.search.run import Problem, Search, Values
 from simulator.search.swizzles import read_swizzles
-from simulator.sweeps.grid import Grid
 
-# The catalogue and the geometry are imported where they are searched: an index needs neither.
+# What a search needs is imported when one is run: an answer prices layouts, and needs less.
 if TYPE_CHECKING:
     from simulator.kernels.replay import Form
     from simulator.kernels.sites import Kernel
+    from simulator.search.cases import Case
+    from simulator.search.optimum import Optimum
+    from simulator.search.run import Problem, Values
+    from simulator.sweeps.grid import Grid
 
 __all__ = ["OBJECTIVES", "optimize"]
 
@@ -118,6 +118,8 @@ def optimize(
     >>> optimize([column, row], tile="32x32", space={"pad": range(33)}).expression
     'row*33 + col'
     """
+    from simulator.search.run import Search
+
     check_objective(objective)
     check_rule(rule)
     for name, value in (("limit", limit), ("trials", trials)):
@@ -169,6 +171,9 @@ def _of_accesses(
     element: int,
     names: Mapping[str, int],
 ) -> Problem:
+    from simulator.search.cases import tile_case
+    from simulator.search.run import Problem
+
     accesses = tuple(given) if isinstance(given, Iterable) else ()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
         raise SearchError(f"{given!r} is not a list of accesses (accepted: a list of Access)")
@@ -215,6 +220,9 @@ def _of_kernel(
     array: str | None,
     shape: tuple[int, ...] | None,
 ) -> Problem:
+    from simulator.search.cases import kernel_case
+    from simulator.search.run import Problem
+
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
             raise SearchError(
@@ -252,6 +260,8 @@ def _of_kernel(
 
 def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule) -> Problem:
     from simulator.gemm.geometry import PARAMETERS
+    from simulator.search.cases import fragment_case
+    from simulator.search.run import Problem
 
     known = set(PARAMETERS) - {"rule"}
     if space is None:
@@ -274,6 +284,8 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
 
 def _free(space: Mapping[str, Any], names: set[str], reserved: set[str]) -> Grid:
     """Read the free values that are not the tile's own."""
+    from simulator.sweeps.grid import Grid
+
     wanted = {name: values for name, values in space.items() if name not in reserved}
     if not wanted:
         return Grid({})
