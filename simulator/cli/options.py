@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -15,9 +15,11 @@ from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
 from simulator.errors import InputError, OptionError
 from simulator.inputs.asked import RESERVED, Asked, read
-from simulator.inputs.files import Accesses, from_data
 from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
+
+if TYPE_CHECKING:
+    from simulator.inputs.files import Accesses
 
 __all__ = [
     "is_given",
@@ -140,6 +142,8 @@ def read_accesses(
         odd = [flag for flag, given in for_expressions.items() if flag and given]
         if odd:
             raise click.UsageError(f"{', '.join(odd)}: for an expression, not for data")
+        from simulator.inputs.files import from_data
+
         source = accesses if accesses and is_file else "standard input"
         return from_data(_read(accesses if is_file else None), source, op, bits)
     if re.search(r"\.[A-Za-z]\w*$", accesses) and not _ends_in_a_thread(accesses):

@@ -55,10 +55,12 @@ def show_results(results: Mapping[str, Result], output: Format) -> None:
 def show_tables(tables: Sequence[Table], output: Format) -> None:
     """Print tables for people, or as Markdown."""
     wanted = False if output == "md" else color()
-    texts = (
-        as_text(table, markdown=output == "md", color=wanted is not False, width=width())
-        for table in tables
-    )
+    most = None if output == "md" else width()
+    if most is not None:
+        from simulator.results.fitting import fitted
+
+        tables = [fitted(table, most) for table in tables]
+    texts = (as_text(table, markdown=output == "md", color=wanted is not False) for table in tables)
     # Unless they are forced, click leaves the colours out where there is no terminal.
     click.echo("\n\n".join(texts), color=wanted)
 

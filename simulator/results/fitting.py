@@ -6,12 +6,12 @@ right, wavefronts and bank conflicts last. The first column stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from simulator.results.columns import heading
-from simulator.results.text import Table
+from simulator.results.text import Table, drawn
 
 __all__ = ["DROPPED", "fitted"]
 
@@ -26,11 +26,8 @@ _KEPT = ("wavefronts", "bank_conflicts")
 _SHORTEST = 16  # characters that a text keeps
 
 
-def fitted(table: Table, width: int, draw: Callable[[Table], str]) -> Table:
-    """Return the table with as many of its columns as fit; a line below it names the others.
-
-    `draw` gives the table alone as text.
-    """
+def fitted(table: Table, width: int) -> Table:
+    """Return the table with as many of its columns as fit; a line below it names the others."""
     names = [name for name in (table.rows[0] if table.rows else {}) if name not in table.hidden]
     left: list[str] = []
 
@@ -40,14 +37,14 @@ def fitted(table: Table, width: int, draw: Callable[[Table], str]) -> Table:
             if name is not None:
                 left.append(name)
             shown = replace(table, hidden=[*table.hidden, *left])
-            if _width(draw(shown)) <= width:
+            if _width(shown) <= width:
                 break
         return shown
 
     first, rest = _order(names)
     shown = without(first)
-    table = _cut(table, [name for name in names if name not in left], width, draw, left)
-    shown = without(rest) if _width(draw(shown)) > width else shown
+    table = _cut(table, [name for name in names if name not in left], width, left)
+    shown = without(rest) if _width(shown) > width else shown
     if left:
         listed = ", ".join(heading(name) for name in names if name in left)
         said = f"Left out, to fit {width} columns: {listed} (--format csv, json or md has all)."
@@ -66,15 +63,14 @@ def _order(names: Sequence[str]) -> tuple[list[str], list[str]]:
     ]
 
 
-def _width(text: str) -> int:
-    return max(map(len, text.splitlines()), default=0)
+def _width(table: Table) -> int:
+    return max(map(len, drawn(table)[0].splitlines()), default=0)
 
 
 def _cut(
     table: Table,
     names: Sequence[str],
     width: int,
-    draw: Callable[[Table], str],
     left: Sequence[str],
 ) -> Table:
     """Shorten the longest texts of these columns until the others fit, or the texts are short."""
@@ -83,7 +79,7 @@ def _cut(
         for name in names
     }
     for name in sorted(lengths, key=lambda each: -lengths[each]):
-        over = _width(draw(replace(table, hidden=[*table.hidden, *left]))) - width
+        over = _width(replace(table, hidden=[*table.hidden, *left])) - width
         least = max(_SHORTEST, len(heading(name)) + 2)
         if over <= 0 or lengths[name] <= least:
             break

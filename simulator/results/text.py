@@ -27,6 +27,7 @@ __all__ = [
     "as_json",
     "as_text",
     "by_rule",
+    "drawn",
 ]
 
 Format = Literal["table", "json", "csv", "md"]
@@ -134,24 +135,16 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def as_text(
-    table: Table, *, markdown: bool = False, color: bool = False, width: int | None = None
-) -> str:
+def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str:
     """Return the table and the words around it; `color` adds a terminal's escape sequences.
-
-    With a `width`, columns that do not fit are left out (`results.fitting` says in which order).
 
     >>> print(as_text(Table([{"op": "LDS", "bank_conflicts": 31}], {})))
     op      bank conflicts
     ----  ----------------
     LDS                 31
     """
-    if width is not None and not markdown:
-        from simulator.results.fitting import fitted
-
-        table = fitted(table, width, lambda one: _drawn(one, markdown=False, color=False)[0])
-    drawn, left_out = _drawn(table, markdown=markdown, color=color)
-    parts = [_painted(table.title, _BOLD, color), drawn]
+    lines, left_out = drawn(table, markdown=markdown, color=color)
+    parts = [_painted(table.title, _BOLD, color), lines]
     if left_out:
         parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
     parts += table.text
@@ -161,7 +154,7 @@ def as_text(
     return "\n\n".join(filter(None, parts))
 
 
-def _drawn(table: Table, *, markdown: bool, color: bool) -> tuple[str, int]:
+def drawn(table: Table, *, markdown: bool = False, color: bool = False) -> tuple[str, int]:
     """Return the table alone, and how many of its rows are left out."""
     from tabulate import tabulate
 

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, SearchError
+from simulator.inputs.asked import RESERVED
 from simulator.inputs.expression import Expression
-from simulator.inputs.files import RESERVED
 from simulator.law.accesses import check_mask, integers
 from simulator.law.instructions import Instruction, instruction
 from simulator.law.masks import active_table

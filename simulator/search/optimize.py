@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from layouts.errors import accepted
 from layouts.shapes import Shape, is_integer, parse_shape
 from simulator.errors import SearchError
-from simulator.inputs.files import RESERVED
+from simulator.inputs.asked import RESERVED
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.search.accesses import Access

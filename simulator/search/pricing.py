@@ -122,7 +122,7 @@ def lower_bound(
     vectors = _vectors(groups, element)
     if whole > specification.WORD:
         for group in groups:
-            for place in np.unique(group.places).tolist():
+            for place in sorted(set(group.places.ravel().tolist())):
                 vectors.setdefault(place, (whole, place * element % whole))
     total = 0
     for group in groups:
@@ -149,7 +149,7 @@ def _vectors(groups: Iterable[Group], element: int) -> dict[int, tuple[int, int]
     for group in sorted(groups, key=lambda each: each.instruction.width):
         width = group.instruction.width
         if width > specification.WORD:
-            for first in np.unique(group.places[group.active]).tolist():
+            for first in sorted(set(group.places[group.active].tolist())):
                 for place in range(first, first + width // element):
                     vectors[place] = width, (place - first) * element
     return vectors
