@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from simulator import kernels
     from simulator.asking.answer import Answer
     from simulator.asking.ask import count, explain
+    from simulator.asking.compare import Comparison, compare
     from simulator.gemm.simulate import FragmentReport, simulate
     from simulator.kernels.replay import KernelReport, replay
     from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
@@ -66,6 +67,7 @@ __all__ = [
     "Answer",
     "BankwiseError",
     "BarrierError",
+    "Comparison",
     "CompileError",
     "Counts",
     "CubinError",
@@ -109,6 +111,7 @@ __all__ = [
     "UnsupportedError",
     "WarpAccess",
     "bit_columns",
+    "compare",
     "count",
     "count_affine",
     "count_linear",
@@ -129,6 +132,7 @@ __all__ = [
 _LATER = {
     "Access": "simulator.search",
     "Answer": "simulator.asking.answer",
+    "Comparison": "simulator.asking.compare",
     "Cycle": "simulator.kernels.sites",
     "FragmentReport": "simulator.gemm.simulate",
     "GlobalSite": "simulator.kernels.sites",
@@ -143,6 +147,7 @@ _LATER = {
     "Sweep": "simulator.sweeps.sweep",
     "TensorMap": "simulator.sass.run.map_argument",
     "bit_columns": "simulator.law.closed_form",
+    "compare": "simulator.asking.compare",
     "count": "simulator.asking.ask",
     "count_affine": "simulator.law.closed_form",
     "count_linear": "simulator.law.closed_form",

@@ -20,7 +20,7 @@ from simulator.law import counting, explaining
 from simulator.law.counting import Counts, Engine
 from simulator.law.instructions import Instruction, Rule
 
-__all__ = ["answer", "count", "explain"]
+__all__ = ["answer", "answer_of", "count", "explain"]
 
 
 def count(
@@ -98,7 +98,7 @@ def explain(
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, element=element, names=names, active=active, warp=warp)
         one = explaining.explain(op, addresses, mask, rule=rule)
-        return _answer(one, counting.count(op, np.array([one.addresses]), one.mask, rule=rule))
+        return answer_of(one, counting.count(op, np.array([one.addresses]), one.mask, rule=rule))
     asked = asked_of(
         op, addresses, mask, block=block, element=element, names=names, active=active, warp=warp
     )
@@ -118,12 +118,13 @@ def answer(asked: Asked, rule: Rule = "silicon") -> Answer:
     one = explaining.explain(
         asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule
     )
-    return _answer(one, warps, asked, worst)
+    return answer_of(one, warps, asked, worst)
 
 
-def _answer(
+def answer_of(
     one: explaining.Explanation, warps: Counts, asked: Asked | None = None, worst: int = 0
 ) -> Answer:
+    """Return an explained access with the figures of all warps, and its question if any."""
     block = None if asked is None else asked.block
     return Answer(
         **vars(one),

@@ -12,6 +12,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask about an access": {
         "explain": ("ask", f"bankwise {_ASK}"),
         "count": ("commands", f"bankwise count {_ASK} --block 32x8"),
+        "compare": (
+            "compare",
+            "bankwise compare 'float s[32][32]; s[tx][0]' 'float s[32][33]; s[tx][0]'",
+        ),
         "optimize": ("optimize", f"bankwise optimize --access {_ASK}"),
         "explore": ("explore", "bankwise explore page.html"),
     },

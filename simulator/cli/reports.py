@@ -15,7 +15,7 @@ import click
 from simulator.cli.commands import cli
 from simulator.cli.html import command_line, keep, kept, page_options
 
-__all__ = ["report"]
+__all__ = ["report", "run_input"]
 
 
 @cli.command()
@@ -34,13 +34,13 @@ def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, fo
     from viz import report as write
 
     check_target(file, force=force, page=True)
-    codes = [_run(given) for given in inputs]
+    codes = [run_input(given) for given in inputs]
     write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
     click.echo(f"Wrote {click.format_filename(file)}", err=True)
     return max(codes)
 
 
-def _run(given: str) -> int:
+def run_input(given: str) -> int:
     """Run one input for its results; what it would print is not wanted here."""
     if given.lower().endswith(".csv"):
         keep(_columns(given))

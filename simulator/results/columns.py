@@ -68,6 +68,10 @@ _ALL = (
     Column("cycles_before", "cycles before", "Cycles before", "cycles that the pipe is busy"),
     Column("wavefronts_before", "wavefronts before", "Wavefronts Shared before", "wavefronts"),
     Column("bank_conflicts_before", "bank conflicts before", "Bank conflicts before", "wavefronts"),
+    # A comparison: more than the first input.
+    Column("wavefronts_change", "+/-", unit="wavefronts"),
+    Column("bank_conflicts_change", "+/-", unit="wavefronts"),
+    Column("cycles_change", "+/-", unit="cycles"),
     # The instructions.
     Column("width", "bytes per lane", unit="bytes"),
     Column("merges", "merges equal words"),

@@ -82,6 +82,8 @@ class Table:
     """Rows of the result that are not among `rows`."""
     listings: Sequence[Listing] = ()
     """Sources, shown last."""
+    pictures: Sequence[tuple[str, Sequence[str]]] = ()
+    """Drawings of text, each below its name."""
 
     def with_rule(self) -> Table:
         """Return the table with its column `rule` shown, where it has one."""
@@ -143,11 +145,14 @@ def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str
     ----  ----------------
     LDS                 31
     """
-    lines, left_out = drawn(table, markdown=markdown, color=color)
-    parts = [_painted(table.title, _BOLD, color), lines]
+    figures, left_out = drawn(table, markdown=markdown, color=color)
+    parts = [_painted(table.title, _BOLD, color), figures]
     if left_out:
         parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
     parts += table.text
+    for name, lines in table.pictures:
+        picture = "\n".join(lines)
+        parts.append(f"{name}\n\n```text\n{picture}\n```" if markdown else f"{name}\n{picture}")
     for listing in table.listings:
         lines = "\n".join(_listed(listing, color))
         parts.append(f"```\n{lines}\n```" if markdown else lines)
@@ -179,7 +184,11 @@ def as_html(table: Table) -> str:
     said = "".join(map(_paragraph, (more, *table.text)))
     listings = ("\n".join(_listed(each, color=False)) for each in table.listings)
     sources = "".join(f"<pre>{escape(lines)}</pre>" for lines in listings)
-    return _paragraph(table.title) + drawn + said + sources
+    drawings = "".join(
+        f"{_paragraph(name)}<pre>{escape(chr(10).join(lines))}</pre>"
+        for name, lines in table.pictures
+    )
+    return _paragraph(table.title) + drawn + said + drawings + sources
 
 
 def _paragraph(text: str) -> str:

@@ -1,0 +1,74 @@
+"""The command `compare`: questions, layouts, geometries and kernels beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from simulator.cli.commands import cli, format_option
+from simulator.cli.completion import among, ops, rules
+from simulator.cli.help import COMMANDS
+from simulator.cli.html import html_options, kept
+from simulator.cli.output import Format, show_results
+
+__all__ = ["compare"]
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--op", help="Instruction of questions and layouts.", shell_complete=among(ops))
+@click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
+@click.option("--element", type=click.IntRange(1, 16), help="Bytes an element of a layout.")
+@click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
+@click.option(
+    "--rule",
+    default="silicon",
+    show_default=True,
+    help="silicon or documented.",
+    shell_complete=among(rules),
+)
+@click.option(
+    "--fail-if-worse",
+    is_flag=True,
+    help="Exit 1 if another has more bank conflicts or wavefronts than the first.",
+)
+@format_option
+@html_options
+def compare(
+    *, inputs: Sequence[str], fail_if_worse: bool, output: Format, rule: Any, **options: Any
+) -> int:
+    """Compare two or more: one table with differences from the first, and their pictures.
+
+    Each of INPUTS is a question in C; a layout in CuTe's notation, with --op and --index; a warp
+    shape such as 4x8; a kernel's name; or a command in quotes, such as 'simulate --pad 4' or
+    'sass k.cu --kernel transpose', without "bankwise".
+    """
+    from simulator.asking.compare import compare as run
+    from simulator.law.counting import check_rule
+
+    check_rule(rule)
+    if len(inputs) < 2:
+        raise click.UsageError("one input has nothing to be compared with (accepted: two or more)")
+    given = [_result(each) if each.split()[:1] and each.split()[0] in COMMANDS else each
+             for each in inputs]  # fmt: skip
+    found = run(*given, names=inputs, rule=rule, **options)
+    kept()[:] = [each.result for each in found.inputs]
+    show_results({rule: found}, output)
+    return int(fail_if_worse and found.worse)
+
+
+def _result(command: str) -> object:
+    """Run a command for its one result."""
+    from simulator.cli.reports import run_input
+
+    before = len(kept())
+    run_input(command)
+    results = kept()[before:]
+    if len(results) != 1:
+        raise click.UsageError(
+            f"input {command!r} has {len(results)} results (accepted: one; of several kernels, one"
+            " by --kernel; without --compare)"
+        )
+    return results[0]
