@@ -51,10 +51,11 @@ def compare(
     check_rule(rule)
     if len(inputs) < 2:
         raise click.UsageError("one input has nothing to be compared with (accepted: two or more)")
+    before = len(kept())  # a report may have kept others
     given = [_result(each) if each.split()[:1] and each.split()[0] in COMMANDS else each
              for each in inputs]  # fmt: skip
     found = run(*given, names=inputs, rule=rule, **options)
-    kept()[:] = [each.result for each in found.inputs]
+    kept()[before:] = [each.result for each in found.inputs]
     show_results({rule: found}, output)
     return int(fail_if_worse and found.worse)
 

@@ -114,6 +114,10 @@ def test_a_page_of_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[st
     page = tmp_path / "page.html"
     assert main(["compare", CONFLICT, PADDED, "--html", str(page), "--cdn"]) == 0
     assert "32 wavefronts" in page.read_text()
+    both = tmp_path / "both.html"
+    inputs = ["explain 'float4 s[32]; s[lane]'", f"compare '{CONFLICT}' '{PADDED}'"]
+    assert main(["report", str(both), *inputs, "--cdn"]) == 0
+    assert "LDS.128" in both.read_text()  # the first input is still there
 
 
 def test_each_warp_of_a_layout_is_counted() -> None:

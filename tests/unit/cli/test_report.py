@@ -83,7 +83,10 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["report", "{}/a.html", "frobnicate"], "no command with a report .accepted: explain"),
+        (
+            ["report", "{}/a.html", "frobnicate"],
+            "no command with a report .accepted: compare, explain",
+        ),
         (["report", "{}/a.html", ""], "no command with a report"),
         (["report", "{}/a.html", "count --op LDS lane"], "no command with a report"),
         (["report", "{}/a.html", "explain 'lane"], "No closing quotation"),
