@@ -85,7 +85,7 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
     [
         (
             ["report", "{}/a.html", "frobnicate"],
-            "no command with a report .accepted: compare, explain",
+            "a report .accepted: compare, explain",
         ),
         (["report", "{}/a.html", ""], "no command with a report"),
         (["report", "{}/a.html", "count --op LDS lane"], "no command with a report"),
