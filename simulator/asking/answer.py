@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
 from simulator.law.instructions import instruction
 from simulator.results.text import Table
+
+if TYPE_CHECKING:
+    from simulator.asking.cure import Cure
 
 __all__ = ["Answer", "Line"]
 
@@ -87,7 +90,7 @@ class Answer(Explanation):
         return cause(self)
 
     @cached_property
-    def _cures(self) -> tuple[list[Any], str]:
+    def _cures(self) -> tuple[list[Cure], str]:
         from simulator.asking.cure import cures
 
         if self.asked is None:
@@ -96,8 +99,8 @@ class Answer(Explanation):
         return cures(self.asked, self.rule)
 
     @property
-    def cures(self) -> list[Any]:
-        """Layouts that cost less: the least padding, the simplest swizzle (`asking.cure.Cure`)."""
+    def cures(self) -> list[Cure]:
+        """Layouts that cost less: the least padding, the simplest swizzle."""
         return self._cures[0]
 
     def lines(self) -> list[Line]:
@@ -215,21 +218,21 @@ def _spanned(text: str, color: str) -> str:
     return f'<span style="color:{color}">{escape(text)}</span>' if color else escape(text)
 
 
-def _kind(cure: Any) -> str:
+def _kind(cure: Cure) -> str:
     return "pad to " if cure.kind == "pad" else "swizzle "
 
 
-def _size(cure: Any) -> str:
+def _size(cure: Cure) -> str:
     if cure.bytes is None:
         return ""
     return f"{cure.bytes:,} bytes{f' (+{cure.more:,})' if cure.more else ''}"
 
 
-def _more(cure: Any) -> str:
+def _more(cure: Cure) -> str:
     return f"{plural(cure.operations, 'operation')} more" if cure.operations else "no operation"
 
 
-def _leaves(cure: Any, warps: int) -> str:
+def _leaves(cure: Cure, warps: int) -> str:
     if not cure.bank_conflicts:
         return "conflict-free"
     each = " per block" if warps > 1 else ""

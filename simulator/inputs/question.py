@@ -22,6 +22,7 @@ from layouts.errors import short
 from simulator.errors import ExpressionError
 from simulator.inputs.expression import GRAMMAR, Evaluate, nested, parsed, without_comments
 from simulator.inputs.place import Array, Index, Place, PlaceCompiler
+from simulator.inputs.refusals import why
 from simulator.inputs.types import Type, first_word, type_at
 from simulator.law.accesses import SHARED_BYTES
 
@@ -215,10 +216,10 @@ class _Reader:
             return parsed(" " * start + self.text[start:end], "indices", self.source, _GRAMMAR)
         except ExpressionError as error:
             column = str(error).rsplit("\n", 1)[1].index("^") - 2
-            why = _why(self.text[:end], column)
-            if why is None:
+            known = why(self.text[:end], column)
+            if known is None:
                 raise
-            problem, column, then = why
+            problem, column, then = known
             raise ExpressionError(
                 f"{problem} at column {column + 1}{then}", self.source, column
             ) from None
@@ -366,36 +367,4 @@ def _assignment(statement: str) -> re.Match[str] | None:
         before = statement[: found.start()]
         if all(before.count(a) == before.count(b) for a, b in ("()", "[]")):
             return found
-    return None
-
-
-def _why(text: str, column: int) -> tuple[str, int, str] | None:
-    """Return what is wrong, its column and how it would be written, where that is known."""
-    before, at = text[:column].rstrip(), text[column:].lstrip()
-    name = re.search(r"(\w+)$", before)
-    member = re.match(r"\.\s*\w*", at)
-    missing = [b for a, b in ("[]", "()") if before.count(a) > before.count(b)]
-    if not at and missing:
-        return "expression ends too early", len(before), f": {missing[0]!r} is missing"
-    if at.startswith(",") and before.count("[") > before.count("]"):
-        return "a comma in brackets", column, " (accepted: s[row][column])"
-    if member and before.endswith("]"):
-        return (
-            "a member alone is not taken", column, " (accepted: the whole element, or a cast)"
-        )  # fmt: skip
-    if name and member and name[1].isdigit():
-        odd = f"{name[1]}{member[0]} is not an integer"
-        return odd, name.start(), " (accepted: 33, 33u, 0x21)"
-    if name and member:
-        return (
-            f"{name[1]}{member[0]} is not a number of a thread",
-            name.start(),
-            " (accepted: threadIdx.x, .y, .z, blockDim.x, .y, .z)",
-        )
-    if at.startswith("(") and name and not name[1].isdigit():
-        return (
-            f"{name[1]}() cannot be called in an index",
-            name.start(),
-            " (accepted: the index alone, or a name and -D NAME=VALUE)",
-        )
     return None

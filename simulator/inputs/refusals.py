@@ -1,0 +1,39 @@
+"""What is wrong where a text cannot be read on, and how it would be written."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["why"]
+
+
+def why(text: str, column: int) -> tuple[str, int, str] | None:
+    """Return what is wrong, its column and how it would be written, where that is known."""
+    before, at = text[:column].rstrip(), text[column:].lstrip()
+    name = re.search(r"(\w+)$", before)
+    member = re.match(r"\.\s*\w*", at)
+    missing = [b for a, b in ("[]", "()") if before.count(a) > before.count(b)]
+    if not at and missing:
+        return "expression ends too early", len(before), f": {missing[0]!r} is missing"
+    if at.startswith(",") and before.count("[") > before.count("]"):
+        return "a comma in brackets", column, " (accepted: s[row][column])"
+    if member and before.endswith("]"):
+        return (
+            "a member alone is not taken", column, " (accepted: the whole element, or a cast)"
+        )  # fmt: skip
+    if name and member and name[1].isdigit():
+        odd = f"{name[1]}{member[0]} is not an integer"
+        return odd, name.start(), " (accepted: 33, 33u, 0x21)"
+    if name and member:
+        return (
+            f"{name[1]}{member[0]} is not a number of a thread",
+            name.start(),
+            " (accepted: threadIdx.x, .y, .z, blockDim.x, .y, .z)",
+        )
+    if at.startswith("(") and name and not name[1].isdigit():
+        return (
+            f"{name[1]}() cannot be called in an index",
+            name.start(),
+            " (accepted: the index alone, or a name and -D NAME=VALUE)",
+        )
+    return None
