@@ -166,7 +166,7 @@ class Answer(Explanation):
             plural(self.cycles, "cycle"),
             ways,
         ]
-        which = ""
+        which = f" (warp {self.warp})" if self.asked and self.asked.block.warps > 1 else ""
         if self._several:
             which = f" (warp {self.warp}, the worst of {len(self.warps.wavefronts)})"
         yield Line(f"Figures  {self.op}: {', '.join(figures)}{which}")

@@ -1,4 +1,4 @@
-"""Reading warp accesses: from a C index expression, or from CSV, NPY and NPZ data."""
+"""Reading warp accesses from CSV, NPY and NPZ data; those of a question as the same columns."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from layouts.errors import short
 from simulator.errors import InputError
-from simulator.inputs.asked import RESERVED, Asked, check_element, read
-from simulator.law.accesses import ALL_LANES
+from simulator.inputs.asked import Asked
 from simulator.law.instructions import instruction
 
-__all__ = ["RESERVED", "Accesses", "asked_accesses", "from_data", "from_expression"]
+__all__ = ["Accesses", "asked_accesses", "from_data"]
 
 _ACCEPTED = (
     "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
@@ -41,32 +40,6 @@ class Accesses:
         """List the accesses of each instruction, by its SASS name."""
         names = np.array([instruction(op).name for op in self.ops])
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())}
-
-
-def from_expression(
-    source: str,
-    op: str,
-    *,
-    element: int = 4,
-    warps: range = range(1),
-    names: Mapping[str, int] | None = None,
-    active: str | None = None,
-    mask: int = ALL_LANES,
-) -> Accesses:
-    """Evaluate an element index for each lane of each warp; one access a warp.
-
-    `element` is the size of an element in bytes. `active` is a second expression: lanes for
-    which it is 0 are inactive, as are those whose bit in `mask` is 0; their index is not
-    evaluated.
-
-    >>> from_expression("lane*2", "LDS").addresses[0, :4].tolist()
-    [0, 8, 16, 24]
-
-    Raises ExpressionError, OptionError for a size that no element has, and MaskError.
-    """
-    check_element(element)
-    asked = read(source, op, element=element, names=names, active=active, mask=mask, warps=warps)
-    return asked_accesses(asked)
 
 
 def asked_accesses(asked: Asked) -> Accesses:

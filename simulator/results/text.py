@@ -226,7 +226,7 @@ def _painted(text: str, code: str, color: bool) -> str:
 def _cell(name: str, value: Any, color: bool) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if color and name in ("bank_conflicts", "excessive") and isinstance(value, int):
+    if color and name == "bank_conflicts" and isinstance(value, int):
         return _painted(str(value), _RED if value else _GREEN, color)
     if name == "address" and isinstance(value, int):
         return f"{value:#06x}"

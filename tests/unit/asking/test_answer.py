@@ -212,6 +212,7 @@ def test_the_worst_warp_is_explained() -> None:
     assert answer.warp == ways.index(max(ways))
     chosen = explain("float s[32][33]; s[lane][lane*warp%32]", block=128, warp=2)
     assert (chosen.warp, chosen.wavefronts) == (2, ways[2])
+    assert "-way (warp 2)" in str(chosen)
 
 
 def test_an_answer_is_a_result_like_others() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from simulator import OptionError, compare, count, explain, replay, simulate
 from simulator.cli import main
+from tests.sass_kernels import HERE, needs_tools
 
 CONFLICT = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 PADDED = "float s[32][33]; s[threadIdx.x][threadIdx.y]"
@@ -78,6 +79,20 @@ def test_kernels() -> None:
     assert "cycles" not in found.rows()[0]
     longest = [max(line.count("#") for line in one.picture) for one in found.inputs]
     assert max(longest) == 32  # one scale for both
+
+
+@needs_tools
+def test_compiled_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    launch = "--grid 4x4 --block 32x8 --arg zeros:f32[128,128] --arg zeros:f32[128,128]"
+    commands = [
+        f"sass {HERE / 'cubins' / 'transpose.cubin'} --kernel {kernel} {launch} --arg i32=128"
+        for kernel in ("transpose_naive", "transpose_padded")
+    ]
+    assert main(["compare", *commands, "--format", "json"]) == 0
+    naive, padded = json.loads(capsys.readouterr().out)["rows"]
+    assert padded["wavefronts_change"] == padded["wavefronts"] - naive["wavefronts"]
+    assert padded["wavefronts"] < naive["wavefronts"]
+    assert padded["bank_conflicts"] == 0 < naive["bank_conflicts"]
 
 
 def test_what_has_no_common_scale_is_refused() -> None:
