@@ -106,7 +106,9 @@ class Answer(Explanation):
     def lines(self) -> list[Line]:
         """Return the answer, line by line."""
         level = verdict(self).level
-        said = [Line(self.verdict, level), Line(self.cause)]
+        said = [Line(self.verdict, level)]
+        if level != "nothing":
+            said.append(Line(self.cause))
         header, *rows = bank_map(self) or [""]
         passes = instruction(self.op).passes
         picture = [Line(header)] * bool(rows) + [Line(row, passes=passes) for row in rows]
@@ -114,6 +116,8 @@ class Answer(Explanation):
         if self.assumed:
             rest.append(Line(f"Assumed  {'; '.join(self.assumed)}"))
         blanks = [Line("")] * max(0, min(2, MOST_LINES - len(said) - len(picture) - len(rest)))
+        if not picture:
+            return [*said, *blanks[:1], *rest]
         return [*said, *blanks[:1], *picture, *blanks[1:], *rest]
 
     def _price(self) -> Iterator[Line]:

@@ -14,7 +14,8 @@ LABEL = 12
 def bank_map(one: Explanation) -> list[str]:
     r"""Return a line of bank numbers and a line per phase; phases that are alike share a line.
 
-    A bank's number is the words that it serves, one per wavefront; a dot is a bank that rests.
+    A bank's number is the words that it serves, one per wavefront; a dot is a bank that rests, and
+    -- the number of the bank to the left.
 
     >>> from simulator.law.explaining import explain
     >>> print("\n".join(bank_map(explain("LDS", [8 * lane for lane in range(32)]))))
@@ -32,6 +33,10 @@ def bank_map(one: Explanation) -> list[str]:
     for depths, indices in rows.items():
         several = len(one.phases) > 1
         label = f"phase {ranges(indices).replace(' ', '')}" if several else "words"
-        cells = "".join(f"{depth or '.':<2}" for depth in depths)
+        # Beside each other, numbers of two digits would run together.
+        cells = "".join(
+            "--" if depth > 9 and bank and depths[bank - 1] == depth else f"{depth or '.':<2}"
+            for bank, depth in enumerate(depths)
+        )
         lines.append(f"{label:<{LABEL}}{cells}".rstrip())
     return lines

@@ -165,7 +165,10 @@ def _written(asked: Asked, tile: Tile | None, layout: TileLayout) -> str:
     text = _columns(name, parts, sizes, layout)
     if len(text) > _LONGEST:
         text = _columns(name, [*"pqrc"[-len(parts) :]], sizes, layout)
-    return text or f"{swizzles} on the index of {name}"
+    if text:
+        return text
+    flat = TileLayout(1, layout.rows * layout.cols, terms=layout.terms)  # it leaves its rows
+    return f"(&{name}{'[0]' * len(parts)})[{flat.expression(col='i')}]"
 
 
 def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: TileLayout) -> str:

@@ -104,11 +104,13 @@ def test_the_map_holds_the_queues_of_the_law(access: WarpAccess) -> None:
 
     answer = explain(*access)
     rows = bank_map(answer)[1:]
-    drawn = {
-        tuple(0 if cell.strip() == "." else int(cell) for cell in
-              (row[LABEL + 2 * bank : LABEL + 2 * bank + 2] for bank in range(32)))
-        for row in rows
-    }  # fmt: skip
+    drawn = set()
+    for row in rows:
+        depths: list[int] = []
+        for bank in range(32):
+            cell = row[LABEL + 2 * bank : LABEL + 2 * bank + 2].strip()
+            depths.append(depths[-1] if cell == "--" else 0 if cell == "." else int(cell))
+        drawn.add(tuple(depths))
     assert drawn == {
         tuple(len(phase.banks.get(bank, ())) for bank in range(32)) for phase in answer.phases
     }
@@ -188,6 +190,26 @@ def test_what_a_cure_says_can_be_asked(text: str, op: str | None, left: int) -> 
         counts = count(again, block=answer.block) if op is None else count(op, again)
         assert int(counts.bank_conflicts.sum()) == cure.bank_conflicts <= left
         assert int(counts.cycles.sum()) == cure.cycles
+
+
+def test_wide_numbers_do_not_run_together() -> None:
+    assert "phase 0-1   . . . . . . 16--. ." in str(explain("double s[32][32]; s[lane][3]"))
+
+
+def test_a_swizzle_that_leaves_the_row_is_of_the_flat_index() -> None:
+    answer = explain("float As[128][8]; As[tid/2][tid%2*4 + 1] = v", block=256)
+    (cure,) = (each for each in answer.cures if each.kind == "swizzle")
+    assert cure.text == "(&As[0][0])[i ^ (i >> 5)]"
+    index = "((tid/2)*8 + tid%2*4 + 1)"  # row and column in one
+    mixed = cure.text.split(")[", 1)[1].replace("i", index)
+    again = f"float As[1024]; As[{mixed} = v"
+    assert int(count(again, block=256).bank_conflicts.sum()) == cure.bank_conflicts == 0
+
+
+def test_nothing_is_explained_where_no_lane_is_active() -> None:
+    lines = str(explain("LDS", [0] * 32, 0)).splitlines()
+    assert lines[:2] == ["No lane is active: nothing is accessed", ""]
+    assert len(lines) == 4
 
 
 def test_what_is_said_where_no_cure_is() -> None:
