@@ -98,7 +98,8 @@ class _Root(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS] = list(args)
         if args and args[0] not in COMMANDS and re.search(r"[\s\[(;]", args[0]):
-            args = ["explain", *(["--"] if args[0].startswith("-") else []), *args]
+            question, *options = args
+            args = ["explain", *options, "--", question]  # which may begin with a minus
         return super().parse_args(ctx, args)
 
     def resolve_command(

@@ -131,6 +131,36 @@ def test_a_first_word_is_a_question_or_a_command(said: Run) -> None:
     assert "--warps and --block both say how many warps there are" in problem
 
 
+def test_a_question_may_begin_with_a_minus(said: Run) -> None:
+    assert said("-lane + 31", "--op", "LDS").startswith("Conflict-free")
+    assert said("explain", "--op", "LDS", "--", "-lane + 31").startswith("Conflict-free")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--access", COLUMN, "--access", "LDS: lane, 0"], "some are questions in C, some are not"),
+        (["--access", COLUMN, "--access", "half t[8][8]; t[0][lane%8]"], "are two arrays"),
+        (["--access", "LDS: lane, 0", "--tile", "32x32", "--block", "64"], "--block is for an"),
+        (["--access", "float s[8][8]; ((float4*)s)[lane%16]"], "runs over the ends of rows of s"),
+        (["--access", "float s[8]; s[lane]"], "8 is outside of s[8]"),
+    ],
+)
+def test_what_optimize_refuses(said: Run, words: list[str], problem: str) -> None:
+    assert problem in said("optimize", *words, code=2)
+
+
+def test_optimize_counts_every_warp_and_turn(said: Run) -> None:
+    options = ["--loop", "k=4", "--block", "64", "--format", "json"]
+    shown = json.loads(said("optimize", "--access", "float s[64][32]; s[tid][k]", *options))
+    assert shown["rows"][0]["requests"] == 8
+    assert shown["rows"][0]["bank_conflicts_before"] == 8 * 31
+    assert shown["rows"][0]["bank_conflicts"] == 0
+    weighed = ["--access", "3*LDS: tx, 0", "--tile", "32x32", "--format", "json"]
+    shown = json.loads(said("optimize", *weighed))
+    assert (shown["rows"][0]["requests"], shown["rows"][0]["cycles_before"]) == (3, 96)
+
+
 def test_formats_say_the_same(said: Run) -> None:
     printed = said(COLUMN)
     assert said(COLUMN, "--format", "md") == f"```text\n{printed}```\n"
