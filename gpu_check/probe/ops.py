@@ -26,10 +26,7 @@ class ProbeOp:
     width: int
     """Bytes an active lane moves."""
     capability: int
-    """The least compute capability that has it, times ten.
-
-    Source: PTX ISA, "Target ISA Notes" of ldmatrix, stmatrix and cp.async.
-    """
+    """The least compute capability that has it, times ten."""
     kind: str
     """Suffix of its hardware counters: ld, st or atom; empty for the sums over all kinds."""
 
@@ -76,10 +73,6 @@ def _struct(name: str) -> str:
     return name.replace("LDGSTS.E", "LDGSTS").replace("POPC.INC.32", "POPC.INC").replace(".", "_")
 
 
-def _capability(name: str) -> int:
-    return {"LDSM": 75, "STSM": 90, "LDGS": 80}.get(name[:4], 70)
-
-
 _KINDS = {"LDS": "ld", "LDSM": "ld", "STS": "st", "STSM": "st", "ATOMS": "atom", "LDGSTS": ""}
 
 LOOPS = {"add.u64": 8, "add.f32": 4, "add.f16x2": 4}
@@ -89,7 +82,7 @@ the operation and ATOMS.CAST.SPIN. Counters then count all of a loop's turns."""
 PROBE_OPS: dict[str, ProbeOp] = {
     **{
         name: ProbeOp(
-            name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]]
+            name, _struct(name), known.width, known.capability, _KINDS[name.split(".")[0]]
         )
         for name, known in INSTRUCTIONS.items()
         if "CAST.SPIN" not in name  # found in the loops only

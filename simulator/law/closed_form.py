@@ -166,7 +166,8 @@ def _count(
     flat = array.reshape(-1, LANE_BITS)
     if engine == "auto":
         engine = engine_for(len(flat))
-    if engine == "numba":
+    # The ranks are those of regular phases; layouts of others are expanded.
+    if engine == "numba" and (what == "strides" or known.is_regular):
         from simulator.law import numba_engine
 
         if what == "strides":
@@ -210,8 +211,8 @@ def _addresses(known: Instruction, flat: NDArray[Any], what: str, first: int) ->
     """Return the addresses of a chunk of layouts, or raise AddressError for the first bad one."""
     part = flat[first : first + _CHUNK].astype(np.int64, copy=False)
     # One byte past the end stands for all that is outside: sums of five such do not overflow.
-    outside = (part < 0) | (part >= SHARED_BYTES)
-    used = np.where(outside, SHARED_BYTES, part).astype(np.int32)
+    outside = (part < 0) | (part >= known.shared_bytes)
+    used = np.where(outside, known.shared_bytes, part).astype(np.int32)
     used[:, known.lanes.bit_length() - 1 :] = 0
     affine = what == "strides"
     addresses: NDArray[np.int32] = _expanded(used, affine=affine)

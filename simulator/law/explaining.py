@@ -41,7 +41,7 @@ class Phase:
     """
 
     index: int
-    lanes: range
+    lanes: Sequence[int]
     """The lanes of this phase, active or not."""
     active: tuple[int, ...]
     wavefronts: tuple[tuple[Served, ...], ...]
@@ -71,7 +71,8 @@ class Explanation(Result):
     cycles: int
     phases: tuple[Phase, ...] = field(repr=False)
     partners: tuple[int, ...]
-    """1 and/or 2: for every two active lanes i, i^partner the addresses agree, so phases fuse."""
+    """Those of the instruction's partners (1 and 2) for which every two active lanes i, i^partner
+    have one address, so that phases fuse."""
     broken: dict[int, tuple[tuple[int, int], ...]]
     """For an instruction that can fuse but did not: the pairs of lanes that disagree."""
     note: str
@@ -213,13 +214,12 @@ likewise): 2 wavefronts for this phase.
         known, bytes_, bits, rule
     )
     active = specification.active_lanes(known, bits)
-    groups = specification.phases(known, bytes_, bits, rule) if active else []
+    groups = specification.phases(known, bytes_, bits, rule) if active else ()
     partners = specification.holding_partners(known, bytes_, bits, rule) if active else []
     broken: dict[int, tuple[tuple[int, int], ...]] = {}
     if known.fuses and rule == "silicon" and active and not partners:
         pairs = {
-            partner: specification.broken_pairs(bytes_, bits, partner)
-            for partner in specification.PARTNERS
+            partner: specification.broken_pairs(bytes_, bits, partner) for partner in known.partners
         }
         broken = {partner: tuple(found) for partner, found in pairs.items() if found}
     return Explanation(
@@ -243,7 +243,11 @@ likewise): 2 wavefronts for this phase.
 
 
 def _phase(
-    known: Instruction, index: int, group: range, active: list[int], addresses: Sequence[int]
+    known: Instruction,
+    index: int,
+    group: Sequence[int],
+    active: list[int],
+    addresses: Sequence[int],
 ) -> Phase:
     queues = specification.bank_queues(known, addresses, active)
     banks = {
@@ -312,19 +316,20 @@ def _note(
     if not known.fuses:
         return ""
     if partners:
-        fused = f"Fused from {plural(known.phases, 'phase')} to {known.phases // 2}: "
+        fused = f"Fused from {plural(known.phases, 'phase')} to {len(known.fused_lanes)}: "
         agree = [p for p in partners if any(lane ^ p in active for lane in active)]
         if not agree:
             return f"{fused}no active lane i has an active partner i^{partners[0]}."
-        also = f", and so do i and i^{agree[1]}" if len(agree) > 1 else ""
+        also = "".join(f", and so do i and i^{other}" for other in agree[1:])
         return (
             f"{fused}throughout the warp, active lanes i and i^{agree[0]} have the same"
             f" address{also}."
         )
     if rule == "documented":
         return "Not fused: the documented rule never fuses phases."
-    (first, second) = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
-    return f"Not fused: {first} have different addresses, and so do {second}."
+    first, *others = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
+    also = "".join(f", and so do {other}" for other in others)
+    return f"Not fused: {first} have different addresses{also}."
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from simulator.jit import check_compiles, jit
 from simulator.law.accesses import SHARED_BYTES, Rows
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Groups, Instruction
 
 __all__ = ["count_accesses", "count_linear"]
 
@@ -49,7 +49,7 @@ _CHUNK = 1 << 15  # accesses a thread takes at a time
 _WHILE_MAKING, _WHILE_TRANSPOSING, _WHILE_SERVING = 6, 2, 8
 
 _ALL = np.uint32(0xFFFFFFFF)
-_IDLE = np.uint16(0xFFFF)  # an inactive lane's key: bank 31, row 2047, behind all of 227 KiB
+_IDLE = np.uint16(0xFFFF)  # an inactive lane's key: bank 31, row 2047, behind all of 255 KiB
 _BANK = np.uint16(0xF800)
 _ROW = np.uint16(0x0800)  # keys that differ by this or more are of different banks
 
@@ -72,11 +72,11 @@ def count_accesses(
     # NumPy gives one mask for all accesses as a view of stride 0.
     one = masks is None or masks.strides == (0,)
     bits = np.full(1, _ALL) if masks is None else masks[:1] if one else masks
-    law = _law(instruction, rule)
+    law, places = _law(instruction, rule), _places_of(instruction)
 
     def count_chunk(part: slice, figures: NDArray[np.uint8]) -> int:
         chunk_masks = _plain(bits if one else bits[part])
-        return int(_count(_plain(addresses[part]), chunk_masks, law, figures, part.start))
+        return int(_count(_plain(addresses[part]), chunk_masks, law, places, figures, part.start))
 
     return _in_chunks(count_chunk, len(addresses), threads)
 
@@ -135,8 +135,34 @@ def _law(instruction: Instruction, rule: str) -> tuple[np.int32, ...]:
         fixed,
         instruction.phase_cycles,
         *instruction.least_cycles,
+        len(instruction.fused_lanes),
+        instruction.shared_bytes,
     )
     return tuple(map(np.int32, known))
+
+
+def _places_of(instruction: Instruction) -> tuple[NDArray[np.int16], ...]:
+    """Give the partners, and the lane at each place of the phases, apart and fused: (phases, n).
+
+    The loops serve phases of n = 8, 16 or 32 neighbouring rows of keys, so a phase is filled up
+    with places of no lane, -1. Empty where phases are such runs of lanes already.
+    """
+    if instruction.is_regular:
+        return _NOTHING, _NO_PLACES, _NO_PLACES
+    partners = np.array(instruction.partners, dtype=np.int16)
+    return partners, _filled(instruction.phase_lanes), _filled(instruction.fused_lanes)
+
+
+_NOTHING = np.empty(0, np.int16)
+_NO_PLACES = np.empty((0, 8), np.int16)
+
+
+def _filled(groups: Groups) -> NDArray[np.int16]:
+    most = max(map(len, groups), default=1)
+    places = np.full((len(groups), next(size for size in (8, 16, 32) if most <= size)), -1)
+    for phase, group in enumerate(groups):
+        places[phase, : len(group)] = group
+    return places.astype(np.int16)
 
 
 def _processors() -> int:
@@ -321,13 +347,16 @@ _serve_8, _serve_16, _serve_32 = map(_phase, (8, 16, 32))
 
 
 @jit()
-def _count(addresses, masks, law, figures, at):
+def _count(addresses, masks, law, places, figures, at):
     """Fill figures[:, at:] with a chunk's; return where the first bad block starts, or -1.
 
     A block is bad if an active lane's address is outside shared memory or misaligned.
     """
-    width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
+    width, lanes, all_phases, fuses, merges, _, _, _, _, _, _, limit = law
+    partners, apart, together = places
+    regular = partners.size == 0
     group = lanes // all_phases if all_phases else 0
+    arranged = np.empty((max(apart.size, together.size), _BLOCK), np.uint16)
     lane_bits = np.uint32((np.int64(1) << lanes) - 1)
     by_access = np.empty((_BLOCK, 32), np.uint16)
     keys = np.empty((32, _BLOCK), np.uint16)
@@ -347,35 +376,45 @@ def _count(addresses, masks, law, figures, at):
             whole &= np.uint32(some[j] & lane_bits) == _ALL
         if addresses.shape[1] == 5:
             active[:] = lanes
-            fine = _affine_keys(addresses[part], lanes, width, by_access)
+            fine = _affine_keys(addresses[part], lanes, width, limit, by_access)
         elif whole:
             active[:] = 32
-            fine = _keys(addresses, start, size, width, by_access.ravel())
+            fine = _keys(addresses, start, size, width, limit, by_access.ravel())
         else:
-            fine = _masked_keys(addresses, start, size, some, lane_bits, width, by_access, active)
+            fine = _masked_keys(
+                addresses, start, size, some, lane_bits, width, limit, by_access, active
+            )
         coming += _WHILE_MAKING * (_BLOCK // _VECTOR)
         if not fine and bad < 0:
             bad = start
-        if group:
+        if all_phases:
             for first in range(0, _BLOCK, _VECTOR):
                 for lane in range(0, 32, 8):
                     _transpose(by_access, keys, first, lane)
                 _fetch(addresses, coming, _WHILE_TRANSPOSING)
                 coming += _WHILE_TRANSPOSING
-            fused_some = fuses and _pair_holds(keys, holds)
+            if regular:
+                fused_some = fuses and _pair_holds(keys, holds)
+            else:
+                fused_some = fuses and _partners_hold(keys, partners, holds)
             if not merges:
                 _tell_lanes_apart(keys)
-            if fused_some:
+            if not regular:
+                _serve_arranged(keys, apart, arranged, served, addresses, coming)
+                if fused_some:
+                    _serve_arranged(keys, together, arranged, fused, addresses, coming)
+            elif fused_some:
                 for lane in range(32):
                     for j in range(_BLOCK):
                         spare[lane, j] = keys[lane, j]
                 _serve(spare, lanes, 2 * group, fused, addresses, coming)
                 _serve(keys, lanes, group, served, addresses, coming)
+            else:
+                _serve(keys, lanes, group, served, addresses, coming)
+            if fused_some:
                 for j in range(_BLOCK):
                     served[0, j] = fused[0, j] if holds[j] else served[0, j]
                     served[1, j] = fused[1, j] if holds[j] else served[1, j]
-            else:
-                _serve(keys, lanes, group, served, addresses, coming)
         _figures(law, served, active, holds, figures, slice(at + start, at + start + size))
     return bad
 
@@ -386,15 +425,15 @@ def _figures(law, served, active, holds, figures, part):
 
     For that, too, everything is cut back to 16 bits. It overwrites `served`.
     """
-    width, _, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
+    width, _, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2, few, _ = law
     phases, wavefronts, ideal, excessive, conflicts, cycles = (
         figures[0, part], figures[1, part], figures[2, part],
         figures[3, part], figures[4, part], figures[5, part],
     )  # fmt: skip
-    none, all_groups, half = np.uint16(0), np.uint16(all_phases), np.uint16(all_phases >> 1)
+    none, all_groups, fewer = np.uint16(0), np.uint16(all_phases), np.uint16(few)
     size, waves, busy = phases.size, served[0], served[1]
     for j in range(size):
-        groups = half if holds[j] else all_groups
+        groups = fewer if holds[j] else all_groups
         phases[j] = groups if active[j] else none
     for j in range(size):
         conflicts[j] = np.uint16(waves[j] - busy[j])
@@ -420,13 +459,14 @@ def _figures(law, served, active, holds, figures, part):
 
 
 @jit()
-def _fits(low, high, top, width):
+def _fits(low, high, top, width, limit):
     """Whether addresses are good: by the OR of lower 32 and of upper bits, and the largest."""
-    return high == 0 and low & (width - 1) == 0 and top <= SHARED_BYTES - width
+    # As unsigned: it may be less than a lane's width, and then no address is good.
+    return high == 0 and low & (width - 1) == 0 and np.int64(top) <= limit - width
 
 
 @jit()
-def _keys(addresses, start, size, width, keys):
+def _keys(addresses, start, size, width, limit, keys):
     # Of one dimension, with unsigned indices, and with every result cut back to 32 bits, so that
     # LLVM vectorises it.
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
@@ -441,11 +481,11 @@ def _keys(addresses, start, size, width, keys):
             low = np.uint32(low | address)
             top = max(top, address)
             keys[i] = _key(address)
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
-def _masked_keys(addresses, start, size, masks, lane_bits, width, keys, active):
+def _masked_keys(addresses, start, size, masks, lane_bits, width, limit, keys, active):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
     for j in range(size):
         if j % _VECTOR == 0:
@@ -463,11 +503,11 @@ def _masked_keys(addresses, start, size, masks, lane_bits, width, keys, active):
             lanes = np.uint16(lanes + np.uint16(is_active))
             keys[j, lane] = _key(address) if is_active else _IDLE
         active[j] = lanes
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
-def _affine_keys(strides, lanes, width, keys):
+def _affine_keys(strides, lanes, width, limit, keys):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
     addresses = np.zeros(32, np.uint32)
     for j in range(strides.shape[0]):
@@ -482,7 +522,7 @@ def _affine_keys(strides, lanes, width, keys):
             low = np.uint32(low | address)
             top = max(top, address)
             keys[j, lane] = _key(address) if lane < lanes else _IDLE
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
@@ -518,6 +558,38 @@ def _pair_holds(keys, holds):
 
 
 @jit()
+def _partners_hold(keys, partners, holds):
+    """Set `holds` where all active lanes i, i^p agree, for one partner p; say if any do."""
+    holds[:] = 0
+    agree = np.empty(holds.size, np.uint16)
+    for partner in partners:
+        agree[:] = 1
+        for lane in range(32):
+            if lane > lane ^ partner:
+                continue
+            one, other = keys[lane], keys[lane ^ partner]
+            for j in range(holds.size):
+                broken = one[j] != other[j] and one[j] != _IDLE and other[j] != _IDLE
+                agree[j] = np.uint16(0) if broken else agree[j]
+        for j in range(holds.size):
+            holds[j] |= agree[j]
+    return holds.max() > 0
+
+
+@jit()
+def _serve_arranged(keys, places, arranged, served, addresses, coming):
+    """Bring the lanes of each phase side by side, then serve; the keys stay as they are."""
+    size = places.shape[1]
+    for phase in range(places.shape[0]):
+        for place in range(size):
+            lane = places[phase, place]
+            row = arranged[phase * size + place]
+            for j in range(row.size):
+                row[j] = keys[lane, j] if lane >= 0 else _IDLE
+    _serve(arranged, places.size, size, served, addresses, coming)
+
+
+@jit()
 def _serve(keys, lanes, group, served, addresses, coming):
     """Add up over phases of `group` lanes: their wavefronts, and the phases that have any."""
     for column in range(keys.shape[1]):
@@ -536,20 +608,20 @@ def _serve(keys, lanes, group, served, addresses, coming):
 
 @jit()
 def _count_linear(columns, law, figures, at):
-    width, lanes, all_phases, fuses, merges, _, _, _, _, _ = law
+    width, lanes, all_phases, fuses, merges, _, _, _, _, _, _, limit = law
     apart, fused = _phase_bits(lanes, all_phases)
     words = np.empty(5, np.int32)
     for layout in range(columns.shape[0]):
         outside, union = np.int32(0), np.int32(0)
         for bit in range(5):
             column = np.int64(columns[layout, bit]) if lanes >> bit > 1 else 0
-            outside |= np.int32(column < 0 or column >= SHARED_BYTES)
+            outside |= np.int32(column < 0 or column >= limit)
             union |= np.int32(column)
             words[bit] = np.int32(column) >> 2
         if outside or union & (width - 1):
             return layout
         # All bits together may be outside though no lane is: its bits may cancel.
-        if union > SHARED_BYTES - width and _highest(words, lanes) * 4 > SHARED_BYTES - width:
+        if union > limit - width and _highest(words, lanes) * 4 > limit - width:
             return layout
         holds = fuses and (words[0] == 0 or words[1] == 0)
         bits = fused if holds else apart
@@ -587,8 +659,10 @@ def _highest(words, lanes):
 @jit()
 def _equal_phases(law, holds, of_phase, figures, at):
     """Write the figures of one layout whose phases cost the same wavefronts each."""
-    width, lanes, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2 = law
-    groups = all_phases >> 1 if holds else all_phases
+    width, lanes, all_phases, _, _, passes, fixed_ideal, phase_cycles, least_1, least_2, few, _ = (
+        law
+    )
+    groups = few if holds else all_phases
     served = groups * of_phase
     wavefronts = passes * served
     full = lanes * width + 127 >> 7
