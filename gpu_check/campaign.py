@@ -29,7 +29,16 @@ from gpu_check.probe.verify import wrong_accesses
 from gpu_check.recordings import load, save
 from simulator.law.instructions import instruction
 
-__all__ = ["Plan", "Progress", "forget", "full_plan", "provenance", "quick_plan", "run"]
+__all__ = [
+    "Plan",
+    "Progress",
+    "chip_provenance",
+    "forget",
+    "full_plan",
+    "provenance",
+    "quick_plan",
+    "run",
+]
 
 Progress = Callable[[int], None]
 
@@ -85,13 +94,19 @@ def all_ops(capability: int) -> list[str]:
 
 def provenance(plan: Plan, device: int) -> dict[str, Any]:
     """Say where measurements come from."""
+    return {**chip_provenance(device), "seed": plan.seed, "how": _HOW}
+
+
+_HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md"
+
+
+def chip_provenance(device: int) -> dict[str, Any]:
+    """Say which chip was asked, when, and by which version."""
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     return {
         "chip": open_chip(device).to_dict(),
         "date": now.isoformat(),
         "bankwise": _version(),
-        "seed": plan.seed,
-        "how": "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md",
     }
 
 

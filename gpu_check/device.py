@@ -9,7 +9,7 @@ from typing import Any
 
 from gpu_check.errors import DeviceError, NoGpuError
 
-__all__ = ["Chip", "open_chip", "source"]
+__all__ = ["Chip", "limits", "open_chip", "source"]
 
 _RECORDED = "`bankwise gpu-check --recorded` compares recorded measurements without a GPU"
 
@@ -75,6 +75,38 @@ def open_chip(index: int = 0) -> Chip:
         driver=_driver(),
         cuda=f"{version // 1000}.{version % 1000 // 10}",
     )
+
+
+_LIMITS = {
+    "shared_bytes_per_sm": "MaxSharedMemoryPerMultiprocessor",
+    "shared_reserved": "ReservedSharedMemoryPerBlock",
+    "threads_per_block": "MaxThreadsPerBlock",
+    "threads_per_sm": "MaxThreadsPerMultiProcessor",
+    "blocks_per_sm": "MaxBlocksPerMultiprocessor",
+    "registers_per_block": "MaxRegistersPerBlock",
+    "registers_per_sm": "MaxRegistersPerMultiprocessor",
+    "l2_bytes": "L2CacheSize",
+}
+"""CUDA's device attributes, by the names that `simulator.Chip` has for them."""
+
+
+def limits(index: int = 0) -> dict[str, int | float]:
+    """Return what the driver says of the device's limits, by the names of `simulator.Chip`.
+
+    Raises what `open_chip` raises.
+    """
+    open_chip(index)
+    import cupy
+
+    attributes = cupy.cuda.Device(index).attributes
+    found: dict[str, int | float] = {
+        name: int(attributes[said]) for name, said in _LIMITS.items() if said in attributes
+    }
+    if "threads_per_sm" in found:
+        found["warps_per_sm"] = int(found["threads_per_sm"]) // 32
+    if attributes.get("ClockRate"):  # kHz
+        found["clock_mhz"] = attributes["ClockRate"] / 1000
+    return found
 
 
 def _next(problem: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import (
     AddressError,
     BankwiseError,
+    ChipError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -42,6 +43,7 @@ from simulator.gemm.simulate import FragmentReport, simulate
 from simulator.kernels.replay import KernelReport, SiteReport, replay
 from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
+from simulator.law.chips import CHIPS, Chip
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain
@@ -55,10 +57,13 @@ if TYPE_CHECKING:
     from simulator.sweeps.sweep import Sweep, sweep
 
 __all__ = [
+    "CHIPS",
     "INSTRUCTIONS",
     "Access",
     "AddressError",
     "BankwiseError",
+    "Chip",
+    "ChipError",
     "CompileError",
     "Counts",
     "CubinError",

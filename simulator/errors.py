@@ -14,6 +14,7 @@ from layouts.errors import BankwiseError, LayoutError
 __all__ = [
     "AddressError",
     "BankwiseError",
+    "ChipError",
     "CompileError",
     "CubinError",
     "DeadlockError",
@@ -46,6 +47,10 @@ __all__ = [
 
 class InstructionError(BankwiseError):
     """A name that is not a shared-memory instruction known here."""
+
+
+class ChipError(BankwiseError):
+    """A chip that is not known, or a chip file that cannot be one."""
 
 
 class AddressError(BankwiseError):

@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from layouts.errors import accepted
 from simulator.law.explaining import Explanation, Served, ranges
-from simulator.law.instructions import INSTRUCTIONS
 from simulator.law.specification import BANKS, WORD
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, lane_scale, message, scale_below
@@ -182,7 +181,7 @@ def label(lanes: Sequence[int]) -> str:
 
 def who(explanation: Explanation, lanes: Sequence[int]) -> list[str]:
     """Say in two lines which lanes, and which bytes they access."""
-    width = INSTRUCTIONS[explanation.op].width
+    width = explanation.width
     bases = dict.fromkeys(explanation.addresses[lane] for lane in lanes)
     spans = ", ".join(f"{base}-{base + width - 1}" if width > 1 else f"{base}" for base in bases)
     named = f"lane{'s' if len(lanes) > 1 else ''} {ranges(lanes)}"

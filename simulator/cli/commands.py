@@ -14,9 +14,10 @@ from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
     from simulator.law.counting import Counts
 
-__all__ = ["cli", "common", "format_option", "main"]
+__all__ = ["chip_option", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -90,6 +91,7 @@ def common(command: _Command) -> _Command:
     """
 
     @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+    @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
         "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
@@ -105,6 +107,13 @@ def common(command: _Command) -> _Command:
         return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
+
+
+def chip_option(command: _Command) -> _Command:
+    """Add --chip."""
+    return click.option(
+        "--chip", metavar="CHIP", help="One of `bankwise chips`, or a FILE.json.  [default: H200]"
+    )(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -179,7 +188,7 @@ def _access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[str], output: Format, warps: int | None, **options: Any
+    *, rules: Sequence[str], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
@@ -188,27 +197,31 @@ def count(
     on standard input.
     """
     from simulator.cli.options import read_accesses
+    from simulator.law.chips import optional_chip
     from simulator.law.streaming import totals as sum_of
+    from simulator.results.columns import law_columns
     from simulator.results.text import by_rule
 
     accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
+    chosen = optional_chip(chip)
     tables: dict[str, Table] = {}
     totals: dict[str, dict[str, Any]] = {}
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
         each = []
-        for op, where, counts in _count_by_op(accesses, rule):
+        law = law_columns(rule, None if chosen is None else chosen.name)
+        for op, where, counts in _count_by_op(accesses, rule, chosen):
             each.append(counts)
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
-                found[access] = {"access": access, "op": op, **row, "rule": rule}
+                found[access] = {"access": access, "op": op, **row, **law}
         totals[rule] = sum_of(each)
-        tables[rule] = Table(found, totals[rule], hidden=("rule",))
+        tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(accesses: Accesses, rule: str, chip: Chip | None) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -221,6 +234,7 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
                 accesses.addresses[where],
                 None if masks is None else masks[where],
                 rule=rule,
+                chip=chip,
             ),
         )
         for op, where in accesses.by_op().items()
@@ -234,7 +248,13 @@ def _count_by_op(accesses: Accesses, rule: str) -> list[tuple[str, Any, Counts]]
 @common
 @html_options
 def explain(
-    *, rules: Sequence[str], output: Format, warp: int | None, access: int | None, **options: Any
+    *,
+    rules: Sequence[str],
+    output: Format,
+    warp: int | None,
+    access: int | None,
+    chip: str | None,
+    **options: Any,
 ) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
@@ -246,7 +266,7 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations = {rule: run(*chosen, rule=rule) for rule in rules}
+    explanations = {rule: run(*chosen, rule=rule, chip=chip) for rule in rules}
     keep(*explanations.values())
     show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}

@@ -34,7 +34,7 @@ __all__ = ["sass"]
 )  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
 @click.option("--blocks", default="sample", show_default=True, help="sample or all.")
-@click.option("--arch", default="sm_90", show_default=True, help="sm_80, sm_86, sm_89 or sm_90.")
+@click.option("--arch", help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]")
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
               show_default=True, help="What a row is.")  # fmt: skip
@@ -51,6 +51,11 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     FILE is CUDA source, a cubin, a fatbinary or an object.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    from simulator.law.chips import optional_chip
+    from simulator.sass.replay import arch_for
+
+    options["chip"] = optional_chip(options["chip"])
+    options["arch"] = arch_for(options["arch"], options["chip"])
     given, kernel = _given(options)
     if listing:
         return _list(given, options["arch"], kernel, output, rules)
@@ -62,7 +67,7 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     launch = {
         "kernel": kernel, "grid": _shape(options["grid"], "--grid"),
         "block": _shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
-        "blocks": options["blocks"], "arch": options["arch"],
+        "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"],
     }  # fmt: skip
     if options["triton"]:

@@ -8,7 +8,8 @@ multiplied. That this is the same as running every block, turn and warp is a pro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from operator import mul
 from types import MappingProxyType
 from typing import Any, Literal
@@ -30,9 +31,10 @@ from simulator.kernels.sites import (
     SharedSite,
 )
 from simulator.kernels.sizes import require
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule, count
 from simulator.law.instructions import instruction
-from simulator.results.columns import COSTS
+from simulator.results.columns import COSTS, law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
@@ -94,6 +96,8 @@ class KernelReport(Result):
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
     about: str
     """What the kernel does, and the document that has it."""
+    chip: str | None = field(default=None, kw_only=True)
+    """Whose law counted, where a chip was chosen; None: the H200's."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -101,7 +105,7 @@ class KernelReport(Result):
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only view can be neither pickled nor deep-copied: its dictionary can.
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return type(self), tuple({**values, "parameters": dict(self.parameters)}.values())
+        return partial(type(self), **{**values, "parameters": dict(self.parameters)}), ()
 
     @property
     def title(self) -> str:
@@ -130,17 +134,19 @@ class KernelReport(Result):
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
         chosen = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
         evidence = "; ".join(dict.fromkeys(site.evidence for site in self.sites))
+        law = law_columns(self.rule, self.chip)
+        on = "" if self.chip is None else f", {self.chip}"
         return Table(
-            [{**row, "rule": self.rule} for row in self.rows()],
+            [{**row, **law} for row in self.rows()],
             self.totals(),
             sums=[
-                ("shared" if kind == "all" else f"shared {kind}s", {**sums, "rule": self.rule})
+                ("shared" if kind == "all" else f"shared {kind}s", {**sums, **law})
                 for kind, sums in self.totals().items()
             ],
-            title=f"{self.kernel} ({self.form}), {self.m}x{self.n}x{self.k}, grid {grid} of {block}"
-            f" threads{f'; {chosen}' if chosen else ''}",
+            title=f"{self.kernel} ({self.form}{on}), {self.m}x{self.n}x{self.k}, grid {grid} of"
+            f" {block} threads{f'; {chosen}' if chosen else ''}",
             text=[self.about, f"Sites: {evidence}."],
-            hidden=("memory", "kind", "lines", "evidence", "rule"),
+            hidden=("memory", "kind", "lines", "evidence", *law),
         )
 
     def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
@@ -159,14 +165,15 @@ def replay(
     k: int,
     form: str = "compiled",
     rule: str = "silicon",
+    chip: ChipLike | None = None,
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> KernelReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
     C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
-    "written" (the source as it stands), `rule` that of `count`; `parameters` are the kernel's
-    tile sizes, by default the document's. `progress` is told, after each site,
+    "written" (the source as it stands), `rule` and `chip` those of `count`; `parameters` are the
+    kernel's tile sizes, by default the document's. `progress` is told, after each site,
     how many are done and how many there are.
 
     >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
@@ -183,11 +190,17 @@ def replay(
     sizes = {"m": m, "n": n, "k": k}
     for name, value in {"form": form, "rule": rule, **sizes}.items():
         check_value(kernel, name, value)
+    chosen = optional_chip(chip)
     parameters = {**kernel.parameters, **_checked(kernel, parameters)}
     launch = kernel.launch(int(m), int(n), int(k), **parameters)
     require(
         isinstance(launch, Launch),
         f"kernel {kernel.name!r} gives {short(launch)} (accepted: a Launch)",
+    )
+    require(
+        chosen is None or launch.shared_bytes <= chosen.shared_bytes,
+        f"{kernel.name} takes {launch.shared_bytes} bytes of shared memory (accepted: up to"
+        f" {chosen.shared_bytes if chosen else 0} on {chosen}; next: smaller tiles)",
     )
     of_document = parameters == kernel.parameters
     counted: list[SiteReport] = []
@@ -196,7 +209,7 @@ def replay(
         if site.only in (None, form) and site.runs:
             evidence = _evidence(site, form, of_document)
             if isinstance(site, SharedSite):
-                row, copies = _shared(site, launch, form, rule, evidence)
+                row, copies = _shared(site, launch, form, rule, chosen, evidence)
                 instructions += copies
             else:
                 row = _global(site, launch, form, evidence)
@@ -206,7 +219,7 @@ def replay(
     return KernelReport(
         kernel.name, int(m), int(n), int(k), form, rule, parameters,
         launch.grid, launch.block, tuple(counted), tuple(instructions),
-        f"{kernel.title}. {kernel.document}",
+        f"{kernel.title}. {kernel.document}", chip=None if chosen is None else chosen.name,
     )  # fmt: skip
 
 
@@ -217,6 +230,8 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
             raise OptionError(f"unknown form {value!r}: {accepted(value, FORMS)}")
     elif name == "rule":
         check_rule(value)
+    elif name == "chip":
+        optional_chip(value)
     elif name in ("m", "n", "k"):
         if not is_integer(value) or not 1 <= value <= _LARGEST:
             raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
@@ -258,7 +273,7 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shared(
-    site: SharedSite, launch: Launch, form: str, rule: str, evidence: str
+    site: SharedSite, launch: Launch, form: str, rule: str, chip: Chip | None, evidence: str
 ) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
     accesses = lower_shared(site, launch, form)
     if site.op is None:
@@ -266,7 +281,7 @@ def _shared(
     else:
         op = instruction(site.op).name
     masks = (accesses.active << np.arange(32)).sum(axis=-1)
-    costs = count(op, accesses.addresses, masks, rule=rule)
+    costs = count(op, accesses.addresses, masks, rule=rule, chip=chip)
     # By instruction: over the warps of a block first, then over the blocks and repeats.
     columns = [
         (figure.sum(axis=-1).astype(object).T @ np.array(accesses.weights, dtype=object)).tolist()

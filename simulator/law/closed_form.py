@@ -47,6 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import AddressError
 from simulator.law.accesses import SHARED_BYTES, Rows, first_bad, integers, refusal
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import (
     Counts,
     check_engine,
@@ -55,7 +56,7 @@ from simulator.law.counting import (
     count,
     engine_for,
 )
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction
 
 __all__ = ["bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
@@ -71,12 +72,13 @@ def count_linear(
     rule: str = "silicon",
     engine: str = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count accesses that are linear over GF(2), all lanes active.
 
     `columns` are integers of shape (..., 5), in bytes: entry b is what bit b of the lane XORs
     onto the address. A constant that is XORed onto all lanes changes no figure, and is not asked
-    for. The result has shape (...).
+    for. The result has shape (...). `chip` is that of `count`.
 
     >>> int(count_linear("LDS", [128, 256, 512, 1024, 2048]).wavefronts)  # one bank
     32
@@ -88,7 +90,7 @@ def count_linear(
     Raises AddressError for columns that give a lane a misaligned address, or one outside shared
     memory; InstructionError and OptionError as `count`.
     """
-    return _count(op, columns, "columns", rule, engine, threads)
+    return _count(instruction_on(chip, op), columns, "columns", rule, engine, threads)
 
 
 def count_affine(
@@ -98,6 +100,7 @@ def count_affine(
     rule: str = "silicon",
     engine: str = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count accesses whose lane bits add a stride each, all lanes active.
 
@@ -111,7 +114,7 @@ def count_affine(
 
     Raises as `count_linear`.
     """
-    return _count(op, strides, "strides", rule, engine, threads)
+    return _count(instruction_on(chip, op), strides, "strides", rule, engine, threads)
 
 
 def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
@@ -151,14 +154,13 @@ def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def _count(
-    op: str | Instruction,
+    known: Instruction,
     columns: ArrayLike,
     what: str,
     rule: str,
     engine: str,
     threads: int | None,
 ) -> Counts:
-    known = instruction(op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)

@@ -14,7 +14,8 @@ from layouts.shapes import is_integer
 from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
-from simulator.law.instructions import RULES, Instruction, instruction
+from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.instructions import RULES, Instruction
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -145,6 +146,7 @@ def count(
     rule: str = "silicon",
     engine: str = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`.
 
@@ -152,16 +154,17 @@ def count(
     memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
     integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
     phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
-    for many accesses.
+    for many accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
 
-    Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
+    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
+    BankwiseError.
     """
-    known = instruction(op)
+    known = instruction_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)

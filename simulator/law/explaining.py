@@ -13,8 +13,10 @@ from layouts.errors import plural
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
+from simulator.law.chips import ChipLike, instruction_on, optional_chip
 from simulator.law.counting import check_rule, n_way
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
 
@@ -77,12 +79,17 @@ class Explanation(Result):
     """For an instruction that can fuse but did not: the pairs of lanes that disagree."""
     note: str
     """A sentence on why phases fused or did not, or why there are none; often empty."""
+    chip: str | None = None
+    """Whose law it is, where a chip was chosen."""
+    width: int = 4
+    """Bytes an active lane reads or writes."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The access in words: whether phases fused, then each phase."""
+        on = "" if self.chip is None else f" on {self.chip}"
         total = (
-            f"{self.op}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
+            f"{self.op}{on}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
             f" ({self.ideal} ideal), {plural(self.bank_conflicts, 'bank conflict')}."
         )
         phases = (f"Phase {phase.index}, {phase.sentence}" for phase in self.phases)
@@ -105,17 +112,19 @@ class Explanation(Result):
 
     def table(self) -> Table:
         """Return a row per word that is served."""
+        law = law_columns(self.rule, self.chip)
         return Table(
-            [{**row, "rule": self.rule} for row in self.rows()],
+            [{**row, **law} for row in self.rows()],
             self.to_dict()["totals"],
-            columns=[*self.columns(), "rule"],
+            columns=[*self.columns(), *law],
         )
 
     def shown(self) -> list[Table]:
         """Return the figures and the sentences, then what each wavefront serves."""
-        figures = {"op": self.op, **self.to_dict()["totals"], "rule": self.rule}
+        law = law_columns(self.rule, self.chip)
+        figures = {"op": self.op, **self.to_dict()["totals"], **law}
         words = "\n".join(self.sentences[1:])
-        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", "rule"))]
+        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", *law))]
         if self.wavefronts:
             shown.append(Table(self.groups(), {}, sums=[], text=[_CONVENTION]))
         return shown
@@ -186,6 +195,7 @@ def explain(
     mask: int | None = None,
     *,
     rule: str = "silicon",
+    chip: ChipLike | None = None,
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
 
@@ -197,9 +207,11 @@ def explain(
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
 likewise): 2 wavefronts for this phase.
 
-    Raises what `count` raises, and AddressError for more than one access.
+    `chip` is that of `count`. Raises what `count` raises, and AddressError for more than one
+    access.
     """
-    known = instruction(op)
+    chosen = optional_chip(chip)
+    known = instruction_on(chosen, op)
     check_rule(rule)
     array, masks = warp_accesses(known, addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
@@ -239,6 +251,8 @@ likewise): 2 wavefronts for this phase.
         partners=tuple(partners),
         broken=broken,
         note=_note(known, active, partners, broken, rule),
+        chip=None if chosen is None else chosen.name,
+        width=known.width,
     )
 
 

@@ -12,8 +12,9 @@ from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law.accesses import integers
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import Counts, count, n_way
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction
 
 __all__ = ["CHUNK", "count_stream", "totals"]
 
@@ -30,6 +31,7 @@ def count_stream(
     engine: str = "auto",
     threads: int | None = None,
     chunk: int = CHUNK,
+    chip: ChipLike | None = None,
 ) -> Iterator[Counts]:
     """Count chunk after chunk, and give each one's figures when they are asked for.
 
@@ -37,7 +39,7 @@ def count_stream(
     accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
     integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
     (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
-    takes Numba for chunks of any size, for there may be many.
+    takes Numba for chunks of any size, for there may be many. `chip` is that of `count`.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
     >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
@@ -46,7 +48,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    known = instruction(op)
+    known = instruction_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":

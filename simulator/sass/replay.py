@@ -10,7 +10,9 @@ from typing import Any
 
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
+from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import lower
@@ -18,7 +20,10 @@ from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
 from simulator.sass.source import source_lines
 
-__all__ = ["BLOCKS", "replay_compiled"]
+__all__ = ["BLOCKS", "DEFAULT_ARCH", "arch_for", "replay_compiled"]
+
+DEFAULT_ARCH = "sm_90"
+"""What source is compiled for where nothing else is said: the H200's."""
 
 BLOCKS = ("sample", "all")
 """`sample`: corners, edges and one interior block. `all`: the whole grid."""
@@ -35,7 +40,8 @@ def replay_compiled(
     args: Sequence[Any],
     shared_bytes: int = 0,
     blocks: str = "sample",
-    arch: str = "sm_90",
+    arch: str | None = None,
+    chip: ChipLike | None = None,
     max_instructions: int | None = None,
     rule: str = "silicon",
     progress: Progress | None = None,
@@ -50,8 +56,9 @@ def replay_compiled(
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
     the grid where all of them agree; where they do not, the report covers those blocks only and
     its notes say so. `max_instructions`: of warps, in the launch.
-    `rule`: that of `count`. `progress` is called now and then with thread instructions executed,
-    blocks done, blocks to do.
+    `rule` and `chip`: those of `count`. Source is compiled for `arch`, by default that of the chip,
+    and sm_90 without one; a cubin is for its own. `progress` is called now and then with thread
+    instructions executed, blocks done, blocks to do.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -75,13 +82,16 @@ def replay_compiled(
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
-    cubin, source = load(source_or_cubin, arch, kernel)
+    chosen_chip = optional_chip(chip)
+    cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel)
+    _check_runs(cubin, chosen_chip)
     chosen = cubin.kernel(kernel)
     instructions = _named(disassemble(cubin.image, chosen.name), source)
     lowered = lower(instructions, chosen)
     launch = GridRun(
-        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress
-    )
+        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
+        chip=chosen_chip,
+    )  # fmt: skip
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
         if blocks == "all":
@@ -96,6 +106,23 @@ def replay_compiled(
         error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
     return _with_sources(report, source_or_cubin, source)
+
+
+def arch_for(arch: str | None, chip: Chip | None) -> str:
+    """Return the architecture that source is compiled for.
+
+    >>> arch_for(None, None), arch_for(None, Chip.of("A100")), arch_for("sm_80", Chip.of("L4"))
+    ('sm_90', 'sm_80', 'sm_80')
+    """
+    return arch or (DEFAULT_ARCH if chip is None else chip.arch)
+
+
+def _check_runs(cubin: Cubin, chip: Chip | None) -> None:
+    if chip is not None and not chip.runs(cubin.architecture.capability):
+        raise LaunchError(
+            f"code for {cubin.architecture.name} does not run on {chip} (accepted: code for"
+            f" {chip.arch}, or for a smaller minor capability of the same major one)"
+        )
 
 
 def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:

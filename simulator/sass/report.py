@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.kernels.replay import KernelReport, SiteReport
-from simulator.results.columns import COSTS
+from simulator.results.columns import COSTS, law_columns
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass import machine as m
@@ -94,7 +94,8 @@ class CompiledReport(KernelReport):
     def table(self, by: By = "instruction") -> Table:
         """Return a row per instruction or source line, the notes, and the sources."""
         columns = self.instructions if by == "instruction" else self.lines()
-        found = [{**row, "rule": self.rule} for row in rows(columns)]
+        law = law_columns(self.rule, self.chip)
+        found = [{**row, **law} for row in rows(columns)]
         totals = {
             **{name: sum(row[name] or 0 for row in found) for name in _FIGURES},
             "requests": self.totals()["all"]["requests"],
@@ -102,20 +103,21 @@ class CompiledReport(KernelReport):
             "extrapolated": self.extrapolated,
         }
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
+        on = "" if self.chip is None else f" on {self.chip}"
         symbol = [] if self.title == self.kernel else [f"{self.title} is {self.kernel}."]
         names = ["address", "opcode"] if by == "instruction" else []
         return Table(
             found,
             totals,
-            sums=[("total", {**totals, "rule": self.rule})],
-            title=f"{self.title} ({self.arch}), grid {grid}, block {block}",
+            sums=[("total", {**totals, **law})],
+            title=f"{self.title} ({self.arch}{on}), grid {grid}, block {block}",
             text=[
                 *([] if found else ["No instruction touches shared memory."]),
                 *self.notes,
                 *symbol,
             ],
-            hidden=("rule",),
-            columns=[*names, "file", "line", *_FIGURES, "rule"],
+            hidden=tuple(law),
+            columns=[*names, "file", "line", *_FIGURES, *law],
             listings=self.listings(),
         )
 
@@ -226,6 +228,7 @@ def make_report(
         form="compiled",
         parameters={},
         rule=launch.rule,
+        chip=None if launch.chip is None else launch.chip.name,
         grid=launch.grid,
         block=launch.block,
         sites=tuple(sites),

@@ -28,6 +28,7 @@ from simulator.errors import AddressError, SearchError
 from simulator.inputs.expression import Expression
 from simulator.inputs.files import RESERVED
 from simulator.law.accesses import integers
+from simulator.law.chips import Chip, instruction_on
 from simulator.law.instructions import Instruction, instruction
 
 __all__ = ["Access", "Group", "group"]
@@ -136,13 +137,17 @@ class Group:
 
 
 def group(
-    access: Access, values: Mapping[str, Any], tile: tuple[int, int] | None, element: int
+    access: Access,
+    values: Mapping[str, Any],
+    tile: tuple[int, int] | None,
+    element: int,
+    chip: Chip | None = None,
 ) -> Group:
     """Evaluate an access for these values of its free names, in a tile of rows × cols.
 
     Raises SearchError for an index that is no integer or pair, or outside of the tile.
     """
-    known = instruction(access.op)
+    known = instruction_on(chip, access.op)
     if known.width < element or known.width % element:
         raise SearchError(
             f"{known.name} moves {known.width} bytes a lane, elements have {element}"

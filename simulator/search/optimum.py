@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from simulator.law.chips import Chip
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
@@ -67,6 +69,8 @@ class Optimum(Result):
     accesses: tuple[AccessRow, ...]
     skipped: Mapping[str, int]
     """Choices that cannot run, by reason."""
+    chip: Chip | None = None
+    """Whose law counted; None: the H200's."""
 
     @property
     def proved(self) -> bool:
@@ -102,8 +106,8 @@ class Optimum(Result):
 
     @property
     def blocks_per_sm(self) -> int:
-        """Blocks of an H200's SM that these bytes of shared memory leave room for."""
-        return blocks_by_shared(self.bytes)
+        """Blocks of the chip's SM that these bytes of shared memory leave room for."""
+        return blocks_by_shared(self.bytes, self.chip)
 
     def totals(self) -> dict[str, int | None]:
         """Sum over the accesses."""
@@ -123,7 +127,7 @@ class Optimum(Result):
         """Give everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
-            "rule": self.rule,
+            **law_columns(self.rule, self.chip and self.chip.name),
             "values": {name: _plain(value) for name, value in self.values.items()},
             "before": self.before,
             "cost": self.cost,

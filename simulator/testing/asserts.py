@@ -28,9 +28,10 @@ from layouts.shapes import is_integer
 from simulator.errors import OptionError
 from simulator.inputs.files import RESERVED, from_expression
 from simulator.law.accesses import ALL_LANES
+from simulator.law.chips import ChipLike, instruction_on, optional_chip
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Instruction
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -51,6 +52,7 @@ class AssertConflictFree(Protocol):
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         rule: str = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -70,6 +72,7 @@ class AssertWavefronts(Protocol):
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         rule: str = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -84,19 +87,21 @@ def assert_conflict_free(
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     rule: str = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
 
     `addresses` are bytes, integers of shape (..., 32), or a C index expression that counts
     elements of `element` bytes, over lane, tid, warp and `names`, for the first `warps` warps.
-    `mask` is as in `count`, one integer for an expression. `name` is what a failure calls it.
+    `mask` and `chip` are as in `count`, a mask one integer for an expression. `name` is what a
+    failure calls it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
 
     Raises AssertionError, and what `count` raises.
     """
-    _check(op, addresses, mask, element, names, warps, rule, name, "bank_conflicts", 0)
+    _check(op, addresses, mask, element, names, warps, rule, chip, name, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
@@ -109,6 +114,7 @@ def assert_wavefronts(
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     rule: str = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -119,7 +125,7 @@ def assert_wavefronts(
     """
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    _check(op, addresses, mask, element, names, warps, rule, name, "wavefronts", at_most)
+    _check(op, addresses, mask, element, names, warps, rule, chip, name, "wavefronts", at_most)
 
 
 def _check(
@@ -130,12 +136,14 @@ def _check(
     names: Mapping[str, int] | None,
     warps: int,
     rule: str,
+    chip: ChipLike | None,
     name: str,
     figure: str,
     most: int,
 ) -> None:
     __tracebackhide__ = True  # pytest then shows the line of the test
-    known = instruction(op)
+    chosen = optional_chip(chip)
+    known = instruction_on(chosen, op)
     if not is_integer(warps) or not 1 <= warps <= 32:
         raise OptionError(f"warps {warps!r} is no number of warps (accepted: 1 to 32)")
     if not is_integer(element) or not 1 <= element <= 16:
@@ -165,7 +173,8 @@ def _check(
         return
     worst = np.unravel_index(int(values.argmax()), values.shape)
     masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
-    one = explain(known, byte[worst], None if masks is None else int(masks[worst]), rule=rule)
+    one_mask = None if masks is None else int(masks[worst])
+    one = explain(op, byte[worst], one_mask, rule=rule, chip=chosen)
     raise AssertionError(
         "\n".join(
             [

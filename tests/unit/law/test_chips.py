@@ -1,0 +1,455 @@
+"""The chips: what the built-in ones say, and what a file of another law does to the figures."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from dataclasses import asdict, replace
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_check import PhaseTable
+from gpu_check.chip_file import chip_json
+from gpu_check.device import Chip as Device
+from simulator import (
+    CHIPS,
+    INSTRUCTIONS,
+    Access,
+    AddressError,
+    Chip,
+    ChipError,
+    InstructionError,
+    count,
+    count_affine,
+    count_linear,
+    explain,
+    instruction,
+    lane_addresses,
+    optimize,
+)
+from simulator.law.capabilities import CAPABILITIES
+from simulator.law.chip_files import LIMITS, PRODUCT
+from simulator.law.tables import FIELDS
+from tests.strategies import learnt_instructions
+
+WIDE, NARROW = tuple(sorted({*range(8), *range(24, 32)})), tuple(range(8, 24))
+
+
+def table_of(known: str, **changed: Any) -> dict[str, Any]:
+    return {**asdict(PhaseTable.of(known)), **changed}
+
+
+def other_law() -> list[dict[str, Any]]:
+    """128-bit loads in two phases that never fuse; 64-bit loads that fuse by i^4 alone."""
+    never = {"fused": [], "partners": [], "whole_warp": False, "idle_partners_agree": False}
+    return [
+        table_of("LDS.128", phases=[list(WIDE), list(NARROW)], **never),
+        table_of("LDS.64", partners=[4]),
+    ]
+
+
+def content(**changed: Any) -> dict[str, Any]:
+    return {
+        "name": "Other",
+        "compute_capability": "9.0",
+        "law": "measured",
+        "evidence": "made up for a test",
+        "instructions": other_law(),
+        **changed,
+    }
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(content()), encoding="utf-8")
+    return path
+
+
+class TestBuiltIn:
+    def test_every_number_has_a_source(self) -> None:
+        for chip in map(Chip.of, CHIPS):
+            named = dict(chip.sources)
+            for name in (*LIMITS, *PRODUCT):
+                assert (name in named) == (getattr(chip, name) is not None), (chip, name)
+            assert all(len(source) > 20 for source in named.values())
+            assert all("https://" in named[name] for name in LIMITS)
+
+    def test_there_is_a_file_for_each_and_no_other(self) -> None:
+        found = {each.name for each in files("simulator.law").joinpath("data").iterdir()}
+        assert found == {f"{name.lower().replace(' ', '_')}.json" for name in CHIPS}
+        assert [Chip.of(name).name for name in CHIPS] == list(CHIPS)
+
+    def test_the_default_is_the_h200(self) -> None:
+        assert Chip.of("H200").table == tuple(INSTRUCTIONS.values())
+
+    @pytest.mark.parametrize("name", ["h100", "h200"])
+    def test_a_measured_chip_has_the_tables_that_were_learnt_of_it(self, name: str) -> None:
+        chip = Chip.of(name)
+        recorded = json.loads(
+            files("gpu_check").joinpath("data", f"{name}_phases.json").read_text()
+        )
+        assert chip.law == "measured"
+        assert {each["table"]["op"] for each in recorded} == set(chip.instructions)
+        for each in recorded:
+            built_in = asdict(PhaseTable.of(chip.instruction(each["table"]["op"])))
+            assert json.loads(json.dumps(built_in)) == each["table"]
+
+    def test_only_measured_chips_say_so(self) -> None:
+        assert [name for name in CHIPS if Chip.of(name).law == "measured"] == ["H100", "H200"]
+        for name in CHIPS:
+            some = any(known.measured for known in Chip.of(name).table)
+            assert some == (Chip.of(name).law == "measured")
+
+    @pytest.mark.parametrize(
+        ("chip", "op", "since"),
+        [("V100", "ldmatrix.x4", "7.5"), ("A100", "STSM.16.M88.4", "9.0"),
+         ("T4", "cp.async.ca.16", "8.0")],
+    )  # fmt: skip
+    def test_an_instruction_that_it_has_not_is_refused(
+        self, chip: str, op: str, since: str
+    ) -> None:
+        with pytest.raises(InstructionError, match=rf"{chip} has no .* came with {since}"):
+            count(op, [0] * 32, chip=chip)
+        with pytest.raises(InstructionError, match="nearest first"):
+            Chip.of(chip).instruction("LDX")
+
+    def test_addresses_beyond_its_block_are_refused_by_all_engines(self) -> None:
+        last = [65536 - 4] * 32
+        assert int(count("LDS", last, chip="T4").wavefronts) == 1
+        for engine in ("python", "numpy", "numba"):
+            with pytest.raises(AddressError, match=r"0 to 65532; a block has at most 64 KiB"):
+                count("LDS", [65536] * 32, chip="T4", engine=engine)
+            with pytest.raises(AddressError, match="64 KiB"):
+                count_linear("LDS", [[65536, 0, 0, 0, 0]], chip="T4", engine=engine)
+        assert int(count("LDS", [65536] * 32).wavefronts) == 1
+
+    def test_an_instruction_of_your_own_is_refused_beside_a_chip(self) -> None:
+        own = replace(instruction("LDS.128"), fuses=False)
+        with pytest.raises(InstructionError, match="of your own beside chip T4"):
+            count(own, [0] * 32, chip="T4")
+        built_in = INSTRUCTIONS["LDS.128"]
+        assert count(built_in, [0] * 32, chip="T4").phases == 2
+        assert count(Chip.of("T4").instruction("LDS"), [0] * 32, chip="T4").phases == 1
+
+    @pytest.mark.parametrize("given", ["H300", "", 3, None, "rtx", b"H200"])
+    def test_unknown_chips_are_refused(self, given: Any) -> None:
+        with pytest.raises(ChipError, match=r"accepted: .*H200.*\.json"):
+            Chip.of(given)
+
+    @pytest.mark.parametrize("name", ["rtx3080", "RTX 3080", "rtx-3080", " Rtx_3080 "])
+    def test_spellings(self, name: str) -> None:
+        assert Chip.of(name) is Chip.of("RTX 3080")
+
+    def test_a_chip_is_copied_pickled_and_compared(self) -> None:
+        chip = Chip.of("A100")
+        assert len(chip.instructions) == 35
+        pickled = pickle.loads(pickle.dumps(chip))  # noqa: S301  our own bytes
+        assert copy.deepcopy(chip) == chip == pickled
+        assert hash(chip) == hash(pickled)
+        assert repr(chip) != repr(replace(chip, table=chip.table[:-1]))
+
+    @pytest.mark.parametrize(
+        ("chip", "runs", "not_on"),
+        [("A100", [80], [70, 86, 90]), ("RTX 4090", [80, 86, 89], [87, 90]),
+         ("Jetson Orin", [87], [80, 86]), ("H100", [90], [80, 100])],
+    )  # fmt: skip
+    def test_code_that_runs(self, chip: str, runs: list[int], not_on: list[int]) -> None:
+        assert all(map(Chip.of(chip).runs, runs))
+        assert not any(map(Chip.of(chip).runs, not_on))
+
+
+def header() -> str | None:
+    root = find_spec("nvidia")
+    for place in root.submodule_search_locations or [] if root else []:
+        for found in Path(place).glob("**/cuda/__device/arch_traits.h"):
+            return found.read_text(encoding="utf-8")
+    return None
+
+
+COMMON = {
+    "max_threads_per_block": 1024,
+    "warp_size": 32,
+    "max_registers_per_block": 64 * 1024,
+    "max_registers_per_multiprocessor": 64 * 1024,
+    "max_registers_per_thread": 255,
+}
+"""What `__common_arch_traits` sets for all; the test below finds each in the header."""
+
+
+def traits_of(text: str) -> dict[str, dict[str, int]]:
+    """Read what the header says of each architecture, by its name."""
+    common, *parts = re.split(r"template <>\n", text)
+    for name, value in COMMON.items():
+        assert re.search(rf"{name}\s*= ({value}|{value // 1024} \* 1024);", common), name
+    assert re.search(
+        r"reserved_shared_memory_per_block = \(__cc >= compute_capability\{80\}\) \? 1024 : 0",
+        common,
+    )
+    traits: dict[str, dict[str, int]] = {}
+    for part in parts:
+        (name,) = re.findall(r"constexpr arch_traits_t arch_traits<arch_id::(sm_\w+)>", part)
+        like = re.search(r"= (?:::cuda::)?arch_traits<(?:::cuda::)?arch_id::(sm_\w+)>\(\)", part)
+        newer = int(re.sub(r"\D", "", name)) >= 80
+        start = {**COMMON, "reserved_shared_memory_per_block": 1024 if newer else 0}
+        values = dict(traits[like[1]]) if like else start
+        for field, said in re.findall(r"__traits\.(\w+)\s*=\s*([^;]+);", part):
+            terms = re.findall(r"[\w.]+", said)
+            numbers = [str(values.get(term.removeprefix("__traits."), term)) for term in terms]
+            if not all(map(str.isdecimal, numbers)):
+                continue  # the name of an architecture
+            sign = "".join(re.findall(r"[*/-]", said)) or "none"
+            one, other = int(numbers[0]), int(numbers[-1])
+            values[field] = {
+                "none": one, "*": one * other, "/": one // (other or 1), "-": one - other
+            }[sign]  # fmt: skip
+        traits[name] = values
+    return traits
+
+
+class TestCapabilities:
+    def test_they_are_those_of_cccl(self) -> None:
+        text = header()
+        if text is None:
+            pytest.skip("needs the wheel nvidia-cuda-cccl")
+        traits = traits_of(text)
+        named = {
+            "shared_bytes": "max_shared_memory_per_block_optin",
+            "shared_bytes_per_sm": "max_shared_memory_per_multiprocessor",
+            "shared_reserved": "reserved_shared_memory_per_block",
+            "threads_per_block": "max_threads_per_block",
+            "threads_per_sm": "max_threads_per_multiprocessor",
+            "warps_per_sm": "max_warps_per_multiprocessor",
+            "blocks_per_sm": "max_blocks_per_multiprocessor",
+            "registers_per_thread": "max_registers_per_thread",
+            "registers_per_block": "max_registers_per_block",
+            "registers_per_sm": "max_registers_per_multiprocessor",
+        }
+        for capability, limits in CAPABILITIES.items():
+            said = traits[f"sm_{capability}"]
+            assert asdict(limits) == {name: said[field] for name, field in named.items()}, (
+                capability
+            )
+
+
+class TestAnotherLaw:
+    @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+    def test_128_bit_loads_in_two_phases_never_fused(self, other: Path, engine: str) -> None:
+        def cost(addresses: list[int]) -> tuple[int, int]:
+            counts = count("LDS.128", addresses, chip=other, engine=engine)
+            return int(counts.phases), int(counts.wavefronts)
+
+        # 16 lanes of 16 bytes fill two rows of banks.
+        assert cost([16 * lane for lane in range(32)]) == (2, 4)
+        # Pairs agree: four would fuse to two of one wavefront each here, too, were it the H200.
+        assert cost([16 * (lane // 2) for lane in range(32)]) == (2, 2)
+        # Lanes 0-7 and 24-31 on one row, in different words of the same banks: they meet.
+        meet = [16 * lane for lane in range(8)] * 3 + [128 + 16 * lane for lane in range(8)]
+        assert cost(meet) == (2, 3)
+        apart = [16 * lane for lane in range(8)] + [128 + 16 * lane for lane in range(8)] * 2
+        assert cost([*apart, *[16 * lane for lane in range(8)]]) == (2, 2)
+
+    @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+    def test_64_bit_loads_fuse_by_4_alone(self, other: Path, engine: str) -> None:
+        for partner, phases in ((1, 2), (2, 2), (4, 1), (8, 2)):
+            addresses = [8 * (lane & ~partner) for lane in range(32)]
+            assert int(count("LDS.64", addresses, chip=other, engine=engine).phases) == phases
+
+    def test_it_is_explained(self, other: Path) -> None:
+        wide = explain("LDS.128", [16 * lane for lane in range(32)], chip=other)
+        assert wide.sentences[0].startswith("LDS.128 on Other, silicon rule: 4 wavefronts")
+        assert [tuple(phase.lanes) for phase in wide.phases] == [WIDE, NARROW]
+        assert "lanes 0-7, 24-31: " in wide.phases[0].sentence
+        fused = explain("LDS.64", [8 * (lane & ~4) for lane in range(32)], chip=other)
+        assert fused.partners == (4,)
+        assert "active lanes i and i^4 have the same address" in fused.note
+        apart = explain("LDS.64", [8 * lane for lane in range(32)], chip=other)
+        assert apart.broken == {4: tuple((lane, lane ^ 4) for lane in range(32) if not lane & 4)}
+        assert apart.note == "Not fused: lanes 0 and 4 have different addresses."
+        assert apart.chip == "Other"
+
+    def test_it_is_drawn(self, other: Path) -> None:
+        pytest.importorskip("plotly")
+        from viz import bank_heatmap
+
+        drawn = bank_heatmap(explain("LDS.128", [16 * lane for lane in range(32)], chip=other))
+        rows = next(iter(drawn.select_yaxes())).ticktext
+        # Two phases of two wavefronts; by the H200's law it would be four of one.
+        assert list(rows) == ["phase 0 · 0", "1", "phase 1 · 0", "1"]
+
+    def test_closed_forms_follow(self, other: Path) -> None:
+        columns = [[16, 32, 64, 128, 256], [0, 16, 32, 64, 128], [128, 256, 512, 16, 32]]
+        for closed, affine in ((count_linear, False), (count_affine, True)):
+            addresses = lane_addresses(columns, affine=affine)
+            expected = count("LDS.128", addresses, chip=other, engine="python")
+            for engine in ("numpy", "numba"):
+                found = closed("LDS.128", columns, chip=other, engine=engine)
+                np.testing.assert_array_equal(found.figures, expected.figures)
+
+    def test_the_search_follows(self, other: Path) -> None:
+        access = Access("LDS.128", "lane, 0")
+        found = optimize([access], tile="32x32", chip=other)
+        best = [16 * index for index in range(32)]
+        assert found.cost == int(count("LDS.128", best, chip=other).wavefronts) == 4
+        assert str(found.chip) == "Other"
+        space = {"swizzle": "xor"}
+        several = optimize([access], tile="32x32", chip=other, space=space)
+        assert several.proved == (several.cost == several.certificate.floor)
+
+
+@given(learnt_instructions().filter(lambda own: own.lanes == 32 and own.passes == 1))
+def test_a_table_is_written_and_read(own: Any) -> None:
+    op = {1: "LDS.U8", 2: "LDS.U16", 4: "LDS", 8: "LDS.64", 16: "LDS.128"}[own.width]
+    own = replace(own, name=op, shared_bytes=232448)
+    device = Device(0, "A chip", 90, 132, 232448, "580.0", "13.0")
+    written = json.loads(chip_json(device, [PhaseTable.of(own)], {"date": "today"}))
+    read = read_back(written)
+    assert PhaseTable.of(read.instruction(op)) == PhaseTable.of(own)
+    addresses = [own.width * (lane * 7 % 13) for lane in range(32)]
+    mine = count(own, addresses, engine="python").figures[:5]
+    np.testing.assert_array_equal(count(op, addresses, chip=read).figures[:2], mine[:2])
+
+
+def read_back(written: dict[str, Any]) -> Chip:
+    from simulator.law.chip_files import parse
+
+    return Chip._made(parse(written))
+
+
+FACT = {"value": 4, "source": "a page"}
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize(
+        ("changed", "match"),
+        [
+            ({"name": ""}, "name ''"),
+            ({"name": 3}, "name 3"),
+            ({"name": "a\nb"}, "without controls"),
+            ({"compute_capability": 9.0}, r"compute_capability 9\.0"),
+            ({"compute_capability": "nine"}, "compute_capability 'nine'"),
+            ({"compute_capability": "6.1"}, "from '7.0' on"),
+            ({"compute_capability": "13.0"}, "limits of compute capability 13.0 are not known"),
+            ({"law": "guessed"}, r"law 'guessed': .*measured, assumed"),
+            ({"law": ["measured"]}, "law"),
+            ({"evidence": None}, "evidence None"),
+            ({"banks": 16}, r"banks 16 \(accepted: 32"),
+            ({"bank_bytes": 8}, r"bank_bytes 8 \(accepted: 4"),
+            ({"instruction": []}, "unknown 'instruction': did you mean instructions"),
+            ({"facts": []}, r"facts \[\]"),
+            ({"facts": {"l2": FACT}}, "unknown fact 'l2'"),
+            ({"facts": {"l2_bytes": 4}}, "an object with value and source"),
+            ({"facts": {"l2_bytes": {**FACT, "value": -1}}}, "l2_bytes -1"),
+            ({"facts": {"l2_bytes": {**FACT, "value": 1.5}}}, r"l2_bytes 1\.5"),
+            ({"facts": {"l2_bytes": {**FACT, "value": True}}}, "l2_bytes True"),
+            ({"facts": {"clock_mhz": {**FACT, "value": 1e300}}}, "clock_mhz 1e"),
+            ({"facts": {"clock_mhz": {**FACT, "source": ""}}}, "source ''"),
+            ({"facts": {"shared_bytes": {**FACT, "value": 1 << 20}}}, "shared_bytes"),
+            ({"facts": {"warps_per_sm": {**FACT, "value": 7}}}, "threads_per_sm, warps_per_sm"),
+            ({"instructions": {}}, r"instructions \{\}"),
+            ({"instructions": [3]}, "3 is not a table"),
+            ({"instructions": [{}]}, "op None"),
+            ({"instructions": [{"op": "LDS"}]}, "LDS has no phases, fused"),
+            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS stands twice"),
+            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "stands twice"),
+            ({"instructions": [table_of("LDS", op="LDX")]}, "unknown instruction 'LDX'"),
+            ({"instructions": [table_of("LDS", bank=3)]}, "LDS has 'bank'"),
+            (
+                {"compute_capability": "7.0", "instructions": [table_of("LDSM.16.M88.4")]},
+                "needs compute capability 7.5, the chip has 7.0",
+            ),
+        ],
+    )
+    def test_content_is_refused_by_name(
+        self, tmp_path: Path, changed: dict[str, Any], match: str
+    ) -> None:
+        path = tmp_path / "bad.json"
+        path.write_text(json.dumps(content(**changed)), encoding="utf-8")
+        with pytest.raises(ChipError, match=match) as refused:
+            Chip.from_json(path)
+        assert str(refused.value).startswith(f"chip file {path}: ")
+
+    @pytest.mark.parametrize("name", ["name", "compute_capability", "law", "evidence"])
+    def test_nothing_may_be_missing(self, tmp_path: Path, name: str) -> None:
+        path = tmp_path / "bad.json"
+        path.write_text(json.dumps({k: v for k, v in content().items() if k != name}))
+        with pytest.raises(ChipError, match=rf"{name} missing"):
+            Chip.from_json(path)
+
+    @pytest.mark.parametrize("field", FIELDS)
+    @pytest.mark.parametrize("value", [None, 3.5, "x", {}, [[None]], -1, [[-1]], True])
+    def test_fields_of_other_types(self, field: str, value: Any) -> None:
+        if field in ("whole_warp", "idle_partners_agree", "merges") and value is True:
+            value = 1
+        with pytest.raises(ChipError):
+            read_back(content(instructions=[{**table_of("LDS.64"), field: value}]))
+
+    @pytest.mark.parametrize(
+        ("changed", "match"),
+        [
+            ({"phases": [list(range(31))]}, "groups"),
+            ({"phases": [list(range(33))]}, "up to 32 integers"),
+            ({"phases": [[*range(31), 32]]}, "lane 32"),
+            ({"phases": [list(range(16)), list(range(15, 32))]}, "lane 15 twice"),
+            ({"phases": [list(range(32)), []]}, "group without lanes"),
+            ({"fused": [list(range(31))]}, "fused_groups"),
+            ({"fused": [list(range(16)), list(range(16, 32))]}, "fewer groups than phases"),
+            ({"partners": []}, r"partners \[\] and fused"),
+            ({"partners": [0]}, "partners"),
+            ({"partners": [32]}, "partners"),
+            ({"partners": [1, 1]}, "partners"),
+            ({"whole_warp": False}, "whole_warp False"),
+            ({"idle_partners_agree": False}, "idle_partners_agree False"),
+            ({"passes": 0}, "passes"),
+            ({"passes": 8}, "passes"),
+            ({"passes": 1.0}, "passes"),
+        ],
+    )
+    def test_tables_are_refused_by_name(self, changed: dict[str, Any], match: str) -> None:
+        with pytest.raises(ChipError, match=match):
+            read_back(content(instructions=[table_of("LDS.64", **changed)]))
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            ("", "not JSON"),
+            ("{", "not JSON"),
+            ("[]", r"\[\] is not a chip"),
+            ("[" * 100_000, "nested too deeply|not JSON"),
+            ('{"name": NaN}', "it holds NaN"),
+            ('{"name": -Infinity}', "it holds -Infinity"),
+            ('{"name": 1, "name": 2}', "'name' twice"),
+            ('{"name": ' + "9" * 5000 + "}", "not JSON"),
+            (" " * (1 << 21), "more than 1048576 bytes"),
+            ("\ud800", "not JSON"),
+        ],
+    )
+    def test_text_is_refused(self, tmp_path: Path, text: str, match: str) -> None:
+        path = tmp_path / "bad.json"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        with pytest.raises(ChipError, match=match):
+            Chip.of(str(path))
+
+    @pytest.mark.parametrize("name", ["none.json", ".", "a\0.json"])
+    def test_files_that_cannot_be_read(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ChipError, match="cannot be read"):
+            Chip.from_json(f"{tmp_path}/{name}")
+
+    @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+                        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)),
+           st.sampled_from([*content(), "facts", "provenance", "banks"]))  # fmt: skip
+    def test_any_json_is_refused_or_read_whole(self, value: Any, key: str) -> None:
+        try:
+            chip = read_back(content(**{key: value}))
+        except ChipError:
+            return
+        assert chip.instructions
