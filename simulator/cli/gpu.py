@@ -74,6 +74,10 @@ def gpu_check(
     if kernels:
         return _kernels(counters, device, output)
     if save is not None:
+        if phases and save.suffix.lower() != ".json":  # the end by which --chip knows a file
+            raise click.UsageError(
+                f"--save: {save} is not a chip file's name (accepted: FILE.json)"
+            )
         from simulator.results.files import check_target
 
         check_target(save)  # before the work, not after it

@@ -168,7 +168,7 @@ class FragmentReport(_Figures, Result):
 
     def table(self) -> Table:
         """Return a row per fragment, why each costs what it costs, and the notes."""
-        law = law_columns(self.rule, self.chip and self.chip.name)
+        law = law_columns(self.rule, None if self.chip is None else self.chip.name)
         return Table(
             [{**row, **law} for row in self.rows()],
             self.to_dict()["totals"],

@@ -127,7 +127,7 @@ class Optimum(Result):
         """Give everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
-            **law_columns(self.rule, self.chip and self.chip.name),
+            **law_columns(self.rule, None if self.chip is None else self.chip.name),
             "values": {name: _plain(value) for name, value in self.values.items()},
             "before": self.before,
             "cost": self.cost,
