@@ -17,14 +17,14 @@ PACKAGES = ("layouts", "simulator", "viz", "gpu_check", "pytest_bankwise")
 """The packages that are installed beside this one."""
 
 
-def hidden(*packages: str, program: str = "bankwise") -> str | None:
+def hidden(*packages: str, go_on: str = "") -> str | None:
     """Return one sentence per hidden package of `packages` (default: all), or None.
 
-    A sentence names the file or folder that hides the package, and says how to go on. `program`
-    is the module that was started with `python -m`.
+    A sentence names the file or folder that hides the package, and says how to go on. `go_on` is
+    another way to start the program, without what puts folders on Python's path.
     """
     sentences = [
-        f"{place} hides the package {name!r} of bankwise (accepted: {_cures(place, program)})"
+        f"{place} hides the package {name!r} of bankwise (accepted: {_cures(place, go_on)})"
         for name in packages or PACKAGES
         if (place := _other(name)) is not None
     ]
@@ -45,12 +45,14 @@ def _other(name: str) -> Path | None:
     return found.parent if found.stem == "__init__" else found
 
 
-def _cures(place: Path, program: str) -> str:
+def _cures(place: Path, go_on: str) -> str:
     cures = [f"rename this {'folder' if place.is_dir() else 'file'}"]
     folder = place.parent.resolve()
     listed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if any(folder == Path(each).resolve() for each in listed if each):
         cures.append(f"take {place.parent} out of PYTHONPATH")
+    elif go_on:
+        cures.append(go_on)
     elif folder == Path.cwd().resolve():
-        cures.append(f"run from another folder, or run python -P -m {program}")
+        cures.append("run from another folder, or run python -P -m bankwise")
     return ", or ".join(cures)

@@ -15,10 +15,10 @@ from typing import Any
 import click
 import plotly.graph_objects as go
 
+from bankwise import explain, replay, simulate
 from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
 from layouts import Swizzle, Tile
-from simulator import explain, replay, simulate
 from viz import (
     bank_heatmap,
     compare,

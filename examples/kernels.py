@@ -8,7 +8,7 @@ The kernels are those of the catalogue; docs/kernels.md says whose they are.
 import sys
 from pathlib import Path
 
-from simulator import replay
+from bankwise import replay
 from viz import kernel_bars
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -9,8 +9,8 @@ import itertools
 import sys
 from pathlib import Path
 
+from bankwise import simulate
 from layouts import LANE_ORDERS
-from simulator import simulate
 from viz import sweep_heatmap
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

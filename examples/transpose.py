@@ -6,7 +6,7 @@ python examples/transpose.py [FOLDER]
 import sys
 from pathlib import Path
 
-from simulator import explain
+from bankwise import explain
 from viz import compare, report
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -10,7 +10,7 @@ neither does the 2×16 warp once each thread's tile is split in four. The geomet
 import sys
 from pathlib import Path
 
-from simulator import simulate
+from bankwise import simulate
 from viz import report
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -19,6 +19,7 @@ from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.probe import Probe
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.instructions import Instruction, instruction
+from simulator.law.masks import active_table
 from simulator.results.tables import Result
 
 __all__ = ["Measurements", "as_accesses", "measure"]
@@ -82,7 +83,7 @@ def as_accesses(
     flat = array.reshape(-1, 32)
     everywhere = np.uint32(ALL_LANES) if masks is None else masks
     bits = np.broadcast_to(everywhere, array.shape[:-1]).reshape(-1)
-    active = (bits[:, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+    active = active_table(bits)
     active[:, known.lanes :] = False
     return np.where(active, flat, 0).astype(np.uint32), bits.astype(np.uint32)
 

@@ -19,7 +19,7 @@ from gpu_check.probe.ops import LOOPS, probe_op
 from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import explain
-from simulator.law.instructions import instruction
+from simulator.law.instructions import Rule, instruction
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
@@ -96,7 +96,7 @@ class Comparison(Result):
         return {"comparison": {name: [value] for name, value in row.items()}, "totals": row}
 
 
-def simulated(measured: Measurements, rule: str = "silicon") -> Counts:
+def simulated(measured: Measurements, rule: Rule = "silicon") -> Counts:
     """Count the measured accesses by the model.
 
     Raises DeviceError for a loop, which is no single instruction.

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from gpu_check.errors import DeviceError, NoGpuError
+from simulator.errors import install
 
 __all__ = ["Chip", "limits", "open_chip", "source"]
 
@@ -44,8 +45,8 @@ def open_chip(index: int = 0) -> Chip:
         import cupy
     except ImportError as error:
         raise NoGpuError(
-            f"CuPy cannot be imported: {error} (next: pip install 'bankwise[gpu]' for CUDA 12 or"
-            f" 'bankwise[gpu-cu13]' for CUDA 13; {_RECORDED})"
+            f"CuPy cannot be imported: {error} (next, for CUDA 12, {install('gpu')};"
+            f" for CUDA 13 the extra gpu-cu13; {_RECORDED})"
         ) from error
     runtime = cupy.cuda.runtime
     try:

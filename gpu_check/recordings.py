@@ -7,14 +7,13 @@ they come from. Data of an H200 is part of the package; gpu_check/data/README.md
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +21,19 @@ from numpy.typing import NDArray
 from gpu_check.clocks import Measurements
 from gpu_check.errors import RecordingError
 from gpu_check.probe.ops import PROBE_OPS, probe_op
+from layouts.errors import accepted, short
 from simulator.errors import OutputError
 from simulator.results import files as result_files
 
-__all__ = ["Recording", "load", "packaged", "packaged_table", "save"]
+__all__ = [
+    "PackagedRecording",
+    "PackagedTable",
+    "Recording",
+    "load",
+    "packaged",
+    "packaged_table",
+    "save",
+]
 
 FORMAT = 1
 
@@ -42,8 +50,6 @@ _COLUMNS = {
 
 _COUNTS = ("wavefronts", "bank_conflicts")
 _TIMES = ("cycles", "spread")
-
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 _NEXT = "next: record anew with `bankwise gpu-check --save FILE`, or reinstall bankwise"
 
@@ -110,15 +116,11 @@ def load(path: Path) -> Recording:
     Raises RecordingError for a file that is no recording, is damaged, or of another format.
     """
     try:
-        with path.open("rb") as file:
-            arrays = np.load(file, allow_pickle=False)
-            if isinstance(arrays, np.ndarray):
-                raise ValueError("one array")
-            with arrays:
-                read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
-        provenance = json.loads(str(read["provenance"]))
-    except _UNREADABLE as error:
-        raise RecordingError(f"{path} is no whole recording: {error!r} ({_NEXT})") from error
+        read, provenance = _read(path)
+    except Exception as error:  # what a damaged archive makes of zipfile, zlib, lzma, NumPy, json
+        raise RecordingError(
+            f"{path} is no whole recording: {short(error, most=200)} ({_NEXT})"
+        ) from error
     version = read["format"]
     if version.shape == () and version.dtype.kind in "iu" and version != FORMAT:
         raise RecordingError(
@@ -128,7 +130,8 @@ def load(path: Path) -> Recording:
     if not isinstance(provenance, dict):
         wrong.append("provenance")
     if wrong:
-        raise RecordingError(f"{path} does not fit together: {', '.join(wrong)} ({_NEXT})")
+        names = ", ".join(short(name, most=40).strip("'") for name in wrong[:8])
+        raise RecordingError(f"{path} does not fit together: {names} ({_NEXT})")
     columns = {name: read[name] for name in _COLUMNS}
     kinds = _measured(columns)
     return Recording(
@@ -140,6 +143,17 @@ def load(path: Path) -> Recording:
         ),
         provenance,
     )
+
+
+def _read(path: Path) -> tuple[dict[str, NDArray[Any]], Any]:
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's guess where a damaged header comes from
+        arrays = np.load(file, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise ValueError("one array")
+        with arrays:
+            read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
+    return read, json.loads(str(read["provenance"]))
 
 
 def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
@@ -185,16 +199,41 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
     )
 
 
+PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
+PackagedTable = Literal[
+    "h100_bandwidth", "h100_clock_classes", "h100_gemm_stalls", "h100_kernels", "h100_latency",
+    "h100_launches", "h100_pipes", "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls",
+    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes",
+]  # fmt: skip
+
+
+def packaged(name: PackagedRecording) -> Recording:
+    """Return a recording of this package; gpu_check/data/README.md describes them.
+
+    Raises RecordingError for another name.
+    """
+    _check_name(name, get_args(PackagedRecording))
+    return _packaged(name)
+
+
 @cache
-def packaged(name: str) -> Recording:
-    """Load a recording of this package: "h200_accesses" or "h200_loops"."""
+def _packaged(name: str) -> Recording:
     with as_file(files("gpu_check").joinpath("data", f"{name}.npz")) as path:
         return load(path)
 
 
-def packaged_table(name: str) -> list[dict[str, str]]:
-    """Load a table of this package: "h200_kernels" or "h200_clock_classes"."""
+def packaged_table(name: PackagedTable) -> list[dict[str, str]]:
+    """Return the rows of a table of this package; gpu_check/data/README.md describes them.
+
+    Raises RecordingError for another name.
+    """
     import csv
 
+    _check_name(name, get_args(PackagedTable))
     with files("gpu_check").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def _check_name(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise RecordingError(f"no packaged data {short(name)}: {accepted(name, names)}")

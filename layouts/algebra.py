@@ -25,6 +25,7 @@ Source: CUTLASS, media/docs/cpp/cute/02_layout_algebra.md
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from layouts.errors import LayoutError
@@ -51,7 +52,7 @@ Tiler: TypeAlias = "Layout | str | int | tuple[Tiler, ...] | None"
 
 
 def coalesce(layout: Layout | str) -> Layout:
-    """Write the same function of one integer with as few modes as possible.
+    """Return the same function of one integer with as few modes as possible.
 
     >>> str(coalesce(Layout((2, (1, 6)), (1, (6, 2)))))
     '12:1'
@@ -81,7 +82,7 @@ def composition(a: Layout | str | Swizzle, b: Tiler) -> Layout:
     """
     if isinstance(a, Swizzle):
         return _one_tiler(b).swizzled(a)
-    return _each_plain(_composition, a, b)
+    return _inside_swizzle(partial(_by_mode, _composition), a, b)
 
 
 def _composition(a: Layout, right: Layout) -> Layout:
@@ -117,7 +118,7 @@ def _composition(a: Layout, right: Layout) -> Layout:
 def _take(
     modes: tuple[tuple[int, int], ...], count: int, step: int, reached: list[int]
 ) -> list[tuple[int, int]] | None:
-    """List the modes of every `step`-th element of `modes`, `count` of them; None: no such list."""
+    """Return the modes of every `step`-th element of `modes`, `count` of them, or None."""
     if count == 1 or step == 0:
         return [(count, 0)]
     taken = []
@@ -224,7 +225,7 @@ def logical_divide(a: Layout | str, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
-    return _each_plain(_logical_divide, a, b)
+    return _inside_swizzle(partial(_by_mode, _logical_divide), a, b)
 
 
 def _logical_divide(a: Layout, tile: Layout) -> Layout:
@@ -239,7 +240,7 @@ def logical_product(a: Layout | str, b: Tiler) -> Layout:
 
     Raises LayoutError where the composition or the complement does.
     """
-    return _each_plain(_logical_product, a, b)
+    return _inside_swizzle(partial(_by_mode, _logical_product), a, b)
 
 
 def _logical_product(a: Layout, copies: Layout) -> Layout:
@@ -252,15 +253,16 @@ def zipped_divide(a: Layout | str, b: Tiler) -> Layout:
     >>> str(zipped_divide(Layout.row_major("8x64"), (2, 16)))
     '((2,16),(4,4)):((64,1),(128,16))'
     """
-    a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(zipped_divide(a.plain, b))
+    return _inside_swizzle(_zipped_divide, a, b)
+
+
+def _zipped_divide(a: Layout, b: Tiler) -> Layout:
     if b is None:
         return make_layout(Layout(1, 0), a)
     if not isinstance(b, tuple):
         return logical_divide(a, b)
     _check_rank(a, b)
-    pairs = [zipped_divide(mode, tiler).modes for mode, tiler in zip(a, b, strict=False)]
+    pairs = [_zipped_divide(mode, tiler).modes for mode, tiler in zip(a, b, strict=False)]
     tiles = [*(pair[1] for pair in pairs), *a.modes[len(b) :]]
     return make_layout(make_layout(*(pair[0] for pair in pairs)), make_layout(*tiles))
 
@@ -271,10 +273,11 @@ def tiled_divide(a: Layout | str, b: Tiler) -> Layout:
     >>> str(tiled_divide(Layout.row_major("8x64"), (2, 16)))
     '((2,16),4,4):((64,1),128,16)'
     """
-    a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(tiled_divide(a.plain, b))
-    tile, tiles = zipped_divide(a, b).modes
+    return _inside_swizzle(_tiled_divide, a, b)
+
+
+def _tiled_divide(a: Layout, b: Tiler) -> Layout:
+    tile, tiles = _zipped_divide(a, b).modes
     return make_layout(tile, *tiles)
 
 
@@ -335,13 +338,18 @@ def _check_rank(a: Layout, tilers: tuple[Tiler, ...]) -> None:
         )
 
 
-def _each_plain(operation: Callable[[Layout, Layout], Layout], a: Layout | str, b: Tiler) -> Layout:
-    """Do it inside a's swizzle, mode by mode where `b` is a tuple, and not at all for None."""
+def _inside_swizzle(
+    operation: Callable[[Layout, Tiler], Layout], a: Layout | str, b: Tiler
+) -> Layout:
+    """Return what the operation makes of a's plain layout, behind a's swizzle."""
     a = Layout.of(a)
-    if a.swizzle is not None:
-        return a.around(_each_plain(operation, a.plain, b))
+    return a.around(operation(a.plain, b))
+
+
+def _by_mode(operation: Callable[[Layout, Layout], Layout], a: Layout, b: Tiler) -> Layout:
+    """Return the operation's result, mode by mode where `b` is a tuple; `a` itself for None."""
     if isinstance(b, tuple):
         _check_rank(a, b)
-        done = [_each_plain(operation, mode, tiler) for mode, tiler in zip(a, b, strict=False)]
+        done = [_by_mode(operation, mode, tiler) for mode, tiler in zip(a, b, strict=False)]
         return make_layout(*done, *a.modes[len(b) :])
     return a if b is None else operation(a, _plain_tiler(b))

@@ -13,9 +13,8 @@ from functools import cached_property
 
 from layouts.errors import LayoutError
 from layouts.fragment import FragmentKind, fragment_elements
-from layouts.order import LaneOrder, places
 from layouts.shapes import Shape, is_integer, parse_shape, shape_text
-from layouts.warp import LANES, WarpLayout
+from layouts.warp import LANES, LaneOrder, WarpLayout, places
 
 __all__ = ["MOST_WARPS", "BlockLayout"]
 

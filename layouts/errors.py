@@ -50,7 +50,7 @@ def accepted(given: object, names: Iterable[str]) -> str:
     >>> accepted("hilbert", ["row-major", "col-major", "z-order"])
     'accepted: row-major, col-major, z-order'
     """
-    known = list(names)
-    near = difflib.get_close_matches(str(given), known, n=3, cutoff=0.75)
-    listed = f"accepted: {', '.join(known)}"
+    options = list(names)
+    near = difflib.get_close_matches(str(given), options, n=3, cutoff=0.75)
+    listed = f"accepted: {', '.join(options)}"
     return f"did you mean {' or '.join(near)}? ({listed})" if near else listed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from layouts.errors import LayoutError, accepted
 from layouts.layout import Layout
-from layouts.order import check_bijection
 from layouts.shapes import is_integer
+from layouts.warp import check_bijection
 
-__all__ = ["FRAGMENTS", "FragmentKind", "fragment_elements"]
+__all__ = ["FRAGMENTS", "FragmentKind", "check_fragment", "fragment_elements"]
 
 FRAGMENTS = ("contiguous", "split")
 """`contiguous`: neighbouring elements. `split`: two half tiles, half a warp tile apart."""
@@ -53,6 +53,21 @@ def fragment_elements(
         [part * apart + thread * half + i for part in range(2) for i in range(half)]
         for thread in range(threads)
     ]
+
+
+def check_fragment(kind: FragmentKind) -> None:
+    """Raise LayoutError for a kind that fits no edge whatsoever.
+
+    >>> check_fragment("(2,4):(1,2)")
+    >>> check_fragment("splitt")
+    Traceback (most recent call last):
+    layouts.errors.LayoutError: unknown fragment 'splitt': did you mean split? (accepted: \
+contiguous, split)
+    """
+    if isinstance(kind, Layout) or (isinstance(kind, str) and ":" in kind):
+        Layout.of(kind)  # for which threads and elements, the others say
+    else:
+        fragment_elements(1, 2, kind)
 
 
 def _by_layout(threads: int, size: int, layout: Layout) -> list[list[int]]:

@@ -217,7 +217,7 @@ class Layout:
     def modes(self) -> tuple[Layout, ...]:
         """The modes at the top, each a layout of its own.
 
-        Raises LayoutError for a swizzled layout: its offset is no sum over modes.
+        Raises LayoutError for a swizzled layout: its offset is not a sum over modes.
         """
         if self.swizzle is not None:
             raise LayoutError(f"layout {self} is swizzled; its modes are those of .plain")

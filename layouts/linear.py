@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from layouts import gf2
 from layouts.algebra import coalesce
 from layouts.errors import LayoutError
 from layouts.layout import LARGEST, Layout
@@ -59,7 +60,7 @@ class LinearMap:
 
     @classmethod
     def of(cls, source: Layout | str | Swizzle, bits: int | None = None) -> LinearMap:
-        """Take the map of a layout, or of a swizzle on offsets of `bits` bits.
+        """Return the map of a layout, or of a swizzle on offsets of `bits` bits.
 
         >>> LinearMap.of(Swizzle(2, 0, 3)).columns
         (1, 2, 4, 9, 18)
@@ -83,13 +84,13 @@ class LinearMap:
 
     @classmethod
     def identity(cls, bits: int) -> LinearMap:
-        """Map every one of up to 63 bits to itself."""
+        """Return the map of every one of up to 63 bits to itself."""
         if not is_integer(bits) or not 0 <= bits <= 63:
             raise LayoutError(f"{bits!r} bits do not make a map (accepted: 0..63)")
         return cls(tuple(1 << bit for bit in range(bits)))
 
     def __call__(self, index: int) -> int:
-        """Map one index of `in_bits` bits."""
+        """Return where one index goes, of `in_bits` bits."""
         if not is_integer(index) or index < 0 or index >> self.in_bits:
             raise LayoutError(f"index {index!r} is not in 0..{(1 << self.in_bits) - 1}, {self!r}")
         return _xor(column for j, column in enumerate(self.columns) if index >> j & 1)
@@ -111,7 +112,7 @@ class LinearMap:
     @property
     def rank(self) -> int:
         """Number of independent columns: 2**rank different offsets occur."""
-        return len(self._eliminated()[0])
+        return gf2.rank(self.columns)
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -120,28 +121,29 @@ class LinearMap:
         >>> LinearMap((1, 2, 3)).kernel
         (7,)
         """
-        return tuple(self._eliminated()[1])
+        return tuple(gf2.kernel(self.columns))
 
     def inverse(self) -> LinearMap:
         """Return the map back.
 
         Raises LayoutError unless this is a bijection of bit strings of one length.
         """
-        pivots, kernel = self._eliminated()
-        if kernel or self.out_bits != self.in_bits:
+        columns = [gf2.coordinates(self.columns, 1 << bit) for bit in range(self.in_bits)]
+        solved = tuple(column for column in columns if column is not None)
+        if len(solved) < self.in_bits or self.out_bits != self.in_bits:
             raise LayoutError(
-                f"{self!r} of {self.in_bits} bits to {self.out_bits} has rank {len(pivots)}"
+                f"{self!r} of {self.in_bits} bits to {self.out_bits} has rank {self.rank}"
                 " and no inverse (accepted: maps onto as many bits, of full rank)"
             )
-        return LinearMap(tuple(self._solve(1 << bit, pivots) for bit in range(self.out_bits)))
+        return LinearMap(solved)
 
     def to_layout(self) -> Layout:
-        """Write the map as a layout, behind the swizzle of fewest bits where it needs one.
+        """Return the map as a layout, behind the swizzle of fewest bits where it needs one.
 
         >>> str(LinearMap((5, 10, 1, 2)).to_layout())
         'Sw<2,0,2> o 0 o (4,4):(4,1)'
 
-        Raises LayoutError for a map that is no layout behind one swizzle.
+        Raises LayoutError for a map that is not a layout behind one swizzle.
         """
         if _apart(self.columns):
             return _joined(self.columns)
@@ -159,28 +161,6 @@ class LinearMap:
         return "\n".join(
             " ".join("1" if column >> row & 1 else "." for column in self.columns) for row in rows
         )
-
-    def _eliminated(self) -> tuple[dict[int, tuple[int, int]], list[int]]:
-        """Gauss: leading bit -> (a combination of columns, which columns); and the kernel."""
-        pivots: dict[int, tuple[int, int]] = {}
-        kernel = []
-        for j, column in enumerate(self.columns):
-            value, chosen = column, 1 << j
-            while value and (known := pivots.get(value.bit_length())):
-                value, chosen = value ^ known[0], chosen ^ known[1]
-            if value:
-                pivots[value.bit_length()] = value, chosen
-            else:
-                kernel.append(chosen)
-        return pivots, kernel
-
-    @staticmethod
-    def _solve(value: int, pivots: dict[int, tuple[int, int]]) -> int:
-        index = 0
-        while value:
-            known = pivots[value.bit_length()]
-            value, index = value ^ known[0], index ^ known[1]
-        return index
 
 
 def is_linear(layout: Layout | str | Swizzle) -> bool:

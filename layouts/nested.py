@@ -55,7 +55,7 @@ def congruent(a: Nested, b: Nested) -> bool:
 
 
 def flat(nest: Nested) -> tuple[int, ...]:
-    """List the integers of a nest from left to right.
+    """Return the integers of a nest from left to right.
 
     >>> flat(((2, 4), 8)), flat(8)
     ((2, 4, 8), (8,))
@@ -66,7 +66,7 @@ def flat(nest: Nested) -> tuple[int, ...]:
 
 
 def product(nest: Nested) -> int:
-    """Multiply all integers of a nest.
+    """Return the product of all integers of a nest.
 
     >>> product(((2, 4), 8))
     64
@@ -75,7 +75,7 @@ def product(nest: Nested) -> int:
 
 
 def depth(nest: Nested) -> int:
-    """Count the parentheses inside one another.
+    """Return the number of parentheses inside one another.
 
     >>> depth(8), depth((8, 4)), depth(((2, 4), 8))
     (0, 1, 2)
@@ -84,7 +84,7 @@ def depth(nest: Nested) -> int:
 
 
 def nested_text(nest: Nested) -> str:
-    """Write a nest as CuTe prints it: no spaces, and no comma after a lone element.
+    """Return a nest as CuTe prints it: no spaces, and no comma after a lone element.
 
     >>> nested_text(((2, 4), 8)), nested_text((8,))
     ('((2,4),8)', '(8)')

@@ -22,7 +22,7 @@ Index = TypeVar("Index", int, NDArray[np.int64])
 
 
 def is_integer(value: object) -> bool:
-    """Whether `value` is an integer of any kind, NumPy's too; a bool is none.
+    """Whether `value` is an integer of any kind, NumPy's too; a bool is not.
 
     >>> is_integer(3), is_integer(3.0), is_integer(True)
     (True, False, False)
@@ -31,7 +31,7 @@ def is_integer(value: object) -> bool:
 
 
 def widened(index: Index) -> Index:
-    """Give an integer as Python's, an array as int64, so that arithmetic cannot wrap around.
+    """Return an integer as Python's, an array as int64, so that arithmetic cannot wrap around.
 
     >>> widened(np.int8(100)) * 100
     10000
@@ -42,7 +42,7 @@ def widened(index: Index) -> Index:
 
 
 def listed(value: Any) -> Any:
-    """Give a NumPy array as lists of Python numbers, anything else as it is.
+    """Return a NumPy array as lists of Python numbers, anything else as it is.
 
     >>> listed(np.arange(3)), listed("4x8")
     ([0, 1, 2], '4x8')
@@ -51,7 +51,7 @@ def listed(value: Any) -> Any:
 
 
 def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
-    """Read `shape`, one positive integer for each letter of `modes`.
+    """Return the sizes in `shape`, one positive integer for each letter of `modes`.
 
     >>> parse_shape("128x128x8", "MNK", "block tile")
     (128, 128, 8)
@@ -78,7 +78,7 @@ def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """Write a shape the way `parse_shape` reads it.
+    """Return a shape as text, the way `parse_shape` reads it.
 
     >>> shape_text((4, 8))
     '4x8'

@@ -57,7 +57,7 @@ class Swizzle:
 
     @classmethod
     def of(cls, swizzle: SwizzleLike) -> Swizzle:
-        """Take a Swizzle, three integers (B, M, S), or the text `Sw<B,M,S>` or `B,M,S`."""
+        """Return a Swizzle, from one, three integers (B, M, S), `Sw<B,M,S>` or `B,M,S`."""
         if isinstance(swizzle, Swizzle):
             return swizzle
         fields: Sequence[object] = ()

@@ -22,7 +22,8 @@ __all__ = ["assert_conflict_free", "assert_wavefronts"]
 
 @pytest.fixture(scope="session")
 def assert_conflict_free() -> AssertConflictFree:
-    """Give `simulator.testing.asserts.assert_conflict_free`."""
+    """Return `simulator.testing.asserts.assert_conflict_free`."""
+    _check_nothing_is_hidden()
     from simulator.testing.asserts import assert_conflict_free
 
     return assert_conflict_free
@@ -30,7 +31,18 @@ def assert_conflict_free() -> AssertConflictFree:
 
 @pytest.fixture(scope="session")
 def assert_wavefronts() -> AssertWavefronts:
-    """Give `simulator.testing.asserts.assert_wavefronts`."""
+    """Return `simulator.testing.asserts.assert_wavefronts`."""
+    _check_nothing_is_hidden()
     from simulator.testing.asserts import assert_wavefronts
 
     return assert_wavefronts
+
+
+def _check_nothing_is_hidden() -> None:
+    """Fail with one sentence where a folder of the project's hides a package that is needed."""
+    from bankwise.hidden import hidden
+
+    # pytest puts the folders of tests first on Python's path, wherever it is started.
+    go_on = "run python -P -m pytest --import-mode=importlib"
+    if message := hidden("layouts", "simulator", go_on=go_on):
+        pytest.fail(message, pytrace=False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import (
     AddressError,
     BankwiseError,
+    BarrierError,
     ChipError,
     CompileError,
     CubinError,
@@ -36,23 +37,25 @@ from simulator.errors import (
     SearchError,
     StoreError,
     TargetError,
+    TensorMapError,
     ToolError,
     UnsupportedError,
 )
 from simulator.gemm.simulate import FragmentReport, simulate
-from simulator.kernels.replay import KernelReport, SiteReport, replay
+from simulator.kernels.replay import KernelReport, replay
 from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
 from simulator.law.chips import CHIPS, Chip
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
-from simulator.law.counting import Counts, count
+from simulator.law.counting import Counts, count, count_stream, totals
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
-from simulator.law.streaming import count_stream, totals
+from simulator.results.sites import SiteReport, SiteTable
 
 if TYPE_CHECKING:
     from simulator import kernels
     from simulator.sass.replay import replay_compiled
+    from simulator.sass.run.map_argument import TensorMap
     from simulator.search import Access, Optimum, optimize
     from simulator.sweeps.sweep import Sweep, sweep
 
@@ -62,6 +65,7 @@ __all__ = [
     "Access",
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "Chip",
     "ChipError",
     "CompileError",
@@ -97,9 +101,12 @@ __all__ = [
     "SearchError",
     "SharedSite",
     "SiteReport",
+    "SiteTable",
     "StoreError",
     "Sweep",
     "TargetError",
+    "TensorMap",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
     "WarpAccess",
@@ -126,6 +133,7 @@ _LATER = {
     "Access": "simulator.search",
     "Optimum": "simulator.search",
     "Sweep": "simulator.sweeps.sweep",
+    "TensorMap": "simulator.sass.run.map_argument",
     "kernels": "simulator.kernels",
     "optimize": "simulator.search",
     "replay_compiled": "simulator.sass.replay",

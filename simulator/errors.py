@@ -14,6 +14,7 @@ from layouts.errors import BankwiseError, LayoutError
 __all__ = [
     "AddressError",
     "BankwiseError",
+    "BarrierError",
     "ChipError",
     "CompileError",
     "CubinError",
@@ -38,8 +39,10 @@ __all__ = [
     "SearchError",
     "StoreError",
     "TargetError",
+    "TensorMapError",
     "ToolError",
     "UnsupportedError",
+    "install",
 ]
 
 # What a caller gives.
@@ -101,6 +104,15 @@ class MissingPackageError(BankwiseError, ImportError):
     """A package that is not installed; the message names the extra that brings it."""
 
 
+def install(extra: str) -> str:
+    """Return how to install an extra of bankwise, for the message that something is missing.
+
+    >>> install("viz")
+    "in a checkout of bankwise: pip install '.[viz]'"
+    """
+    return f"in a checkout of bankwise: pip install '.[{extra}]'"
+
+
 # Sweeps.
 
 
@@ -152,6 +164,14 @@ class LaunchError(SassError):
     """A grid, block, argument or shared-memory size that the kernel cannot be launched with."""
 
 
+class TensorMapError(LaunchError):
+    """A tensor map that the driver refuses, or bytes that are not one; `rule` names the reason."""
+
+    def __init__(self, rule: str, problem: str) -> None:
+        super().__init__(f"tensor map, {rule}: {problem}")
+        self.rule = rule
+
+
 class ExecutionError(SassError):
     """The kernel ran and could not go on.
 
@@ -167,6 +187,10 @@ class UnsupportedError(ExecutionError):
 
 class MemoryAccessError(ExecutionError):
     """An access out of bounds or misaligned."""
+
+
+class BarrierError(ExecutionError):
+    """An operation on an mbarrier that PTX leaves undefined: never initialised, or too many."""
 
 
 class DeadlockError(ExecutionError):

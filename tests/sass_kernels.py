@@ -11,6 +11,19 @@ import pytest
 from simulator.errors import ToolError
 from simulator.sass.code.nvdisasm import SassInstruction, tool
 
+# With host code, as files have it.
+TURN = """#include <cstdio>
+#include <vector>
+__global__ void turn(const float *a, float *b, int n) {
+    extern __shared__ float tile[];
+    tile[threadIdx.x * 32 + threadIdx.y] = a[threadIdx.y * n + threadIdx.x];
+    __syncthreads();
+    b[threadIdx.y * n + threadIdx.x] = tile[threadIdx.y * 32 + threadIdx.x];
+}
+void launch(float *a, float *b) { turn<<<1, dim3(32, 32), 4096>>>(a, b, 32); }
+int main() { std::vector<float> v(3); printf("%f", v[0]); }
+"""
+
 HERE = Path(__file__).parent / "silicon" / "sass"
 
 

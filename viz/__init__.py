@@ -7,6 +7,7 @@ Every function takes a result of `simulator` or `gpu_check` and returns a
 one that the result holds. Importing this package without plotly raises MissingPackageError.
 """
 
+from simulator.errors import install
 from viz.errors import DrawError, MissingPackageError, ReportError
 
 try:
@@ -24,7 +25,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "plotly":
         raise
     raise MissingPackageError(
-        "viz draws with plotly, which is not installed (accepted: pip install 'bankwise[viz]')"
+        f"viz draws with plotly, which is not installed ({install('viz')})"
     ) from error
 
 __all__ = [

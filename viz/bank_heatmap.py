@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
+from simulator.gemm.simulate import Operand
 from simulator.law.explaining import Explanation, Served, ranges
 from simulator.law.specification import BANKS, WORD
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, lane_scale, message, scale_below
 from viz.strips import Strip, strips
-from viz.theme import COUNTS, KINDS
+from viz.theme import COUNTS, KINDS, Theme
 
-__all__ = ["COLORINGS", "bank_axis", "bank_heatmap", "bank_panel", "dots", "label", "who"]
+__all__ = [
+    "COLORINGS",
+    "Coloring",
+    "bank_axis",
+    "bank_heatmap",
+    "bank_panel",
+    "dots",
+    "label",
+    "who",
+]
 
-COLORINGS = ("lane", "word")
+Coloring = Literal["lane", "word"]
+COLORINGS: tuple[Coloring, ...] = get_args(Coloring)
 """What the colour of a cell tells."""
 
 _CONVENTION = (
@@ -29,10 +40,10 @@ _CONVENTION = (
 def bank_heatmap(
     result: object,
     *,
-    fragment: str | None = None,
-    color: str = "lane",
+    fragment: Operand | None = None,
+    color: Coloring = "lane",
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw banks 0 to 31 across and wavefronts down, grouped by phase; a cell names its lanes.
 
@@ -40,7 +51,7 @@ def bank_heatmap(
     "B" (None: both). A dot marks a word that several lanes share. Pointing at a cell tells
     lanes, addresses, word and phase. Cells are coloured by "lane" or by "word".
 
-    >>> from simulator import simulate
+    >>> from bankwise import simulate
     >>> report = simulate("2x16", 128, lane_order="row-major")
     >>> bank_heatmap(report, fragment="B").layout.title.text
     'LDS.128, 2×16 row-major, B: 16 wavefronts, 8 ideal, 8 bank conflicts'
@@ -67,7 +78,7 @@ def bank_axis() -> dict[str, Any]:
     return {"title": {"text": "bank"}, "tickvals": [*range(0, BANKS, 4), 31], "tickangle": 0}
 
 
-def bank_panel(accesses: Sequence[Strip], color: str) -> Panel:
+def bank_panel(accesses: Sequence[Strip], color: Coloring) -> Panel:
     """Draw accesses one below the other."""
     values: list[list[int | None]] = []
     texts: list[list[str]] = []
@@ -131,7 +142,8 @@ def bank_panel(accesses: Sequence[Strip], color: str) -> Panel:
     )
     annotations = [
         {
-            "text": f"<b>{said}</b>: {_short_cost(explanation)}",
+            "text": f"<b>{said}</b>: {plural(explanation.wavefronts, 'wavefront')},"
+            f" {explanation.ideal} ideal",
             "x": -0.4,
             "y": y,
             "xanchor": "left",
@@ -188,12 +200,7 @@ def who(explanation: Explanation, lanes: Sequence[int]) -> list[str]:
     return [named, f"address {', '.join(map(str, bases))} (bytes {spans})"]
 
 
-def _value(served: Served | None, color: str) -> int | None:
+def _value(served: Served | None, color: Coloring) -> int | None:
     if served is None:
         return None
     return served.lanes[0] if color == "lane" else served.word
-
-
-def _short_cost(explanation: Explanation) -> str:
-    number = explanation.wavefronts
-    return f"{number} wavefront{'' if number == 1 else 's'}, {explanation.ideal} ideal"

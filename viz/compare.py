@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from simulator.kernels.replay import KernelReport
+from layouts.errors import plural
+from simulator.gemm.simulate import Operand
+from simulator.results.sites import SiteTable
 from viz.bank_heatmap import bank_panel
 from viz.errors import DrawError
 from viz.figure import assemble
 from viz.kernel_bars import kernel_bars
-from viz.strips import plural, strips
+from viz.strips import strips
+from viz.theme import Theme
 
 __all__ = ["compare"]
 
@@ -20,25 +23,25 @@ def compare(
     before: object,
     after: object,
     *,
-    fragment: str | None = None,
+    fragment: Operand | None = None,
     names: tuple[str, str] = ("Before", "After"),
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw two results next to each other: as bank heat maps, or as the bars of two kernels.
 
     Both are what `explain` or `simulate` returned (of the latter, `fragment` chooses "A" or
     "B"), or both what `replay` returned. `names` says what the two are.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> column = [[4 * pitch * lane for lane in range(32)] for pitch in (32, 33)]
     >>> compare(explain("LDS", column[0]), explain("LDS", column[1])).layout.title.text
     'Before: 32 wavefronts. After: 1 wavefront'
 
     Raises DrawError for results that cannot be compared.
     """
-    if isinstance(before, KernelReport) or isinstance(after, KernelReport):
-        if not (isinstance(before, KernelReport) and isinstance(after, KernelReport)):
+    if isinstance(before, SiteTable) or isinstance(after, SiteTable):
+        if not (isinstance(before, SiteTable) and isinstance(after, SiteTable)):
             raise DrawError(
                 f"{type(before).__name__} and {type(after).__name__} have no common scale"
                 " (accepted: two kernels, or two results of explain or simulate)"

@@ -14,7 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from viz.theme import LANES, SMALL, plain, template
+from viz.theme import LANES, SMALL, Theme, plain, template
 
 __all__ = ["Panel", "assemble", "heading", "lane_scale", "message", "scale_below", "titled"]
 
@@ -69,7 +69,7 @@ def assemble(
     title: str,
     subtitle: str = "",
     *,
-    theme: str,
+    theme: Theme,
     bar: bool = True,
     widest: int = _WIDTH,
     least: float = 29,

@@ -6,10 +6,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from simulator.kernels.replay import KernelReport, SiteReport
+from simulator.kernels.replay import KernelReport
+from simulator.results.sites import SiteReport, SiteTable
 from viz.errors import DrawError
 from viz.figure import titled
-from viz.theme import KINDS, SMALL, plain, template
+from viz.theme import KINDS, SMALL, Theme, plain, template
 
 __all__ = ["kernel_bars", "short"]
 
@@ -18,21 +19,21 @@ _LONGEST = 34  # characters of a source expression
 _MOST = 40  # bars of one kernel
 
 
-def kernel_bars(reports: object, *, title: str | None = None, theme: str = "light") -> go.Figure:
+def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "light") -> go.Figure:
     """Draw the wavefronts of each shared-memory site of one or several kernels, on one scale.
 
     `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
     are hatched.
 
-    >>> from simulator import replay
+    >>> from bankwise import replay
     >>> kernel_bars(replay("junstar92.2d", m=4096, n=4096, k=4096)).layout.title.text
     'junstar92.2d, 4096×4096×4096: 973 M wavefronts, 604 M ideal, 503 M bank conflicts'
 
     Raises DrawError for anything else, or nothing.
     """
-    kernels: list[KernelReport] = []
+    kernels: list[SiteTable] = []
     for report in reports if isinstance(reports, list | tuple) else [reports]:
-        if not isinstance(report, KernelReport):
+        if not isinstance(report, SiteTable):
             raise DrawError(
                 f"{type(report).__name__} is no kernel's report (accepted: what replay returns,"
                 " or a list of that)"
@@ -40,7 +41,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: str = "ligh
         kernels.append(report)
     if not kernels:
         raise DrawError("no kernel to draw (accepted: one report of replay, or more)")
-    bars: list[tuple[float, KernelReport, SiteReport]] = []
+    bars: list[tuple[float, SiteTable, SiteReport]] = []
     headings: list[tuple[float, str]] = []
     y, left_out = 0.0, 0
     for report in kernels:
@@ -187,20 +188,22 @@ def short(number: int) -> str:
     return f"{number}" if not unit else f"{size:.3g}{unit}"
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
 def _label(site: SiteReport) -> str:
     # Of a compiled kernel it is a file and a line; the folders tell a reader little.
     source = site.source.rpartition("/")[2] if site.evidence == "executed" else site.source
-    source = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 1]}…"
-    return f"{plain(source)}  <b>{site.op}</b>"
+    return f"{plain(_cut(source))}  <b>{site.op}</b>"
 
 
-def _brief(report: KernelReport) -> str:
-    name = report.kernel if report.m is not None else report.title
-    name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-    return f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
+def _brief(report: SiteTable) -> str:
+    name = report.kernel if isinstance(report, KernelReport) else report.title
+    return f"{_cut(name)}: {short(report.totals()['all']['wavefronts'])} wavefronts"
 
 
-def _finding(report: KernelReport) -> str:
+def _finding(report: SiteTable) -> str:
     total = report.totals()["all"]
     conflicts = total["bank_conflicts"]
     said = [

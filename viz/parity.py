@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from viz.errors import DrawError
 from viz.figure import titled
-from viz.strips import plural
 from viz.sweep_heatmap import columns_of, named, outcomes
-from viz.theme import KINDS, SMALL, plain, template
+from viz.theme import KINDS, SMALL, Theme, plain, template
 
 __all__ = ["parity", "quantities"]
 
@@ -36,7 +35,7 @@ def parity(
     *,
     by: str = "op",
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw simulated figures across and measured ones up, with the residue below.
 
@@ -192,7 +191,7 @@ def _lay_out(
     reach: tuple[float, float],
     finding: str,
     subtitle: str,
-    theme: str,
+    theme: Theme,
 ) -> None:
     top, residue = reach
     text, above = titled(finding, subtitle, 720)

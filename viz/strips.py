@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from layouts.tile import Tile
-from simulator.gemm.simulate import FragmentReport
+from simulator.gemm.simulate import OPERANDS, FragmentReport, Operand
 from simulator.law.explaining import Explanation
 from viz.errors import DrawError
 
-__all__ = ["ROWS", "Strip", "Strips", "plural", "strips"]
+__all__ = ["ROWS", "Strip", "Strips", "strips"]
 
 ROWS = 64
 """Wavefronts that a picture shows at most; what is left out is said below its title."""
@@ -46,12 +46,7 @@ class Strips:
         return f"{self.subject}: {self.cost}"
 
 
-def plural(number: int, noun: str) -> str:
-    """Write `1 wavefront`, `2 wavefronts`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def strips(result: object, fragment: str | None = None) -> Strips:
+def strips(result: object, fragment: Operand | None = None) -> Strips:
     """Take an Explanation, or a FragmentReport's fragments (or one of them), as accesses.
 
     Raises DrawError for anything else.
@@ -66,8 +61,8 @@ def strips(result: object, fragment: str | None = None) -> Strips:
             f"{type(result).__name__} has no accesses to draw (accepted: what explain and"
             " simulate return)"
         )
-    if fragment not in (None, "A", "B"):
-        raise DrawError(f"no fragment {fragment!r}: {accepted(fragment, ('A', 'B'))}")
+    if fragment not in (None, *OPERANDS):
+        raise DrawError(f"no fragment {fragment!r}: {accepted(fragment, OPERANDS)}")
     chosen = [result[fragment]] if fragment else list(result.fragments)
     every = [
         Strip(f"{part.name}, {part.op} {number + 1} of {part.instructions}", explanation)

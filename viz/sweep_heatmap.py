@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from layouts.errors import accepted
+from layouts.errors import accepted, plural
 from simulator.results.columns import OUTCOMES, heading
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, message, scale_below
-from viz.strips import plural
-from viz.theme import COUNTS, KINDS, plain
+from viz.theme import COUNTS, KINDS, Theme, plain
 
 __all__ = ["MOST", "columns_of", "named", "outcomes", "sweep_heatmap"]
 
@@ -30,7 +29,7 @@ def sweep_heatmap(
     y: str | None = None,
     value: str = "wavefronts",
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw the least `value` for each pair of the parameters `x` and `y`.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
@@ -28,6 +28,7 @@ __all__ = [
     "LANES",
     "SMALL",
     "THEMES",
+    "Theme",
     "plain",
     "template",
 ]
@@ -50,14 +51,16 @@ COUNTS = "Viridis"
 # A step for each lane: no colour lies between two lanes.
 LANES = [[(lane + side) / 32, color] for lane, color in enumerate(LANE_COLORS) for side in (0, 1)]
 
-THEMES: Mapping[str, Mapping[str, str]] = {
+Theme = Literal["light", "dark"]
+
+THEMES: Mapping[Theme, Mapping[str, str]] = {
     "light": {"paper": "#ffffff", "plot": "#f0f2f5", "ink": "#1c2128", "faint": "#59636e"},
     "dark": {"paper": "#14171c", "plot": "#22272e", "ink": "#e8ebef", "faint": "#a3adb8"},
 }
 """Background, empty cells, text and secondary text of each theme."""
 
 
-def template(theme: str) -> go.layout.Template:
+def template(theme: Theme) -> go.layout.Template:
     """Give the Plotly template of a theme; raises DrawError for an unknown one."""
     if theme not in THEMES:
         raise DrawError(f"unknown theme {theme!r}: {accepted(theme, THEMES)}")

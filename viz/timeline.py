@@ -8,10 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from layouts.tile import Tile
+from simulator.gemm.simulate import Operand
 from simulator.law.specification import BANKS, WORD
 from simulator.results.html import LANE_COLORS, ink
 from viz.bank_heatmap import bank_axis, label
 from viz.figure import Panel, assemble, message
+from viz.theme import Theme
 from viz.word_map import found_layers, ground, layer_axis, read_words
 
 __all__ = ["timeline"]
@@ -36,11 +38,11 @@ _CONTROLS = 92  # pixels of the buttons and the slider
 def timeline(
     result: object,
     *,
-    fragment: str | None = None,
+    fragment: Operand | None = None,
     tile: Tile | None = None,
     element: int | None = None,
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Step through the wavefronts of an access with a slider, or play them.
 
@@ -48,7 +50,7 @@ def timeline(
     parameters: those that the present wavefront serves are coloured by lane, those still to be
     served are light, those already served are dark. There is a frame a wavefront.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> len(timeline(explain("LDS", [128 * lane for lane in range(32)])).frames)
     32
     """

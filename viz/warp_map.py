@@ -7,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from layouts.errors import plural
 from layouts.fragment import FragmentKind, fragment_elements
 from layouts.shapes import Shape, parse_shape
 from layouts.warp import WarpLayout
@@ -14,8 +15,7 @@ from simulator.gemm.simulate import FragmentReport
 from simulator.law.explaining import ranges
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, scale_below
-from viz.strips import plural
-from viz.theme import KINDS
+from viz.theme import KINDS, Theme
 
 __all__ = ["warp_map"]
 
@@ -33,7 +33,7 @@ def warp_map(
     block_tile: Shape | None = None,
     lane: int = 0,
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw a warp's lanes over the elements of C that each computes.
 

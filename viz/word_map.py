@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, plural
 from layouts.tile import Tile
+from simulator.gemm.simulate import Operand
 from simulator.law.explaining import ranges
 from simulator.law.specification import BANKS, WORD
 from viz.bank_heatmap import bank_axis, dots, label, who
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, lane_scale, message
-from viz.strips import Strip, Strips, plural, strips
-from viz.theme import KINDS
+from viz.strips import Strip, Strips, strips
+from viz.theme import KINDS, Theme
 
 __all__ = [
     "Layers",
@@ -68,11 +69,11 @@ class Layers:
 def word_map(
     result: object,
     *,
-    fragment: str | None = None,
+    fragment: Operand | None = None,
     tile: Tile | None = None,
     element: int | None = None,
     title: str | None = None,
-    theme: str = "light",
+    theme: Theme = "light",
 ) -> go.Figure:
     """Draw shared memory, 32 words a row, each word in the colour of the lane that reads it.
 
@@ -81,7 +82,7 @@ def word_map(
     the tile begins. For an explained access, `tile` and `element` (bytes, by default 4) may say
     what lies there. Words are outlined where their bank has to serve another in the same phase.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> figure = word_map(explain("LDS", [8 * lane for lane in range(32)]))
     >>> figure.layout.title.text
     'LDS: 2 wavefronts, 1 ideal, 1 bank conflict; 32 words in 2 layers, 32 of them in conflict'
@@ -110,7 +111,7 @@ def _finding(found: Strips) -> str:
 
 
 def found_layers(
-    result: object, fragment: str | None, tile: Tile | None, element: int | None
+    result: object, fragment: Operand | None, tile: Tile | None, element: int | None
 ) -> tuple[Strips, Layers]:
     """Give the accesses of a result, and the layers that they and their tile lie in."""
     if fragment is None and hasattr(result, "fragments"):

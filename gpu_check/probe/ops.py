@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from gpu_check.device import Chip
 from gpu_check.errors import DeviceError
@@ -13,6 +14,9 @@ __all__ = ["LOOPS", "PROBE_OPS", "ProbeOp", "probe_op", "require_capability"]
 
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+
+
+Kind = Literal["ld", "st", "atom", ""]
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class ProbeOp:
     """Bytes an active lane moves."""
     capability: int
     """The least compute capability that has it, times ten."""
-    kind: str
+    kind: Kind
     """Suffix of its hardware counters: ld, st or atom; empty for the sums over all kinds."""
 
     @property
@@ -73,7 +77,9 @@ def _struct(name: str) -> str:
     return name.replace("LDGSTS.E", "LDGSTS").replace("POPC.INC.32", "POPC.INC").replace(".", "_")
 
 
-_KINDS = {"LDS": "ld", "LDSM": "ld", "STS": "st", "STSM": "st", "ATOMS": "atom", "LDGSTS": ""}
+_KINDS: dict[str, Kind] = {
+    "LDS": "ld", "LDSM": "ld", "STS": "st", "STSM": "st", "ATOMS": "atom", "LDGSTS": "",
+}  # fmt: skip
 
 LOOPS = {"add.u64": 8, "add.f32": 4, "add.f16x2": 4}
 """Atomics without an instruction of their own, and their width: ptxas makes a loop of a load,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpu_check.device import Chip, open_chip, source
 from gpu_check.errors import DeviceError, NoGpuError
 from gpu_check.probe.ops import probe_op, require_capability
+from simulator.law.masks import active_table
 
 __all__ = ["GLOBAL_BYTES", "Probe", "coalesced"]
 
@@ -69,8 +70,7 @@ class Probe:
         sources: NDArray[np.uint32] | None,
     ) -> tuple[Any, Any, Any]:
         """Copy accesses, (n, 32), to the device; addresses of idle lanes become 0."""
-        active = (masks[:, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
-        used = np.where(active, addresses, 0).astype(np.uint32)
+        used = np.where(active_table(masks), addresses, 0).astype(np.uint32)
         top = int(used.max(initial=0)) + 16
         if top > self._shared:
             raise DeviceError(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_check.probe.ops import ProbeOp
 from gpu_check.probe.probe import Probe, coalesced
+from simulator.law.masks import active_table
 
 __all__ = ["wrong_accesses"]
 
@@ -45,7 +46,8 @@ def _family(op: ProbeOp) -> str:
 
 
 def _lanes(mask: int) -> list[int]:
-    return [lane for lane in range(32) if mask >> lane & 1]
+    lanes: list[int] = np.flatnonzero(active_table(np.array([mask]))[0]).tolist()
+    return lanes
 
 
 def _values() -> Bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,9 @@ import click
 
 from simulator.cli.commands import cli, common, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, Table, show, show_results
+from simulator.cli.options import lane_order, named_options
+from simulator.cli.output import Format, Table, on_terminal, show, show_results
+from simulator.inputs.values import read_value
 
 if TYPE_CHECKING:
     from simulator.kernels.replay import KernelReport
@@ -36,7 +37,7 @@ def chips(*, output: Format) -> int:
                 "chip": chip.name,
                 "capability": chip.compute_capability,
                 "law": chip.law,
-                "measured": sum(known.measured for known in chip.table),
+                "measured": len(chip.measured),
                 "instructions": len(chip.table),
                 **{name: getattr(chip, name) for name in names},
                 "evidence": chip.evidence,
@@ -124,7 +125,7 @@ def _replay(name: str, **options: Any) -> KernelReport:
     """Replay with a progress bar, where somebody is there to see it."""
     from simulator.kernels.replay import replay as run
 
-    if not sys.stderr.isatty():
+    if not on_terminal():
         return run(name, **options)
     with click.progressbar(length=1, label=name, file=sys.stderr) as bar:
 
@@ -137,17 +138,11 @@ def _replay(name: str, **options: Any) -> KernelReport:
 
 def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """Read --block-m 64 or --block-m=64, as the kernel's own parameters are named."""
-    from simulator.cli.options import named_options
-
     return {name: _value(value, known.get(name)) for name, value in named_options(given).items()}
 
 
-def _value(text: str, default: object) -> Any:
-    """Read a value of the default's kind; what is none stays text, for `replay` to refuse."""
-    from simulator.cli.options import lane_order
-
-    if isinstance(default, bool):
-        return {"true": True, "false": False}.get(text.strip().lower(), text)
-    if isinstance(default, str):  # a layout
+def _value(text: str, like: object) -> Any:
+    """Read a value of one parameter; what is none stays text, for `replay` to refuse."""
+    if isinstance(like, str):  # a layout
         return lane_order(text)
-    return int(text) if re.fullmatch(r"\s*-?\d{1,18}\s*", text) else text
+    return read_value(text, like=like)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
     from simulator.law.chips import Chip
     from simulator.law.counting import Counts
+    from simulator.law.instructions import Rule
 
 __all__ = ["chip_option", "cli", "common", "format_option", "main"]
 
@@ -23,13 +24,18 @@ _Command = Callable[..., Any]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0, 1 for found conflicts, 2 for bad input)."""
+    """Run the command line, and return the exit code.
+
+    0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
+    2 for bad input; 130 for Ctrl-C.
+    """
     from layouts.errors import BankwiseError
     from simulator.errors import CompileError, ExpressionError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where the shell has closed it
+            sys.stdout.flush()
     except click.NoSuchOption as error:
         hint = " (an expression that begins with - goes after --)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
@@ -98,7 +104,7 @@ def common(command: _Command) -> _Command:
     )
     @format_option
     @functools.wraps(command)
-    def wrapped(*, rule: str, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
+    def wrapped(*, rule: Rule, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
         from simulator.law.counting import check_rule
         from simulator.law.instructions import RULES
 
@@ -141,12 +147,14 @@ def format_option(command: _Command) -> _Command:
     show_default=True,
     help="How A lies in shared memory: transposed or row-major.",
 )
-@click.option("--pad", default="0,0", show_default=True, help="Elements after a row: N, or A,B.")
-@click.option("--swizzle", help='B,M,S for both tiles, or "B,M,S;none" for A and B.')
+@click.option(
+    "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
+)
+@click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
-def simulate(*, rules: Sequence[str], output: Format, **options: Any) -> dict[str, int]:
+def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, pad, swizzle
     from simulator.gemm.simulate import simulate as run
@@ -154,7 +162,7 @@ def simulate(*, rules: Sequence[str], output: Format, **options: Any) -> dict[st
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
-    reports = {rule: run(rule=rule, **options) for rule in rules}
+    reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
     return {rule: report.bank_conflicts for rule, report in reports.items()}
@@ -188,7 +196,7 @@ def _access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[str], output: Format, warps: int | None, chip: str | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
@@ -198,7 +206,7 @@ def count(
     """
     from simulator.cli.options import read_accesses
     from simulator.law.chips import optional_chip
-    from simulator.law.streaming import totals as sum_of
+    from simulator.law.counting import totals as sum_of
     from simulator.results.columns import law_columns
     from simulator.results.text import by_rule
 
@@ -221,7 +229,9 @@ def count(
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: str, chip: Chip | None) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(
+    accesses: Accesses, rule: Rule, chip: Chip | None
+) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -249,7 +259,7 @@ def _count_by_op(accesses: Accesses, rule: str, chip: Chip | None) -> list[tuple
 @html_options
 def explain(
     *,
-    rules: Sequence[str],
+    rules: Sequence[Rule],
     output: Format,
     warp: int | None,
     access: int | None,
@@ -266,7 +276,7 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations = {rule: run(*chosen, rule=rule, chip=chip) for rule in rules}
+    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule, chip=chip) for rule in rules}
     keep(*explanations.values())
     show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}
@@ -290,16 +300,14 @@ def ops(*, output: Format) -> int:
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
-            "measured": "H200" if known.measured else "not measured",
         }
         for known in INSTRUCTIONS.values()
     ]
-    measured = sum(known.measured for known in INSTRUCTIONS.values())
     text = (
         "phases: groups of lanes served one after the other. fuses: two phases become one when,"
         " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
-    totals = {"instructions": len(rows), "measured": measured}
+    totals = {"instructions": len(rows)}
     show(Table(rows, totals, sums=[], text=[text]), output)
     return 0

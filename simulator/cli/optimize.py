@@ -10,7 +10,9 @@ import click
 
 from simulator.cli.commands import chip_option, cli, format_option
 from simulator.cli.html import html_options, keep
+from simulator.cli.options import named, named_integers, refuse_ignored
 from simulator.cli.output import Format, show
+from simulator.inputs.values import expanded, read_list, read_value
 
 __all__ = ["optimize"]
 
@@ -27,7 +29,7 @@ __all__ = ["optimize"]
     "--free",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Values such as 0..32, 0..32:8 or 2,4,8; swizzle (=xor, cute); all.",
+    help="Values: 0..32, 0..32:8 or 2,4,8; swizzle (=xor, cute); all; (A=0,B=4) for a pair.",
 )
 @click.option("-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number.")
 @click.option("--loop", "loops", multiple=True, metavar="NAME=TRIPS", help="An access a turn.")
@@ -83,14 +85,13 @@ def optimize(
 
     --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all searches a geometry.
     """
-    from simulator.cli.options import named_integers, refuse_ignored
     from simulator.search import optimize as run
 
     if kernel is None:
         refuse_ignored(("form", "m", "n", "k"), "without --kernel")
     given = named_integers(names, "-D")
     turns = named_integers(loops, "--loop")
-    space = _once("--free", map(_free, free)) or None
+    space = _once("--free", (_free(each, pairs=bool(fragment)) for each in free)) or None
     if accesses:
         found = [_access(text, turns) for text in accesses]
         unused = sorted(set(turns).difference(*(each.loops for each in found)))
@@ -134,43 +135,29 @@ def _once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _free(text: str) -> tuple[str, Any]:
+def _free(text: str, *, pairs: bool) -> tuple[str, Any]:
+    """Read NAME=VALUES. Without `pairs`, which only a geometry has, `;` parts values as well."""
     name, equals, values = (part.strip() for part in text.partition("="))
     if name == "swizzle" and not equals:
         return name, "xor"
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or not values:
         raise click.BadParameter(
             f"{text!r} is not NAME=VALUES (accepted: pad=0..32, tile=0..64:8, ld=64,66,68,"
-            " swizzle, warp_shape=all)",
+            " swizzle, swizzle=none,Sw<2,3,3>, warp_shape=all)",
             param_hint="--free",
         )
     if values == "all" or (name == "swizzle" and values in ("xor", "cute", "none")):
         return name, values
-    found = re.fullmatch(r"(\d{1,9})\s*\.\.\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?", values)
-    if found:
-        first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
-        if step < 1:
-            raise click.BadParameter(f"{text!r} has a step of 0", param_hint="--free")
-        return name, range(first, last + 1, step)
-    if name == "swizzle":
-        # Swizzles have commas of their own.
-        swizzles = [one.strip() for one in values.split(";")]
-        return name, [None if one == "none" else one for one in swizzles]
-    listed = [_value(one) for one in values.split(",")]
-    if ".." in values or "" in listed:
-        raise click.BadParameter(
-            f"{text!r} has no such values (accepted: 0..32, 0..32:8, or 2,4,8)", param_hint="--free"
-        )
-    return name, listed
+    swizzles = name == "swizzle"
+    with named("--free"):
+        if swizzles and ";" in values and not pairs:
+            return name, [read_value(part, swizzles=True) for part in values.split(";")]
+        return name, expanded(read_list(values, swizzles=swizzles))
 
 
 def _fixed(text: str) -> tuple[str, Any]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not value:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--fragment")
-    return name, _value(value)
-
-
-def _value(text: str) -> int | str:
-    text = text.strip()
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
+    with named("--fragment"):
+        return name, read_value(value, swizzles=name == "swizzle")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from click.core import ParameterSource
 
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
-from simulator.errors import InputError
+from simulator.errors import InputError, OptionError
 from simulator.inputs.files import RESERVED, Accesses, from_data, from_expression
+from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
 
 __all__ = [
     "is_given",
     "lane_order",
+    "named",
     "named_integers",
     "named_options",
     "one_access",
@@ -59,22 +62,34 @@ def lane_order(text: str) -> LaneOrder:
 
 
 def pad(text: str) -> int | tuple[int, int]:
-    """Read N, or A,B."""
-    found = re.fullmatch(r"\s*\(?\s*(\d{1,9})\s*(?:[,\s]\s*(\d{1,9})\s*)?\)?\s*", text)
-    if not found:
-        raise click.BadParameter(f"{text!r} is not N or A,B (elements)", param_hint="--pad")
-    first = int(found[1])
-    return first if found[2] is None else (first, int(found[2]))
+    """Read N, or a pair: A=N,B=N, or N,N."""
+    with named("--pad"):
+        pair = read_pair(text)
+    parts = pair or re.split(r"[,\s]+", text.strip().strip("()").strip())
+    if len(parts) > 2 or not all(re.fullmatch(r"\d{1,9}", part) for part in parts):
+        raise click.BadParameter(
+            f"{text!r} is not N or A,B (elements; accepted: 4, or A=4,B=0)", param_hint="--pad"
+        )
+    first, *second = map(int, parts)
+    return (first, second[0]) if second else first
 
 
 def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None] | None:
-    """Read B,M,S or Sw<B,M,S>, or two of them (or "none") apart by a semicolon."""
+    """Read B,M,S or Sw<B,M,S> or none, or a pair of them: A=B,M,S,B=none."""
     if text is None:
         return None
-    both = [None if one.strip() == "none" else Swizzle.of(one) for one in text.split(";")]
-    if len(both) > 2:
-        raise click.BadParameter(f"{text!r} has more than two parts", param_hint="--swizzle")
-    return (both[0], both[1]) if len(both) == 2 else both[0]
+    with named("--swizzle"):
+        pair = read_pair(text)
+    return (read_swizzle(pair[0]), read_swizzle(pair[1])) if pair else read_swizzle(text)
+
+
+@contextmanager
+def named(flag: str) -> Iterator[None]:
+    """Say which option it is whose text cannot be read."""
+    try:
+        yield
+    except OptionError as error:
+        raise click.BadParameter(str(error), param_hint=flag) from error
 
 
 def named_options(words: Sequence[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
 import click
@@ -18,7 +19,12 @@ from simulator.results.text import (
     by_rule,
 )
 
-__all__ = ["FORMATS", "Format", "Table", "show", "show_results"]
+__all__ = ["FORMATS", "Format", "Table", "on_terminal", "show", "show_results"]
+
+
+def on_terminal() -> bool:
+    """Return whether somebody is there to see progress: on standard error."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def show(table: Table, output: Format) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,16 +12,18 @@ import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, Table, show
+from simulator.cli.output import Format, Table, on_terminal, show
+from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
-    from simulator.sass.report import CompiledReport
+    from simulator.sass.code.launches import FoundLaunch
+    from simulator.sass.report import By, CompiledReport
 
 __all__ = ["sass"]
 
 
-@cli.command()
+@cli.command(cls=CompilerCommand)
 @click.argument("file", required=False)
 @click.option("--kernel", help='Symbol or C++ name; for a template "name<64, 64>".')
 @click.option("--grid", default="1", show_default=True, help="Blocks: 8, 8x8 or 8x8x8.")
@@ -32,6 +33,13 @@ __all__ = ["sass"]
     help="A kernel parameter, in order: random:f32[1024,1024], zeros:f32[1024,1024], FILE.npy, or a"
     " scalar such as i32=1024.",
 )  # fmt: skip
+@click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
+              help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
+@click.option(
+    "--save-outputs", metavar="FOLDER", help="Write the arguments as the kernel left them."
+)
+@click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
+              help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
 @click.option("--blocks", default="sample", show_default=True, help="sample or all.")
 @click.option("--arch", help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]")
@@ -48,7 +56,8 @@ __all__ = ["sass"]
 def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
-    FILE is CUDA source, a cubin, a fatbinary or an object.
+    FILE is CUDA source, PTX, a cubin, a fatbinary, an object or a library. Of source without a
+    launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     from simulator.law.chips import optional_chip
@@ -58,17 +67,21 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     options["arch"] = arch_for(options["arch"], options["chip"])
     given, kernel = _given(options)
     if listing:
-        return _list(given, options["arch"], kernel, output, rules)
+        return _list(given, options, kernel, output, rules)
     import numpy as np
 
     from simulator.sass.arguments import argument
 
+    symbols = dict(_symbol(text) for text in options["symbols"])
+    compiler = click.get_current_context().meta[COMPILER]
+    if _launches_itself(options):
+        return _run_file(options, symbols, compiler, rules, output)
     arguments = [argument(text, place) for place, text in enumerate(options["arguments"])]
     launch = {
-        "kernel": kernel, "grid": _shape(options["grid"], "--grid"),
-        "block": _shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
+        "kernel": kernel, "grid": shape(options["grid"], "--grid"),
+        "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
         "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
-        "max_instructions": options["max_instructions"],
+        "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
     }  # fmt: skip
     if options["triton"]:
         launch["block"] = (32 * options["warps"],)
@@ -76,12 +89,83 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
         arguments += [np.uint64(0)] * given.hidden
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
-    keep(*reports.values())
-    if output in ("json", "csv"):  # where there is no room for them
-        for note in next(iter(reports.values())).notes:
-            click.echo(f"bankwise: {note}", err=True)
-    show(by_rule({rule: each.table(by=options["by"]) for rule, each in reports.items()}), output)
+    _show_reports(reports, output, options["by"])
+    _use_outputs(options, next(iter(reports.values())))
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+
+
+def _symbol(text: str) -> tuple[str, Any]:
+    from simulator.sass.arguments import argument
+
+    name, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[\w:]+", name):
+        raise click.BadParameter(
+            f"{text!r} (accepted: NAME=random:f32[64], NAME=FILE.npy, NAME=i32=4)",
+            param_hint="--set",
+        )
+    return name, argument(value)
+
+
+def _use_outputs(options: dict[str, Any], report: CompiledReport) -> None:
+    """Save and check what the kernel left, as the options ask."""
+    from simulator.cli.sources import check_outputs, save_outputs
+
+    if options["save_outputs"]:
+        save_outputs(options["save_outputs"], report)
+    for line in check_outputs(options["checks"], report):
+        click.echo(line)
+
+
+def _launches_itself(options: dict[str, Any]) -> bool:
+    """Whether the launches are to be taken from the file: it is source, and none is given."""
+    from simulator.cli.options import is_given
+    from simulator.sass.found import is_source
+
+    if options["triton"] or any(
+        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes")
+    ):
+        return False
+    return is_source(Path(options["file"]))
+
+
+def _run_file(
+    options: dict[str, Any], symbols: dict[str, Any], compiler: Sequence[str],
+    rules: Sequence[str], output: Format,
+) -> dict[str, int]:  # fmt: skip
+    """Replay the launches that a source makes."""
+    from simulator.cli.sources import run_launches
+    from simulator.sass.code.options import parse_options
+    from simulator.sass.found import launches_in
+
+    path = Path(options["file"])
+
+    def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
+        common = {name: options[name] for name in ("blocks", "arch", "max_instructions")}
+        return {
+            rule: _replay(path, rule=rule, symbols=symbols, options=compiler, **common, **launch)
+            for rule in rules
+        }
+
+    rows: list[dict[str, Any]] = []
+    tables = output in ("table", "md")
+
+    def told(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
+        if tables:
+            _show_reports(reports, output, options["by"])
+        else:
+            keep(*reports.values())
+            place = {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block}
+            for rule, report in reports.items():
+                found = report.table(by=options["by"]).rows
+                rows.extend({**place, **row, "rule": rule} for row in found)
+        _use_outputs(options, next(iter(reports.values())))
+
+    launches = launches_in(path, parse_options(compiler))
+    conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, tables)
+    if not tables:
+        sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
+        show(Table(rows, sums), output)
+    return conflicts
 
 
 def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
@@ -96,6 +180,7 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
+        launch += ["symbols", "save_outputs", "checks"]
         refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
 
 
@@ -129,15 +214,32 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 
 
 def _list(
-    given: Any, arch: str, kernel: str | None, output: Format, rules: Sequence[str]
+    given: Any, options: dict[str, Any], kernel: str | None, output: Format, rules: Sequence[str]
 ) -> dict[str, int]:
-    from simulator.sass.code.cubin import base_name
+    from simulator.cli.sources import commands
+    from simulator.errors import CompileError, CubinError
+    from simulator.sass.code.demangling import demangled
     from simulator.sass.code.images import load
+    from simulator.sass.code.options import parse_options
+    from simulator.sass.found import is_source, launches_in
 
-    cubin, _ = load(getattr(given, "cubin", given), arch, kernel)
+    built = parse_options(click.get_current_context().meta[COMPILER])
+    text: list[str] = []
+    if isinstance(given, Path) and is_source(given):
+        found = launches_in(given, built)
+        text = ["\n".join(commands(found, options["file"]))] if found.kernels else []
+    try:
+        cubin, _ = load(getattr(given, "cubin", given), options["arch"], kernel, built)
+    except (CompileError, CubinError) as error:
+        if not text:
+            raise
+        click.echo(text[0])  # its kernels are known although it does not compile
+        if isinstance(error, CompileError):
+            raise
+        return dict.fromkeys(rules, 0)
     rows = [
         {
-            "kernel": base_name(each.name),
+            "kernel": demangled(each.name),
             "symbol": each.name,
             "parameters": len(each.parameters),
             "instructions": each.code_bytes // 16,
@@ -146,21 +248,16 @@ def _list(
         }
         for each in cubin.kernels.values()
     ]
-    show(Table(rows, {"kernels": len(rows)}, sums=[]), output)
+    shown = text if output == "table" else []
+    show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
     return dict.fromkeys(rules, 0)
-
-
-def _shape(text: str, flag: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
-        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
-    return tuple(int(part) for part in text.strip().split("x"))
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
     """Replay, with instructions a second where somebody is there to see them."""
     from simulator.sass.replay import replay_compiled
 
-    progress = _show_progress() if sys.stderr.isatty() else None
+    progress = _show_progress() if on_terminal() else None
     try:
         return replay_compiled(given, progress=progress, **launch)
     finally:
@@ -181,3 +278,12 @@ def _show_progress() -> Callable[[int, int, int], None]:
             click.echo(text.ljust(60), nl=False, err=True)
 
     return progress
+
+
+def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
+    """Print a table of all rules, and keep the reports for a page."""
+    keep(*reports.values())
+    if output in ("json", "csv"):  # where there is no room for them
+        for note in next(iter(reports.values())).notes:
+            click.echo(f"bankwise: {note}", err=True)
+    show(by_rule({rule: each.table(by=by) for rule, each in reports.items()}), output)

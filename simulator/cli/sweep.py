@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial, wraps
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +13,14 @@ import click
 from layouts.errors import BankwiseError
 from simulator.cli.commands import cli, format_option
 from simulator.cli.html import html_options, keep
+from simulator.cli.options import named, named_options
 from simulator.cli.output import Format, show
+from simulator.inputs.values import expanded, read_list
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from simulator.sweeps.targets import Figure
 
 
 __all__ = ["sweep"]
@@ -69,7 +71,7 @@ def sweep(
     name: str,
     grid: Sequence[str],
     top: int,
-    by: str | None,
+    by: Figure | None,
     limit: int | None,
     jobs: int | None,
     processes: bool,
@@ -84,7 +86,7 @@ def sweep(
     --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
     and, for those of simulate that are names or widths, all. A kernel's --m is 4096
     unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
-    counted; a value that no combination could have is refused.
+    counted; a value that no combination could have is refused. Exit 1 if no combination exists.
     """
     from layouts.errors import accepted
     from simulator.errors import OptionError
@@ -126,7 +128,7 @@ def sweep(
             found.to_parquet(parquet)
     finally:  # a disk that has filled up in the meantime takes the files, not the answer
         show(table, output)
-    return 0
+    return int(len(found) == 0)
 
 
 def _check_files(places: dict[str, str | None]) -> None:
@@ -148,7 +150,6 @@ def _check_files(places: dict[str, str | None]) -> None:
 
 
 def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
-    from simulator.cli.options import named_options
     from simulator.gemm.geometry import CHOICES, PARAMETERS, check_value
 
     return {
@@ -158,7 +159,6 @@ def _simulate_axes(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _kernel_axes(name: str, words: Sequence[str]) -> dict[str, Any]:
-    from simulator.cli.options import named_options
     from simulator.kernels import get
     from simulator.kernels.replay import FORMS, check_value
     from simulator.law.instructions import RULES
@@ -183,39 +183,16 @@ def _values(
     key: str,
     text: str,
     known: Sequence[Any] | None,
-    default: object = None,
+    like: object = None,
     check: Callable[[str, Any], None] | None = None,
 ) -> Iterable[Any]:
-    """Read the values of one parameter; `check` raises where no combination could have one.
-
-    >>> list(_values("pad", "0..16:8,(0,4),1", None))
-    [0, 8, 16, (0, 4), 1]
-    >>> _values("swizzle", "none,Sw<3,3,3>", None)
-    [None, 'Sw<3,3,3>']
-    """
-    flag = f"--{key.replace('_', '-')}"
-    if text.strip() == "all":
-        if known is None:
-            raise click.BadParameter("'all' needs a list to be all of", param_hint=flag)
-        return known
-    # Commas within parentheses or angle brackets belong to a value.
-    parts = re.findall(r"(?:\([^()]*\)|<[^<>]*>|[^,(<])+", text)
-    if not all(map(str.strip, parts)) or ",".join(parts) != text or not parts:
-        raise click.BadParameter(f"{text!r} is no list of values", param_hint=flag)
-    if known is not None and "all" in map(str.strip, parts):
-        raise click.BadParameter(
-            f"{text!r} names all among others (accepted: all, or a list)", param_hint=flag
-        )
-    values = [_value(flag, part.strip(), default) for part in parts]
+    """Read the values of one parameter; `check` raises where no combination could have one."""
+    with named(f"--{key.replace('_', '-')}"):
+        values = read_list(text, every=known, like=like, swizzles=key == "swizzle")
     if check is not None:
         for value in values:
             _check(check, key, value)
-    if len(values) == 1 and isinstance(values[0], range):
-        return values[0]
-    if any(isinstance(value, range) for value in values):
-        each = (value if isinstance(value, range) else (value,) for value in values)
-        return chain.from_iterable(each)
-    return values
+    return expanded(values)
 
 
 def _check(check: Callable[[str, Any], None], key: str, value: Any) -> None:
@@ -230,30 +207,6 @@ def _check(check: Callable[[str, Any], None], key: str, value: Any) -> None:
             return
     if ends:  # an empty range is refused as such
         raise refused
-
-
-def _value(flag: str, text: str, default: object) -> Any:
-    from simulator.cli.options import swizzle
-
-    whole = re.fullmatch(r"-?\d{1,18}", text)
-    if isinstance(default, str):
-        return text
-    if isinstance(default, bool):
-        return {"true": True, "false": False}.get(text.lower(), text)
-    if whole:
-        return int(text)
-    if text == "none":
-        return None
-    span = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})(?::([1-9]\d{0,17}))?", text)
-    if span:
-        return range(int(span[1]), int(span[2]) + 1, int(span[3] or 1))
-    if ".." in text:
-        raise click.BadParameter(
-            f"{text!r} is no range (accepted: 0..16, 0..64:8)", param_hint=flag
-        )
-    if re.fullmatch(r"\(\s*-?\d{1,18}\s*(,\s*-?\d{1,18}\s*)*\)", text):
-        return tuple(int(number) for number in text[1:-1].split(","))
-    return swizzle(text) if flag == "--swizzle" and ";" in text else text
 
 
 def _executor(jobs: int | None, *, processes: bool) -> Executor:

@@ -13,15 +13,14 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from layouts.errors import LayoutError, accepted
-from layouts.fragment import FRAGMENTS, FragmentKind, fragment_elements
-from layouts.layout import Layout
+from layouts.fragment import FRAGMENTS, FragmentKind, check_fragment
 from layouts.shapes import is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle
 from layouts.warp import LANE_ORDERS, LANES, LaneOrder, WarpLayout
 from simulator.errors import OptionError
 from simulator.law.chips import CHIPS, Chip, optional_chip
 from simulator.law.counting import check_rule
-from simulator.law.instructions import RULES
+from simulator.law.instructions import RULES, Rule
 
 __all__ = [
     "A_LAYOUTS",
@@ -91,7 +90,7 @@ swizzle=(None, None), element=4, rule='silicon', chip=None)
     """Of A's tile and of B's, on element offsets, after padding."""
     element: int = 4
     """Bytes."""
-    rule: str = "silicon"
+    rule: Rule = "silicon"
     chip: Chip | None = None
     """None: the H200's law."""
 
@@ -181,10 +180,7 @@ def _lane_order(order: LaneOrder) -> str | tuple[int, ...]:
 
 
 def _fragment(kind: Any) -> FragmentKind:
-    if isinstance(kind, Layout) or (isinstance(kind, str) and ":" in kind):
-        Layout.of(kind)  # for which threads and elements, the others say
-    else:
-        fragment_elements(1, 2, kind)
+    check_fragment(kind)
     fragment: FragmentKind = kind
     return fragment
 

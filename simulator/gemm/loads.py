@@ -22,6 +22,7 @@ from layouts.warp import LaneOrder, WarpLayout
 from simulator.gemm.geometry import Geometry
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES, Counts, count
+from simulator.results.columns import COSTS
 
 __all__ = ["Loads", "OperandLoads", "Step", "count_loads", "totals"]
 
@@ -122,7 +123,7 @@ def totals(counts: Sequence[Counts]) -> dict[str, int | float]:
     All lanes of a load are active, so each instruction is a request.
     """
     sums = Counts(np.concatenate([each.figures for each in counts], axis=1)).totals()
-    figures = ("wavefronts", "ideal", "excessive", "bank_conflicts", "n_way", "cycles")
+    figures = (*COSTS, "n_way", "cycles")
     return {"instructions": sums["requests"], **{name: sums[name] for name in figures}}
 
 
@@ -207,7 +208,7 @@ def _addresses(
         step, lane, load = np.argwhere(addresses % width)[0]
         raise LayoutError(
             f"{op} of {name} would be misaligned: byte {addresses[step, lane, load]} for lane"
-            f" {lane} in k step {step} is no multiple of {width} ({_given(geometry)};"
+            f" {lane} in k step {step} is not a multiple of {width} ({_given(geometry)};"
             " accepted: a pad that keeps rows"
             f" at multiples of {each} elements, or a narrower lds)"
         )

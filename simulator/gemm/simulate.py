@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
@@ -24,11 +24,23 @@ from simulator.law.accesses import WarpAccess
 from simulator.law.chips import Chip, ChipLike
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation, explain
+from simulator.law.instructions import Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
-__all__ = ["A_LAYOUTS", "LDS_WIDTHS", "Fragment", "FragmentReport", "simulate"]
+__all__ = [
+    "A_LAYOUTS",
+    "LDS_WIDTHS",
+    "OPERANDS",
+    "Fragment",
+    "FragmentReport",
+    "Operand",
+    "simulate",
+]
+
+Operand = Literal["A", "B"]
+OPERANDS: tuple[Operand, Operand] = ("A", "B")
 
 
 class _Figures(ABC):
@@ -81,13 +93,12 @@ class _Figures(ABC):
 class Fragment(_Figures, Result):
     """The reads of one operand's fragment, one instruction after the other."""
 
-    name: str
-    """"A" or "B"."""
+    name: Operand
     op: str
     accesses: tuple[WarpAccess, ...] = field(repr=False)
     counts: Counts = field(repr=False)
     """One entry per access."""
-    rule: str
+    rule: Rule
     tile: Tile
     """Where the operand lies in shared memory, from byte 0 on."""
     chip: Chip | None = None
@@ -201,7 +212,7 @@ def simulate(
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
     element: int = 4,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> FragmentReport:
     """Count the shared-memory reads of warp 0 for one k step of a tiled GEMM.
@@ -258,6 +269,6 @@ def simulate(
             operand.tile,
             geometry.chip,
         )
-        for name, operand, counts in zip("AB", loads.operands, step.counts, strict=True)
+        for name, operand, counts in zip(OPERANDS, loads.operands, step.counts, strict=True)
     )
     return FragmentReport(geometry, step.number, (first, second), notes)

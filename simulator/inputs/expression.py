@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from layouts.errors import accepted
+from layouts.errors import accepted, short
 from simulator.errors import ExpressionError
 
 if TYPE_CHECKING:
@@ -79,6 +79,12 @@ class Expression:
     def __init__(self, source: str) -> None:
         import lark
 
+        if not isinstance(source, str):
+            raise ExpressionError(
+                f"expression of type {type(source).__name__} (accepted: text, such as 'lane*4')",
+                short(source),
+                0,
+            )
         self.source = source
         self.names: dict[str, int] = {}
         """The names it uses, with the column of their first use."""
@@ -102,14 +108,24 @@ class Expression:
             ) from None
 
     def __call__(self, values: _Values) -> int:
-        """Evaluate with these values for its names."""
+        """Evaluate with these values for its names: integers of any kind.
+
+        Raises ExpressionError for a name without a value, one that is not an integer of 32 bits,
+        and for what C leaves undefined.
+        """
         self.check(values)
-        for name, column in self.names.items():
-            if values[name] not in _INT:
-                raise ExpressionError(
-                    f"{name} = {values[name]} does not fit a 32-bit int", self.source, column
-                )
-        return self._evaluate(values)
+        return self._evaluate({name: self._value(name, values[name]) for name in self.names})
+
+    def _value(self, name: str, given: object) -> int:
+        try:
+            value = operator.index(given)  # type: ignore[arg-type]  # that is the question
+        except TypeError:
+            problem = f"{name} = {short(given)} is not an integer"
+        else:
+            if value in _INT:  # an `int` itself: for any other type `in` would walk the range
+                return value
+            problem = f"{name} = {short(value)} does not fit a 32-bit int"
+        raise ExpressionError(problem, self.source, self.names[name])
 
     def check(self, known: Collection[str]) -> None:
         """Raise ExpressionError if it uses a name that is not `known`."""
@@ -127,7 +143,7 @@ class Expression:
 
     def _fit(self, value: int, token: Token) -> int:
         if value not in _INT:
-            raise self._error(f"{value} does not fit a 32-bit int", token)
+            raise self._error(f"{short(value)} does not fit a 32-bit int", token)
         return value
 
     def _compile(self, tree: Any) -> _Evaluate:

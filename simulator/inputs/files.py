@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import short
-from simulator.errors import InputError
+from layouts.shapes import is_integer
+from simulator.errors import InputError, OptionError
 from simulator.inputs.expression import Expression
 from simulator.law.accesses import ALL_LANES, check_mask
 from simulator.law.instructions import instruction
@@ -64,7 +65,11 @@ def from_expression(
 
     >>> from_expression("lane*2", "LDS").addresses[0, :4].tolist()
     [0, 8, 16, 24]
+
+    Raises ExpressionError, OptionError for a size that no element has, and MaskError.
     """
+    if not is_integer(element) or not 1 <= element <= 16:
+        raise OptionError(f"element {short(element)} is not a size (accepted: 1 to 16 bytes)")
     check_mask(mask)
     index, where = Expression(source), Expression("1" if active is None else active)
     addresses = np.zeros((len(warps), 32), dtype=np.int64)
@@ -128,7 +133,12 @@ def _from_arrays(arrays: Mapping[str, Any], name: str) -> _Found:
     for key, column in columns.items():
         if column.shape != shape:
             raise InputError(f"{name}: {key} has shape {column.shape} (accepted: {shape})")
-    ops = columns["op"].astype(str).ravel().tolist() if "op" in columns else None
+    try:
+        ops = columns["op"].astype(str).ravel().tolist() if "op" in columns else None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: op holds bytes that are not ASCII (accepted: names such as LDS.128)"
+        ) from error
     masks = columns["mask"].ravel() if "mask" in columns else None
     return ops, addresses.reshape(-1, 32), masks
 

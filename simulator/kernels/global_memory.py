@@ -31,7 +31,7 @@ _SUFFIXES = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
 
 
 def suffix(width: int) -> str:
-    """End a load's or store's mnemonic for `width` bytes a lane.
+    """End a load's or store's mnemonic for `width` bytes per lane.
 
     >>> suffix(16), suffix(4)
     ('.128', '')
@@ -40,14 +40,14 @@ def suffix(width: int) -> str:
     """
     if width not in _SUFFIXES:
         raise KernelError(
-            f"no instruction moves {width} bytes a lane"
+            f"no instruction moves {width} bytes per lane"
             f" (accepted: {', '.join(map(str, _SUFFIXES))})"
         )
     return _SUFFIXES[width]
 
 
 def operation(kind: str, width: int) -> str:
-    """Name the instruction that moves `width` bytes a lane.
+    """Name the instruction that moves `width` bytes per lane.
 
     >>> operation("load", 16)
     'LDG.E.128'
@@ -83,7 +83,7 @@ class Linear:
 
     @classmethod
     def variable(cls, name: str) -> Linear:
-        """Give the named integer itself."""
+        """Return the named integer itself."""
         return cls(0, {name: 1})
 
     @classmethod

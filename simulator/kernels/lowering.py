@@ -17,6 +17,7 @@ from simulator.errors import KernelError
 from simulator.kernels.global_memory import LINE, Bound, Linear, moves
 from simulator.kernels.sites import (
     Cycle,
+    Form,
     Function,
     GlobalSite,
     Launch,
@@ -57,7 +58,7 @@ class GlobalAccesses:
     copies: int
 
 
-def lower_shared(site: SharedSite, launch: Launch, form: str) -> SharedAccesses:
+def lower_shared(site: SharedSite, launch: Launch, form: Form) -> SharedAccesses:
     """Lower a shared site, in its written or its compiled form."""
     loops = {name: range(trips) for name, trips in site.loops.items()}
     joined = 1
@@ -129,7 +130,7 @@ def _shared_accesses(
     )
 
 
-def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
+def lower_global(site: GlobalSite, launch: Launch, form: Form) -> GlobalAccesses:
     """Lower a global site; addresses are relative to a multiple of 128 bytes.
 
     Raises KernelError for coordinates that are not linear in blocks and repeats, that leave
@@ -216,8 +217,8 @@ def lower_global(site: GlobalSite, launch: Launch, form: str) -> GlobalAccesses:
     width = site.width * matrix.element
     require(
         not (addresses % width)[masks].any(),
-        f"site {site.source!r} moves {width} bytes a lane from addresses that are not multiples of"
-        f" {width} (accepted: leading dimensions that are multiples of {site.width} elements;"
+        f"site {site.source!r} moves {width} bytes per lane from addresses that are not multiples"
+        f" of {width} (accepted: leading dimensions that are multiples of {site.width} elements;"
         " the chip traps on others)",
     )
     split = (len(patterns), math.prod(map(len, unrolled.values())), *shape[-2:])
@@ -264,7 +265,7 @@ def _named(site: Site) -> set[str]:
 def _values(
     site: Site, launch: Launch, axes: Mapping[str, range]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Give what the site's functions may name: each loop an axis, then warps, then lanes."""
+    """Return what the site's functions may name: each loop an axis, then warps, then lanes."""
     warps = -(-launch.threads // 32)
     shape = (*map(len, axes.values()), warps, 32)
     accesses = math.prod(shape) // 32

@@ -8,11 +8,10 @@ multiplied. That this is the same as running every block, turn and warp is a pro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass
 from operator import mul
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,8 @@ from simulator.kernels.sites import (
     AS_WRITTEN,
     ASSUMED,
     ASSUMED_PRESENT,
+    FORMS,
+    Form,
     GlobalSite,
     Kernel,
     Launch,
@@ -33,101 +34,50 @@ from simulator.kernels.sites import (
 from simulator.kernels.sizes import require
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule, count
-from simulator.law.instructions import instruction
-from simulator.results.columns import COSTS, law_columns
-from simulator.results.tables import Result
+from simulator.law.instructions import Rule, instruction
+from simulator.results.columns import law_columns
+from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.text import Table
 
-__all__ = ["FORMS", "KernelReport", "SiteReport", "check_value", "replay"]
-
-FORMS = ("compiled", "written")
-"""`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
+__all__ = ["FORMS", "Form", "KernelReport", "check_value", "replay"]
 
 _LARGEST = 2**31 - 1  # of m, n and k: the documents' kernels take them as int
 _LARGEST_TILE = 2**16
 
 
-@dataclass(frozen=True)
-class SiteReport:
-    """What one site costs in the whole launch.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelReport(SiteTable):
+    """What `replay` counted: a row for each site of the kernel, and totals for the grid."""
 
-    A global site costs sectors and lines and no wavefronts here; a shared site the reverse.
-    """
-
-    source: str
-    memory: Literal["shared", "global"]
-    kind: Literal["load", "store"]
-    op: str
-    instructions: int
-    """Copies of the instruction in the unrolled code."""
-    requests: int
-    """Executions by a warp with at least one active lane."""
-    wavefronts: int
-    ideal: int
-    excessive: int
-    bank_conflicts: int
-    sectors: int
-    lines: int
-    evidence: str
-
-    @property
-    def sectors_per_request(self) -> float:
-        """Sectors that a request moves on average, Nsight Compute's measure of coalescing."""
-        return self.sectors / self.requests if self.requests else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class KernelReport(Result):
-    """A row for each site of the kernel, and totals for the grid."""
-
-    kernel: str
-    m: int | None
-    """Rows of C; None, as n and k, for compiled code, which may be no GEMM."""
-    n: int | None
-    k: int | None
-    form: str
-    rule: str
+    m: int
+    """Rows of C."""
+    n: int
+    """Columns of C."""
+    k: int
+    """Columns of A, rows of B."""
+    form: Form
     parameters: Mapping[str, Any]
     """Every tile parameter, given or by default; read-only."""
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
-    sites: tuple[SiteReport, ...]
     instructions: tuple[tuple[str, int, int, int], ...]
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
     about: str
     """What the kernel does, and the document that has it."""
-    chip: str | None = field(default=None, kw_only=True)
-    """Whose law counted, where a chip was chosen; None: the H200's."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
         # A read-only view can be neither pickled nor deep-copied: its dictionary can.
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return partial(type(self), **{**values, "parameters": dict(self.parameters)}), ()
+        return {**self.__dict__, "parameters": dict(self.parameters)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @property
     def title(self) -> str:
-        """The kernel, and the size of its matrices where they are known."""
-        return self.kernel if self.m is None else f"{self.kernel}, {self.m}×{self.n}×{self.k}"
-
-    def totals(self) -> dict[str, dict[str, int]]:
-        """Sum over the shared-memory sites: loads, stores, all of them."""
-        return self._totals("shared", ("requests", *COSTS))
-
-    def global_totals(self) -> dict[str, dict[str, int]]:
-        """Sum over the global-memory sites: loads, stores, all of them."""
-        return self._totals("global", ("requests", "sectors", "lines"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give `{"sites": {column: list}, "totals": {"load": {…}, "store": {…}, "all": {…}}}`.
-
-        The totals are those of shared memory; `global_totals` gives the others.
-        """
-        names = [each.name for each in fields(SiteReport)]
-        columns = {name: [getattr(site, name) for site in self.sites] for name in names}
-        return {"sites": columns, "totals": self.totals()}
+        """The kernel, and the size of its matrices."""
+        return f"{self.kernel}, {self.m}×{self.n}×{self.k}"
 
     def table(self) -> Table:
         """Return a row per site, the sums of shared memory, and where the sites come from."""
@@ -149,13 +99,6 @@ class KernelReport(Result):
             hidden=("memory", "kind", "lines", "evidence", *law),
         )
 
-    def _totals(self, memory: str, figures: tuple[str, ...]) -> dict[str, dict[str, int]]:
-        def summed(*kinds: str) -> dict[str, int]:
-            chosen = [s for s in self.sites if s.memory == memory and s.kind in kinds]
-            return {name: sum(getattr(site, name) for site in chosen) for name in figures}
-
-        return {"load": summed("load"), "store": summed("store"), "all": summed("load", "store")}
-
 
 def replay(
     kernel: str | Kernel,
@@ -163,25 +106,47 @@ def replay(
     m: int,
     n: int,
     k: int,
-    form: str = "compiled",
-    rule: str = "silicon",
+    form: Form = "compiled",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> KernelReport:
     """Count what a GEMM kernel of the catalogue, or one of yours, does to memory.
 
-    C is m×n, the inner dimension k. `form` is "compiled" (loads merged as nvcc does) or
-    "written" (the source as it stands), `rule` and `chip` those of `count`; `parameters` are the
-    kernel's tile sizes, by default the document's. `progress` is told, after each site,
-    how many are done and how many there are.
+    Parameters
+    ----------
+    kernel
+        A kernel, or its name in the catalogue.
+    m, n, k
+        C is m×n, the inner dimension k.
+    form
+        "compiled" (loads merged as nvcc does) or "written" (the source as it stands).
+    rule, chip
+        Those of `count`.
+    progress
+        Told, after each site, how many are done and how many there are.
+    **parameters
+        The kernel's tile sizes; by default the document's.
 
+    Returns
+    -------
+    KernelReport
+        A row for each site, and totals for the whole grid.
+
+    Raises
+    ------
+    KernelError
+        For an unknown name, sizes that the kernel cannot run with, unknown or impossible tile
+        parameters.
+    OptionError
+        For an unknown form or rule.
+
+    Examples
+    --------
     >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
     >>> report.totals()["load"]["bank_conflicts"]
     402653184
-
-    Raises KernelError for an unknown name, sizes that the kernel cannot run with, unknown or
-    impossible tile parameters; OptionError for an unknown form or rule.
     """
     if not isinstance(kernel, Kernel):
         from simulator.kernels import get
@@ -217,10 +182,20 @@ def replay(
         if progress is not None:
             progress(done, len(launch.sites))
     return KernelReport(
-        kernel.name, int(m), int(n), int(k), form, rule, parameters,
-        launch.grid, launch.block, tuple(counted), tuple(instructions),
-        f"{kernel.title}. {kernel.document}", chip=None if chosen is None else chosen.name,
-    )  # fmt: skip
+        kernel=kernel.name,
+        m=int(m),
+        n=int(n),
+        k=int(k),
+        form=form,
+        rule=rule,
+        parameters=parameters,
+        grid=launch.grid,
+        block=launch.block,
+        sites=tuple(counted),
+        instructions=tuple(instructions),
+        about=f"{kernel.title}. {kernel.document}",
+        chip=None if chosen is None else chosen.name,
+    )
 
 
 def check_value(kernel: Kernel, name: str, value: Any) -> None:
@@ -234,20 +209,24 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
         optional_chip(value)
     elif name in ("m", "n", "k"):
         if not is_integer(value) or not 1 <= value <= _LARGEST:
-            raise KernelError(f"{name} = {value!r} is no matrix size (accepted: 1 to {_LARGEST})")
+            raise KernelError(
+                f"{name} = {value!r} is not a matrix size (accepted: 1 to {_LARGEST})"
+            )
     else:
-        _checked(kernel, {name: value})
+        plain = _checked(kernel, {name: value})
+        if name in kernel.checks:
+            kernel.checks[name](plain[name])
 
 
-def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the parameters as plain Python values: NumPy's integers would overflow silently.
+def _checked(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters as plain Python values: NumPy's integers would overflow silently.
 
-    Which kind a parameter is, its default says. What is no number names a layout, and the
+    Which kind a parameter is, its default says. What is not a number names a layout, and the
     language of layouts has more forms than a default shows: `layouts` judges those itself.
     """
     known = kernel.parameters
     plain: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         if name not in known:
             raise KernelError(
                 f"{kernel.name} has no parameter {name!r}:"
@@ -256,14 +235,14 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(known[name], bool):
             require(
                 isinstance(value, bool | np.bool_),
-                f"{name} = {short(value)} is no truth value (accepted: True, False)",
+                f"{name} = {short(value)} is not a truth value (accepted: True, False)",
             )
             plain[name] = bool(value)
         elif is_integer(known[name]):
             least = 0 if name.startswith("pad") else 1
             if not is_integer(value) or not least <= value <= _LARGEST_TILE:
                 raise KernelError(
-                    f"{name} = {short(value)} is no size (accepted: {least} to {_LARGEST_TILE})"
+                    f"{name} = {short(value)} is not a size (accepted: {least} to {_LARGEST_TILE})"
                 )
             plain[name] = int(value)
         else:
@@ -273,7 +252,7 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shared(
-    site: SharedSite, launch: Launch, form: str, rule: str, chip: Chip | None, evidence: str
+    site: SharedSite, launch: Launch, form: Form, rule: Rule, chip: Chip | None, evidence: str
 ) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
     accesses = lower_shared(site, launch, form)
     if site.op is None:
@@ -307,7 +286,7 @@ def _shared(
     return report, [(op, *row[:3]) for row in rows]
 
 
-def _global(site: GlobalSite, launch: Launch, form: str, evidence: str) -> SiteReport:
+def _global(site: GlobalSite, launch: Launch, form: Form, evidence: str) -> SiteReport:
     accesses = lower_global(site, launch, form)
     figures = [
         accesses.active.any(axis=-1).astype(np.int64),
@@ -336,7 +315,7 @@ def _global(site: GlobalSite, launch: Launch, form: str, evidence: str) -> SiteR
     )
 
 
-def _evidence(site: SharedSite | GlobalSite, form: str, of_document: bool) -> str:
+def _evidence(site: SharedSite | GlobalSite, form: Form, of_document: bool) -> str:
     changed = bool(site.hoisted) or (isinstance(site, SharedSite) and site.merges is not None)
     if form == "written" or not (changed or site.only):
         return site.assumed or AS_WRITTEN

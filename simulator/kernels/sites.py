@@ -31,7 +31,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from layouts.errors import short
 from simulator.errors import KernelError
@@ -43,8 +43,10 @@ __all__ = [
     "ASSUMED",
     "ASSUMED_PRESENT",
     "AS_WRITTEN",
+    "FORMS",
     "LANE_NAMES",
     "Cycle",
+    "Form",
     "GlobalSite",
     "Int",
     "Kernel",
@@ -61,6 +63,11 @@ LANE_NAMES = ("tid", "tx", "ty", "warp", "lane")
 AS_WRITTEN = "as written"
 ASSUMED = "assumed: adjacent aligned loads merged"
 ASSUMED_PRESENT = "assumed: the compiler's, as with the document's tiles"
+
+Form = Literal["compiled", "written"]
+"""`written`: the source as it stands. `compiled`: with loads merged and hoisted by nvcc."""
+
+FORMS: tuple[Form, ...] = get_args(Form)
 
 Int = Any
 """What index functions compute with: an integer, an array of them, or one that is linear."""
@@ -117,7 +124,7 @@ class Site:
     """Elements that a lane moves, as written."""
     where: Function | None = None
     """Lanes that take part; None: all. For a global site it may name lanes and `loops` only."""
-    only: Literal["written", "compiled"] | None = None
+    only: Form | None = None
     """The one form that has this access; None: both."""
     hoisted: tuple[str, ...] = ()
     """Loops that the compiled load is moved out of."""
@@ -187,7 +194,7 @@ class Site:
         return all(each.trips if isinstance(each, Cycle) else each for each in trips)
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [] if self.where is None else [self.where]
 
 
@@ -221,18 +228,18 @@ class SharedSite(Site):
         verb = {"load": "read", "store": "write"}[self.kind]
         require(
             known.verb in (verb, "update"),
-            f"site {self.source!r} is a {self.kind}, but {known.name} is none"
+            f"site {self.source!r} is a {self.kind}, but {known.name} is not"
             f" (accepted: instructions that {verb})",
         )
         moved = self.width * self.element
         require(
             known.is_matrix or (known.width == moved and self.merges is None),
-            f"site {self.source!r} moves {moved} bytes a lane, or merges, but {known.name} moves"
+            f"site {self.source!r} moves {moved} bytes per lane, or merges, but {known.name} moves"
             f" {known.width} (accepted: an `op` of its width, or none)",
         )
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [self.index, *super().functions()]
 
 
@@ -274,7 +281,7 @@ class GlobalSite(Site):
         )
 
     def functions(self) -> list[Function]:
-        """Give the functions whose parameter names say what the site depends on."""
+        """Return the functions whose parameter names say what the site depends on."""
         return [self.row, self.col, *(check for check, _ in self.bounds), *super().functions()]
 
 
@@ -312,7 +319,7 @@ class Launch:
         for site in self.sites:
             require(
                 isinstance(site, SharedSite | GlobalSite),
-                f"{short(site)} is no site of a Launch (accepted: SharedSite, GlobalSite)",
+                f"{short(site)} is not a site of a Launch (accepted: SharedSite, GlobalSite)",
             )
         _set(self, shared_bytes=integer(self.shared_bytes, "shared_bytes of a Launch", least=0))
         require(
@@ -339,9 +346,13 @@ class Kernel:
     launch: Callable[..., Launch]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The document's tile parameters, where they differ from those of `launch`; read-only."""
+    checks: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
+    """For parameters that are not numbers: what raises a BankwiseError for a value that fits no
+    others whatsoever, so that a sweep can refuse it before the work; read-only."""
 
     def __post_init__(self) -> None:
         _set(self, defaults=MappingProxyType(dict(self.defaults)))
+        _set(self, checks=MappingProxyType(dict(self.checks)))
         given = inspect.signature(self.launch).parameters.values()
         names = {each.name for each in given if each.kind is each.KEYWORD_ONLY}
         strange = sorted(set(self.defaults) - names)
@@ -350,6 +361,12 @@ class Kernel:
             f"kernel {self.name!r} has a default for {', '.join(strange)}"
             f" (accepted: keyword parameters of `launch`: {', '.join(sorted(names)) or 'none'})",
         )
+        for name, check in self.checks.items():
+            require(
+                name in self.parameters and callable(check),
+                f"kernel {self.name!r} has {short(check)} as a check of {name!r} (accepted: a"
+                f" function of a value, for {', '.join(self.parameters) or 'no parameter'})",
+            )
         bare = [name for name, value in self.parameters.items() if value is inspect.Parameter.empty]
         require(
             not bare,
@@ -377,7 +394,7 @@ def names_of(function: Function) -> tuple[str, ...]:
         return tuple(inspect.signature(function).parameters)
     except ValueError as error:
         raise KernelError(
-            f"{short(function)} is no index function: {error} (accepted: a lambda, or a def)"
+            f"{short(function)} is not an index function: {error} (accepted: a lambda, or a def)"
         ) from error
 
 

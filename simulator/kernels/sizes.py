@@ -33,7 +33,7 @@ def require(condition: bool, otherwise: str) -> None:
 
 
 def integer(value: object, what: str, least: int = 1) -> int:
-    """Give an integer of any kind as a Python one, which cannot overflow.
+    """Return an integer of any kind as a Python one, which cannot overflow.
 
     Raises KernelError, naming `what`, for anything else and for one below `least`.
     """
@@ -43,7 +43,7 @@ def integer(value: object, what: str, least: int = 1) -> int:
 
 
 def block_threads(threads: int) -> int:
-    """Give `threads` back, or raise KernelError where no block can have so many."""
+    """Return `threads`, or raise KernelError where no block can have so many."""
     require(
         1 <= threads <= _MOST_THREADS,
         f"the block has {threads} threads (accepted: 1 to {_MOST_THREADS})",
@@ -78,7 +78,7 @@ def whole_tiles(size: int, tile: int, what: str, of: str) -> int:
 
 
 def split(size: int, part: int, what: str, of: str) -> int:
-    """Give size / part, naming the part as the one to change.
+    """Return size / part, naming the part as the one to change.
 
     >>> split(64, 8, "block_m", "thread_m")
     8
@@ -97,7 +97,7 @@ def split(size: int, part: int, what: str, of: str) -> int:
 
 
 def multiple(size: int, unit: int, what: str, of: str) -> int:
-    """Give size / unit, naming the size as the one to change.
+    """Return size / unit, naming the size as the one to change.
 
     >>> multiple(6, 4, "block_k", "vectors of 4")
     Traceback (most recent call last):

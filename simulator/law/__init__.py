@@ -1,5 +1,6 @@
 """What one shared-memory access costs, and why.
 
 `specification` is the law, to be read; `numpy_engine` and `numba_engine` say the same of many
-accesses at once, `closed_form` of layouts; `counting` has `count`, `explaining` has `explain`.
+accesses at once, the latter in `chunks` and with the vectors of `simd`. `closed_form` counts
+layouts, many of them by `linear_engine`. `counting` has `count`, `explaining` has `explain`.
 """

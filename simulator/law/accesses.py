@@ -22,6 +22,7 @@ __all__ = [
     "SHARED_BYTES",
     "Rows",
     "WarpAccess",
+    "active_lanes",
     "check",
     "check_mask",
     "first_bad",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 ALL_LANES = 0xFFFFFFFF
+
+_DEEPEST = 31  # dimensions: lists may be deeper where an array of NumPy 1 ends, at 32
 
 _CHUNK = 1 << 14  # accesses checked at a time, so that their scratch arrays stay small
 
@@ -63,28 +66,20 @@ class Rows:
 
 
 def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
-    """Take integers of any width as an array (object arrays where they exceed 64 bits).
+    """Return integers of any width as an array (of objects where they exceed 64 bits).
 
-    An array is taken as it is, whatever its byte order and its strides.
+    An array is returned as it is, whatever its byte order and its strides. Raises `error`, with
+    `what` the values are, for anything else.
     """
     # By its mask: to name its class would import all of numpy.ma.
     if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         raise error(f"{what} are a masked array (accepted: a plain one, and lanes in `mask`)")
-    if isinstance(values, np.ndarray):
-        array = values
-    else:
-        ragged = error(f"{what} {short(values)} are ragged (accepted: a regular array)")
-        try:
-            array = np.array(values, dtype=object)
-        except ValueError:  # NumPy's own message speaks of broadcasting
-            raise ragged from None
-        for value in array.flat:
-            if isinstance(value, list | tuple | np.ndarray):
-                raise ragged
-            if not is_integer(value):
-                raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
-        if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
-            array = array.astype(np.int64)
+    array = values if isinstance(values, np.ndarray) else _listed(values, error, what)
+    if array.ndim > _DEEPEST:
+        raise error(
+            f"{what} {short(values)} have more than {_DEEPEST} dimensions"
+            f" (accepted: at most {_DEEPEST})"
+        )
     if array.size == 0:
         raise error(f"{what} are empty, shape {array.shape} (accepted: at least one access)")
     if array.dtype.kind not in "iu" and not (
@@ -97,12 +92,34 @@ def integers(values: ArrayLike, error: Callable[[str], BankwiseError], what: str
     return array
 
 
+def _listed(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> NDArray[Any]:
+    """Return nested lists as an array of int64, or of objects where they exceed 64 bits."""
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError:  # NumPy's own message speaks of broadcasting
+        raise _ragged(values, error, what) from None
+    if array.ndim > _DEEPEST:  # some functions of NumPy would refuse it; `integers` does
+        return array
+    for value in array.flat:
+        if isinstance(value, list | tuple | np.ndarray):
+            raise _ragged(values, error, what)
+        if not is_integer(value):
+            raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
+    if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
+        array = array.astype(np.int64)
+    return array
+
+
+def _ragged(values: ArrayLike, error: Callable[[str], BankwiseError], what: str) -> BankwiseError:
+    return error(f"{what} {short(values)} are ragged (accepted: a regular array)")
+
+
 def warp_accesses(
     instruction: Instruction, addresses: ArrayLike, mask: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.uint32] | None]:
-    """Bring addresses to shape (..., 32) and masks to shape (...); the values are unchecked.
+    """Return addresses of shape (..., 32) and masks of shape (...); the values are unchecked.
 
-    Masks come back as uint32, or None for all lanes of every access.
+    Masks are uint32, or None for all lanes of every access.
     """
     array = integers(addresses, AddressError, "addresses")
     if array.ndim == 0 or array.shape[-1] != 32:
@@ -132,6 +149,17 @@ def warp_accesses(
         inside = (array >= 0) & (array < instruction.shared_bytes)
         array = np.where(inside, array, -1).astype(np.int64)
     return array, masks
+
+
+def active_lanes(masks: ArrayLike) -> NDArray[np.bool_]:
+    """Return for each lane whether it is active: masks (...) → (..., 32).
+
+    >>> active_lanes([0b101, 0])[:, :4].tolist()
+    [[True, False, True, False], [False, False, False, False]]
+    """
+    bits = np.asarray(masks, dtype=np.uint32)[..., None]
+    active: NDArray[np.bool_] = (bits >> np.arange(32, dtype=np.uint32)) & 1 == 1
+    return active
 
 
 def check_mask(mask: int) -> None:
@@ -176,7 +204,7 @@ def first_bad(
         part = slice(start, start + _CHUNK)
         bad = _invalid(instruction, rows[part])
         if masks is not None:
-            bad &= (masks[part, None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
+            bad &= active_lanes(masks[part])
         bad[:, instruction.lanes :] = False
         if bad.any():
             access, lane = (int(index) for index in np.argwhere(bad)[0])

@@ -69,6 +69,8 @@ class Chip:
     """Every instruction that it has."""
     law: str
     """"measured": accesses of this chip were compared with its table. "assumed": they were not."""
+    measured: tuple[str, ...]
+    """Instructions of this chip that were measured; the others follow the built-in table."""
     evidence: str
     """What speaks for the law."""
     sources: tuple[tuple[str, str], ...]
@@ -151,15 +153,17 @@ class Chip:
                 replace(
                     own.get(name, known),
                     shared_bytes=values["shared_bytes"],
-                    measured=file.law == "measured" and (name in own if own else known.measured),
                 )
                 for name, known in INSTRUCTIONS.items()
                 if known.capability <= file.capability
             )
         except InstructionError as error:
             raise ChipError(str(error)) from None
+        compared = own or INSTRUCTIONS  # a file without tables speaks of the built-in one
+        measured = tuple(known.name for known in table if known.name in compared)
         return cls(
             name=file.name, capability=file.capability, table=table, law=file.law,
+            measured=measured if file.law == "measured" else (),
             evidence=file.evidence, sources=tuple(sources.items()), **values,
         )  # fmt: skip
 

@@ -50,13 +50,14 @@ from simulator.law.accesses import SHARED_BYTES, Rows, first_bad, integers, refu
 from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import (
     Counts,
+    Engine,
     check_engine,
     check_rule,
     check_threads,
     count,
     engine_for,
 )
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
@@ -69,8 +70,8 @@ def count_linear(
     op: str | Instruction,
     columns: ArrayLike,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
     chip: ChipLike | None = None,
 ) -> Counts:
@@ -97,8 +98,8 @@ def count_affine(
     op: str | Instruction,
     strides: ArrayLike,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
     chip: ChipLike | None = None,
 ) -> Counts:
@@ -118,7 +119,7 @@ def count_affine(
 
 
 def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
-    """Give the addresses of all lanes: (..., 5) → (..., 32), by XOR, or by sum if `affine`.
+    """Return the addresses of all lanes: (..., 5) → (..., 32), by XOR, or by sum if `affine`.
 
     >>> lane_addresses([4, 8, 16, 32, 64])[:5].tolist()
     [0, 4, 8, 12, 16]
@@ -134,7 +135,7 @@ def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
 
 
 def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Give the columns of accesses, and whether they are linear: (..., 32) → (..., 5), (...).
+    """Return the columns of accesses, and whether they are linear: (..., 32) → (..., 5), (...).
 
     >>> columns, linear = bit_columns([4 * lane for lane in range(32)])
     >>> columns.tolist(), bool(linear)
@@ -154,11 +155,11 @@ def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def _count(
-    known: Instruction,
+    op: Instruction,
     columns: ArrayLike,
     what: str,
-    rule: str,
-    engine: str,
+    rule: Rule,
+    engine: Engine,
     threads: int | None,
 ) -> Counts:
     check_rule(rule)
@@ -169,20 +170,20 @@ def _count(
     if engine == "auto":
         engine = engine_for(len(flat))
     # The ranks are those of regular phases; layouts of others are expanded.
-    if engine == "numba" and (what == "strides" or known.is_regular):
-        from simulator.law import numba_engine
+    if engine == "numba" and (what == "strides" or op.is_regular):
+        from simulator.law import linear_engine, numba_engine
 
         if what == "strides":
-            figures, suspect = numba_engine.count_accesses(known, flat, None, rule, threads)
+            figures, suspect = numba_engine.count_accesses(op, flat, None, rule, threads)
         else:
-            figures, suspect = numba_engine.count_linear(known, flat, rule, threads)
+            figures, suspect = linear_engine.count_linear(op, flat, rule, threads)
         if suspect is not None:
-            _addresses(known, flat, what, suspect)
+            _addresses(op, flat, what, suspect)
     else:
         figures = np.empty((6, len(flat)), dtype=np.uint8)
         for start in range(0, len(flat), _CHUNK):
-            addresses = _addresses(known, flat, what, start)
-            counts = count(known, addresses, rule=rule, engine=engine)
+            addresses = _addresses(op, flat, what, start)
+            counts = count(op, addresses, rule=rule, engine=engine)
             figures[:, start : start + _CHUNK] = counts.figures
     return Counts(figures.reshape(6, *array.shape[:-1]))
 
@@ -209,21 +210,23 @@ def _expanded(columns: NDArray[Any], *, affine: bool = False) -> NDArray[Any]:
     return lanes
 
 
-def _addresses(known: Instruction, flat: NDArray[Any], what: str, first: int) -> NDArray[np.int32]:
+def _addresses(
+    instruction: Instruction, flat: NDArray[Any], what: str, first: int
+) -> NDArray[np.int32]:
     """Return the addresses of a chunk of layouts, or raise AddressError for the first bad one."""
     part = flat[first : first + _CHUNK].astype(np.int64, copy=False)
     # One byte past the end stands for all that is outside: sums of five such do not overflow.
-    outside = (part < 0) | (part >= known.shared_bytes)
-    used = np.where(outside, known.shared_bytes, part).astype(np.int32)
-    used[:, known.lanes.bit_length() - 1 :] = 0
+    outside = (part < 0) | (part >= instruction.shared_bytes)
+    used = np.where(outside, instruction.shared_bytes, part).astype(np.int32)
+    used[:, instruction.lanes.bit_length() - 1 :] = 0
     affine = what == "strides"
     addresses: NDArray[np.int32] = _expanded(used, affine=affine)
-    bad = first_bad(known, Rows(addresses), None)
+    bad = first_bad(instruction, Rows(addresses), None)
     if bad is not None:
         layout, lane = first + bad[0], bad[1]
         row = flat[layout].tolist()
         chosen = [column for bit, column in enumerate(row) if lane >> bit & 1]
         address = reduce(add if affine else xor, chosen, 0)
-        error = refusal(known, address, f"lane {lane}")
+        error = refusal(instruction, address, f"lane {lane}")
         raise AddressError(f"{what} {row} of layout {layout}: {error}")
     return addresses

@@ -1,37 +1,48 @@
-"""`count`: wavefronts, conflicts and cycles of any number of warp accesses."""
+"""`count`: wavefronts, conflicts and cycles of any number of warp accesses.
+
+`count_stream` counts those that do not fit into memory: chunk after chunk, from a file or a
+generator.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layouts.errors import accepted
+from layouts.errors import BankwiseError, accepted, short
 from layouts.shapes import is_integer
-from simulator.errors import OptionError
+from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
-from simulator.law.accesses import ALL_LANES, Rows, check, warp_accesses
+from simulator.law.accesses import ALL_LANES, Rows, check, integers, warp_accesses
 from simulator.law.chips import ChipLike, instruction_on
-from simulator.law.instructions import RULES, Instruction
+from simulator.law.instructions import RULES, Instruction, Rule
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
 __all__ = [
+    "CHUNK",
     "ENGINES",
     "FIGURES",
     "Counts",
+    "Engine",
     "check_engine",
     "check_rule",
     "check_threads",
     "count",
+    "count_stream",
     "engine_for",
     "n_way",
+    "totals",
 ]
 
-ENGINES = ("auto", "python", "numpy", "numba")
+Engine = Literal["auto", "python", "numpy", "numba"]
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 """`auto` chooses by the number of accesses; the other three give the same figures."""
 
 # Up to here, in accesses, the slower engine wins: NumPy has its fixed cost of a dozen array
@@ -39,6 +50,8 @@ ENGINES = ("auto", "python", "numpy", "numba")
 _PYTHON_UP_TO = 2
 _NUMPY_UP_TO = 200_000
 
+CHUNK = 1 << 18
+"""Accesses taken at a time from an array: 32 MiB of int32, enough for some threads."""
 
 FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
 """What `Counts` says of each access, in the order of its rows."""
@@ -54,8 +67,8 @@ class Counts(Result):
     figures: NDArray[np.uint8]
     """All of them in a byte each, shape (6, ...).
 
-    None exceeds 64, two passes over 32 lanes; what an `Instruction` of one's own may say is
-    bounded for it.
+    At most 64, two passes over 32 lanes, for the instructions that a chip has. An `Instruction` of
+    one's own is bounded so that a byte holds them.
     """
 
     def __post_init__(self) -> None:
@@ -107,18 +120,18 @@ class Counts(Result):
         return Counts, (self.figures,)
 
     def __getitem__(self, index: Any) -> Counts:
-        """Take some of the accesses, by any index that NumPy takes."""
+        """Return some of the accesses, by any index that NumPy takes."""
         return Counts(np.stack([row[index] for row in self.figures]))
 
     def totals(self) -> dict[str, int | float]:
-        """Sum over all accesses; requests are those with an active lane on this pipe."""
+        """Return sums over all accesses; requests are those with an active lane on this pipe."""
         requests = int(np.count_nonzero(self.figures[0]))
         rows = zip(FIGURES[1:], self.figures[1:], strict=True)
         sums = {name: int(row.sum(dtype=np.int64)) for name, row in rows}
         return {"requests": requests, **sums, "n_way": n_way(sums["wavefronts"], requests)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`, flat, in C order."""
         rows = zip(FIGURES, self.figures, strict=True)
         columns = {name: row.ravel().tolist() for name, row in rows}
         return {"accesses": columns, "totals": self.totals()}
@@ -143,8 +156,8 @@ def count(
     addresses: ArrayLike,
     mask: ArrayLike | None = None,
     *,
-    rule: str = "silicon",
-    engine: str = "auto",
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
     threads: int | None = None,
     chip: ChipLike | None = None,
 ) -> Counts:
@@ -164,11 +177,11 @@ def count(
     Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
     BankwiseError.
     """
-    known = instruction_on(chip, op)
+    op = instruction_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
-    array, masks = warp_accesses(known, addresses, mask)
+    array, masks = warp_accesses(op, addresses, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
@@ -178,18 +191,75 @@ def count(
         from simulator.law import numba_engine
 
         # It reads the addresses once, and checks them on the way.
-        figures, suspect = numba_engine.count_accesses(known, flat, flat_masks, rule, threads)
+        figures, suspect = numba_engine.count_accesses(op, flat, flat_masks, rule, threads)
         if suspect is not None:
-            check(known, array, masks, addresses, suspect)
+            check(op, array, masks, addresses, suspect)
     else:
-        check(known, array, masks, addresses)
+        check(op, array, masks, addresses)
         if engine == "python":
-            figures = _count_in_python(known, flat, flat_masks, rule)
+            figures = _count_in_python(op, flat, flat_masks, rule)
         else:
             from simulator.law.numpy_engine import count_accesses
 
-            figures = count_accesses(known, flat, flat_masks, rule)
+            figures = count_accesses(op, flat, flat_masks, rule)
     return Counts(figures.reshape(6, *shape))
+
+
+def count_stream(
+    op: str | Instruction,
+    addresses: NDArray[Any] | Iterable[ArrayLike],
+    mask: ArrayLike | Iterable[ArrayLike] | None = None,
+    *,
+    rule: Rule = "silicon",
+    engine: Engine = "auto",
+    threads: int | None = None,
+    chunk: int = CHUNK,
+    chip: ChipLike | None = None,
+) -> Iterator[Counts]:
+    """Count chunk after chunk, and yield the figures of each when they are asked for.
+
+    `addresses` is an array of shape (n, 32), which may be memory-mapped and is taken `chunk`
+    accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
+    integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
+    (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
+    takes Numba for chunks of any size, for there may be many. `chip` is that of `count`.
+
+    >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
+    >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
+    [1, 2, 32]
+
+    Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
+    masks that end before the chunks do.
+    """
+    op = instruction_on(chip, op)
+    if not (is_integer(chunk) and chunk > 0):
+        raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
+    if engine == "auto":
+        from simulator.jit import compiles
+
+        engine = "numba" if compiles() else "numpy"
+    for number, (some, some_mask) in enumerate(_chunks(addresses, mask, int(chunk))):
+        try:
+            counts = count(op, some, some_mask, rule=rule, engine=engine, threads=threads)
+        except (AddressError, MaskError) as error:
+            raise type(error)(f"chunk {number}: {error}") from None
+        yield counts
+
+
+def totals(counts: Iterable[Counts]) -> dict[str, int | float]:
+    """Add up what `Counts.totals` gives for each of many, such as the chunks of a stream.
+
+    >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
+    >>> totals(count_stream("LDS", chunks))["wavefronts"]
+    35
+    """
+    names = ("requests", *FIGURES[1:])
+    sums: dict[str, int | float] = dict.fromkeys(names, 0)
+    for each in counts:
+        part = each.totals()
+        for name in names:
+            sums[name] += part[name]
+    return {**sums, "n_way": n_way(int(sums["wavefronts"]), int(sums["requests"]))}
 
 
 def check_rule(rule: str) -> None:
@@ -215,7 +285,7 @@ def n_way(wavefronts: int, requests: int) -> float:
     return wavefronts / requests if requests else 0.0
 
 
-def engine_for(accesses: int) -> str:
+def engine_for(accesses: int) -> Engine:
     """Return the fastest engine for so many accesses."""
     if accesses <= _PYTHON_UP_TO:
         return "python"
@@ -227,11 +297,55 @@ def engine_for(accesses: int) -> str:
 
 
 def _count_in_python(
-    known: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.uint8]:
     bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
     counted = [
-        specification.count_access(known, row, mask, rule)
+        specification.count_access(instruction, row, mask, rule)
         for row, mask in zip(addresses[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
+
+
+def _chunks(addresses: Any, mask: Any, chunk: int) -> Iterator[tuple[Any, Any]]:
+    if isinstance(addresses, np.ndarray):
+        if addresses.ndim != 2:
+            raise AddressError(
+                f"addresses have shape {addresses.shape} (accepted: an array (n, 32), or an"
+                " iterable of chunks)"
+            )
+        given = None if mask is None else integers(mask, MaskError, "masks")
+        each = given is not None and given.ndim > 0
+        if given is not None and each and given.shape != addresses.shape[:1]:
+            raise MaskError(
+                f"masks have shape {given.shape} for addresses of shape {addresses.shape}"
+                f" (accepted: one integer, or shape {addresses.shape[:1]})"
+            )
+        for start in range(0, len(addresses), chunk):
+            part = slice(start, start + chunk)
+            yield addresses[part], given[part] if given is not None and each else mask
+        return
+    chunks = _iterator(addresses, AddressError, "addresses")
+    if mask is None or is_integer(mask) or (isinstance(mask, np.ndarray) and mask.ndim == 0):
+        for some in chunks:
+            yield some, mask
+    else:
+        masks, none_left = _iterator(mask, MaskError, "masks"), object()
+        for number, some in enumerate(chunks):
+            some_mask = next(masks, none_left)
+            if some_mask is none_left:
+                raise MaskError(
+                    f"masks end before chunk {number} of addresses (accepted: a mask for each)"
+                )
+            yield some, some_mask
+
+
+def _iterator(values: Any, error: Callable[[str], BankwiseError], what: str) -> Iterator[Any]:
+    try:
+        return iter(values)
+    except TypeError:
+        other = "an array (n, 32)" if what == "addresses" else "None, one integer"
+        raise error(
+            f"{what} {short(values)} cannot be iterated over"
+            f" (accepted: {other}, or an iterable of chunks' {what})"
+        ) from None

@@ -15,7 +15,7 @@ from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.chips import ChipLike, instruction_on, optional_chip
 from simulator.law.counting import check_rule, n_way
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
@@ -63,7 +63,9 @@ class Explanation(Result):
     """Why one access costs what it costs. The figures are `count`'s."""
 
     op: str
-    rule: str
+    width: int
+    """Bytes that a lane accesses."""
+    rule: Rule
     addresses: tuple[int, ...]
     mask: int
     wavefronts: int
@@ -81,8 +83,6 @@ class Explanation(Result):
     """A sentence on why phases fused or did not, or why there are none; often empty."""
     chip: str | None = None
     """Whose law it is, where a chip was chosen."""
-    width: int = 4
-    """Bytes an active lane reads or writes."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Explanation(Result):
         return shown
 
     def groups(self) -> list[dict[str, Any]]:
-        """List what each wavefront serves, neighbouring banks with the same lanes in one row."""
+        """Return what each wavefront serves, neighbouring banks with the same lanes in one row."""
         return [
             {
                 "phase": phase.index,
@@ -146,7 +146,7 @@ class Explanation(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"served": {column: list}, "totals": {…}}`: a row for each word served."""
+        """Return `{"served": {column: list}, "totals": {…}}`: a row for each word served."""
         served = [
             {
                 "phase": phase.index,
@@ -194,7 +194,7 @@ def explain(
     addresses: ArrayLike,
     mask: int | None = None,
     *,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
@@ -211,31 +211,32 @@ likewise): 2 wavefronts for this phase.
     access.
     """
     chosen = optional_chip(chip)
-    known = instruction_on(chosen, op)
+    op = instruction_on(chosen, op)
     check_rule(rule)
-    array, masks = warp_accesses(known, addresses, mask)
+    array, masks = warp_accesses(op, addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
             f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
         )
-    check(known, array, masks, addresses)
+    check(op, array, masks, addresses)
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
     _, wavefronts, ideal, excessive, bank_conflicts, cycles = specification.count_access(
-        known, bytes_, bits, rule
+        op, bytes_, bits, rule
     )
-    active = specification.active_lanes(known, bits)
-    groups = specification.phases(known, bytes_, bits, rule) if active else ()
-    partners = specification.holding_partners(known, bytes_, bits, rule) if active else []
+    active = specification.counted_lanes(op, bits)
+    groups = specification.phases(op, bytes_, bits, rule) if active else ()
+    partners = specification.holding_partners(op, bytes_, bits, rule) if active else []
     broken: dict[int, tuple[tuple[int, int], ...]] = {}
-    if known.fuses and rule == "silicon" and active and not partners:
+    if op.fuses and rule == "silicon" and active and not partners:
         pairs = {
-            partner: specification.broken_pairs(bytes_, bits, partner) for partner in known.partners
+            partner: specification.broken_pairs(bytes_, bits, partner) for partner in op.partners
         }
         broken = {partner: tuple(found) for partner, found in pairs.items() if found}
     return Explanation(
-        op=known.name,
+        op=op.name,
+        width=op.width,
         rule=rule,
         addresses=tuple(bytes_),
         mask=bits,
@@ -245,30 +246,29 @@ likewise): 2 wavefronts for this phase.
         excessive=excessive,
         cycles=cycles,
         phases=tuple(
-            _phase(known, index, group, [lane for lane in group if lane in active], bytes_)
+            _phase(op, index, group, [lane for lane in group if lane in active], bytes_)
             for index, group in enumerate(groups)
         ),
         partners=tuple(partners),
         broken=broken,
-        note=_note(known, active, partners, broken, rule),
+        note=_note(op, active, partners, broken, rule),
         chip=None if chosen is None else chosen.name,
-        width=known.width,
     )
 
 
 def _phase(
-    known: Instruction,
+    instruction: Instruction,
     index: int,
     group: Sequence[int],
     active: list[int],
     addresses: Sequence[int],
 ) -> Phase:
-    queues = specification.bank_queues(known, addresses, active)
+    queues = specification.bank_queues(instruction, addresses, active)
     banks = {
         bank: tuple(
             Served(bank, word, tuple(lanes))
             for word, lanes in queues[bank]
-            for _ in range(known.passes)
+            for _ in range(instruction.passes)
         )
         for bank in sorted(queues)
     }
@@ -282,21 +282,21 @@ def _phase(
             for number in range(depth)
         ),
         banks=banks,
-        sentence=f"lanes {ranges(group)}: {_collisions(known, banks, depth)}",
+        sentence=f"lanes {ranges(group)}: {_collisions(instruction, banks, depth)}",
     )
 
 
-def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth: int) -> str:
-    """Say which lanes meet in the worst banks, and what it costs."""
+def _collisions(instruction: Instruction, banks: dict[int, tuple[Served, ...]], depth: int) -> str:
+    """Return which lanes meet in the worst banks, and what it costs."""
     cost = f"{plural(depth, 'wavefront')} for this phase"
     if depth == 0:
         return "no active lane, no wavefront."
-    if depth == known.passes:
-        return f"no bank serves more than one {'word' if known.merges else 'lane'}: {cost}."
+    if depth == instruction.passes:
+        return f"no bank serves more than one {'word' if instruction.merges else 'lane'}: {cost}."
 
     def lanes_of(bank: int) -> tuple[int, ...]:
         # Where words merge, one lane speaks for all that share its word.
-        return tuple(served.lanes[0] for served in banks[bank][:: known.passes])
+        return tuple(served.lanes[0] for served in banks[bank][:: instruction.passes])
 
     worst = [bank for bank, queue in banks.items() if len(queue) == depth]
     lanes = lanes_of(worst[0])
@@ -304,33 +304,34 @@ def _collisions(known: Instruction, banks: dict[int, tuple[Served, ...]], depth:
     others = len(worst) - len(alike)
     where = f"bank{'s' if len(alike) > 1 else ''} {ranges(alike)}"
     words = {served.word for served in banks[worst[0]]}
-    who = f"lanes {_listed(lanes)} {known.verb}"
+    who = f"lanes {_listed(lanes)} {instruction.verb}"
     if len(words) == len(lanes):
         what = f"different words of {where}"
     elif len(words) == 1:
-        what = f"the same word of {where}, which {known.name} does not merge"
+        what = f"the same word of {where}, which {instruction.name} does not merge"
     else:
-        what = f"{len(words)} words of {where}, which {known.name} does not merge"
+        what = f"{len(words)} words of {where}, which {instruction.name} does not merge"
     likewise = f" (and {plural(others, 'other bank')} likewise)" if others else ""
-    twice = ", each lane taken twice" if known.passes == 2 else ""
+    twice = ", each lane taken twice" if instruction.passes == 2 else ""
     return f"{who} {what}{likewise}: {cost}{twice}."
 
 
 def _note(
-    known: Instruction,
+    instruction: Instruction,
     active: list[int],
     partners: list[int],
     broken: dict[int, tuple[tuple[int, int], ...]],
-    rule: str,
+    rule: Rule,
 ) -> str:
     if not active:
         return "No lane is active: nothing is accessed."
-    if known.phases == 0:
-        return f"{known.name} bypasses the pipe that wavefronts are counted on."
-    if not known.fuses:
+    if instruction.phases == 0:
+        return f"{instruction.name} bypasses the pipe that wavefronts are counted on."
+    if not instruction.fuses:
         return ""
     if partners:
-        fused = f"Fused from {plural(known.phases, 'phase')} to {len(known.fused_lanes)}: "
+        fewer = len(instruction.fused_lanes)
+        fused = f"Fused from {plural(instruction.phases, 'phase')} to {fewer}: "
         agree = [p for p in partners if any(lane ^ p in active for lane in active)]
         if not agree:
             return f"{fused}no active lane i has an active partner i^{partners[0]}."
@@ -347,7 +348,7 @@ def _note(
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Write ascending integers with runs shortened.
+    """Return ascending integers as text, with runs shortened.
 
     >>> ranges([0, 1, 2, 3, 8, 10, 11])
     '0-3, 8, 10-11'
@@ -360,7 +361,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def _listed(lanes: Sequence[int]) -> str:
-    """Write "0 and 4", "0, 4 and 8", or runs where there are many."""
+    """Return "0 and 4", "0, 4 and 8", or runs where there are many."""
     if len(lanes) > 4:
         return ranges(lanes)
     *most, last = map(str, lanes)

@@ -14,12 +14,21 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal, get_args
 
 from layouts.errors import short
 from layouts.shapes import is_integer
 from simulator.errors import InstructionError
 
-__all__ = ["INSTRUCTIONS", "RULES", "SHARED_BYTES", "Groups", "Instruction", "instruction"]
+__all__ = [
+    "INSTRUCTIONS",
+    "RULES",
+    "SHARED_BYTES",
+    "Groups",
+    "Instruction",
+    "Rule",
+    "instruction",
+]
 
 SHARED_BYTES = 227 * 1024
 """Shared memory that a block can address at most: 227 KiB, on sm_90.
@@ -33,7 +42,9 @@ Groups = tuple[Sequence[int], ...]
 _ADDRESSABLE = 255 * 1024  # the engines' 16-bit keys hold no more rows of banks
 _COUNTS = 255  # a figure is a byte
 
-RULES = ("silicon", "documented")
+Rule = Literal["silicon", "documented"]
+
+RULES: tuple[Rule, ...] = get_args(Rule)
 """`silicon`: the measured law [H200]. `documented`: the published phases, never fused [GTC]."""
 
 
@@ -75,8 +86,6 @@ class Instruction:
     """What the lanes do to their words, in a sentence."""
     aliases: tuple[str, ...] = ()
     """Other names for the same instruction."""
-    measured: bool = True
-    """Whether counters of a chip were compared with it; else it follows its kin."""
     groups: tuple[tuple[int, ...], ...] = ()
     """Lanes of each phase, before fusing. Empty: `phases` equal runs of neighbouring lanes."""
     fused_groups: tuple[tuple[int, ...], ...] = ()
@@ -349,20 +358,19 @@ def _async_copies() -> list[Instruction]:
 
 
 INSTRUCTIONS: dict[str, Instruction] = {
-    known.name: known
-    for known in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
+    each.name: each for each in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
 }
-"""Every known instruction, by its SASS name."""
+"""Every each instruction, by its SASS name."""
 
 _SPELLINGS = {
-    spelling.upper(): (spelling, known)
-    for known in INSTRUCTIONS.values()
-    for spelling in (known.name, *known.aliases)
+    spelling.upper(): (spelling, each)
+    for each in INSTRUCTIONS.values()
+    for spelling in (each.name, *each.aliases)
 }
 
 
 def instruction(op: str | Instruction) -> Instruction:
-    """Look an instruction up by its SASS name or an alias, in any case.
+    """Return the instruction of a SASS name or an alias, in any case.
 
     >>> instruction("ldmatrix.x4.trans").name
     'LDSM.16.MT88.4'

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law import specification
-from simulator.law.accesses import Rows
-from simulator.law.instructions import Groups, Instruction
+from simulator.law.accesses import Rows, active_lanes
+from simulator.law.instructions import Groups, Instruction, Rule
 
 __all__ = ["count_accesses"]
 
@@ -24,7 +24,7 @@ _LANES = np.arange(32)
 
 
 def count_accesses(
-    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: Rows, masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.uint8]:
     """Count n accesses: addresses (n, 32), masks (n,) or None for all lanes.
 
@@ -40,14 +40,14 @@ def count_accesses(
 
 
 def _count_chunk(
-    instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: str
+    instruction: Instruction, addresses: NDArray[Any], masks: NDArray[np.uint32] | None, rule: Rule
 ) -> NDArray[np.int32]:
     lanes = instruction.lanes
     addresses = addresses[:, :lanes]
     if masks is None:
         active = np.ones(addresses.shape, dtype=bool)
     else:
-        active = (masks[:, None] >> np.arange(lanes, dtype=np.uint32)) & 1 == 1
+        active = active_lanes(masks)[:, :lanes]
 
     n = len(addresses)
     holds = np.zeros(n, dtype=bool)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.law.instructions import Groups, Instruction
+from simulator.law.instructions import Groups, Instruction, Rule
 
 __all__ = [
     "BANKS",
     "WORD",
     "Figures",
-    "active_lanes",
     "bank_queues",
     "broken_pairs",
     "count_access",
+    "counted_lanes",
     "cycles",
     "figures",
     "holding_partners",
@@ -33,13 +33,13 @@ Figures = tuple[int, int, int, int, int, int]
 """phases, wavefronts, ideal, excessive, bank_conflicts, cycles."""
 
 
-def active_lanes(instruction: Instruction, mask: int) -> list[int]:
-    """Lanes whose address means something."""
+def counted_lanes(instruction: Instruction, mask: int) -> list[int]:
+    """Return the active lanes whose address means something."""
     return [lane for lane in range(instruction.lanes) if mask >> lane & 1]
 
 
 def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tuple[int, int]]:
-    """Pairs of active partners (i, i^partner) that have different addresses."""
+    """Return the pairs of active partners (i, i^partner) that have different addresses."""
     return [
         (lane, lane ^ partner)
         for lane in range(32)
@@ -51,9 +51,9 @@ def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tupl
 
 
 def holding_partners(
-    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> list[int]:
-    """Find the partners for which the pair condition holds; one is enough to fuse phases.
+    """Return the partners for which the pair condition holds; one is enough to fuse phases.
 
     It is judged over the whole warp. An inactive partner breaks nothing.
     """
@@ -62,8 +62,8 @@ def holding_partners(
     return [p for p in instruction.partners if not broken_pairs(addresses, mask, p)]
 
 
-def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: str) -> Groups:
-    """Lanes served together, phase after phase, once fused."""
+def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule) -> Groups:
+    """Return the lanes served together, phase after phase, once fused."""
     if holding_partners(instruction, addresses, mask, rule):
         return instruction.fused_lanes
     return instruction.phase_lanes
@@ -72,7 +72,7 @@ def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: 
 def bank_queues(
     instruction: Instruction, addresses: Sequence[int], lanes: Sequence[int]
 ) -> dict[int, list[tuple[int, list[int]]]]:
-    """Queue up, for each bank, what it must serve for the active `lanes` of one phase.
+    """Return for each bank the queue of what it must serve for the active `lanes` of one phase.
 
     An entry is a word and the lanes on it, in lane order; a bank serves one entry a
     wavefront. Lanes on the same word share an entry where the instruction merges them.
@@ -92,10 +92,10 @@ def bank_queues(
 
 
 def count_access(
-    instruction: Instruction, addresses: Sequence[int], mask: int, rule: str
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
 ) -> Figures:
     """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
-    active = active_lanes(instruction, mask)
+    active = counted_lanes(instruction, mask)
     groups = phases(instruction, addresses, mask, rule) if active else ()
     served = [
         max(map(len, bank_queues(instruction, addresses, lanes).values()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.errors import MissingPackageError
+from simulator.errors import MissingPackageError, install
 from simulator.results.text import Table, as_html, as_text
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Result(ABC):
             import pandas as pd
         except ImportError as error:
             raise MissingPackageError(
-                "data frames need pandas, which is not installed"
-                " (accepted: pip install 'bankwise[pandas]')"
+                f"data frames need pandas, which is not installed ({install('pandas')})"
             ) from error
         return pd.DataFrame(self.columns())
 

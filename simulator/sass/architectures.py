@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from layouts.errors import accepted
 from simulator.errors import LaunchError
 from simulator.law.capabilities import CAPABILITIES
 
-__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Architecture", "architecture"]
+__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Arch", "Architecture", "architecture"]
 
+Arch = Literal["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"]
+"""The architectures that compiled code is replayed for."""
 
 SHARED_WINDOW, LOCAL_WINDOW = 0x7E01, 0x7E02
 """High words of generic addresses of shared and of local memory: made up, as the driver does."""
@@ -30,7 +33,6 @@ class Architecture:
     """First shared address that a kernel may use; what lies below is the system's."""
     reserved: int
     """Bytes of `.nv.shared.<kernel>` that belong to the system."""
-    instruction_bytes: int = 16
 
     @property
     def capability(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
-from simulator.errors import LaunchError, MissingPackageError
+from simulator.errors import LaunchError, MissingPackageError, install
 
 __all__ = ["TYPES", "argument"]
 
@@ -41,12 +41,13 @@ _FP8 = ("f8", "fp8", "float8")
 _NULL = ("null", "nullptr", "NULL", "None")
 _EXAMPLES = (
     "accepted: random:f32[1024,1024], zeros:…, ones:…, arange:…, FILE.npy, a scalar such as"
-    " i32=1024, or null for a pointer"
+    " i32=1024, a structure such as {random:f32[64], i32=8}, or null for a pointer"
 )
 # Bits of random floats, so few that every element type holds each value exactly.
 _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 
 _MOST_BYTES = 2 << 30
+_DEEPEST = 16
 
 
 def argument(text: str, position: int = 0) -> Any:
@@ -60,6 +61,11 @@ def argument(text: str, position: int = 0) -> Any:
     are the same everywhere: floats in [-1, 1), bytes of all values, other integers below 1000
     (and all bits for u32 and u64).
 
+    A structure is its members in braces, an empty one is {}:
+
+    >>> argument("{zeros:f32[4], i32=7, {f32=1, f32=2}}")
+    (array([0., 0., 0., 0.], dtype=float32), np.int32(7), (np.float32(1.0), np.float32(2.0)))
+
     >>> argument("zeros:f32[2,3]").shape, argument("int=-7")
     ((2, 3), np.int32(-7))
     >>> argument("random:float[2]", position=1).tolist()
@@ -68,8 +74,11 @@ def argument(text: str, position: int = 0) -> Any:
     Raises LaunchError for text that is none of these, and for arrays over 2 GiB;
     MissingPackageError for a type of ml_dtypes without that package.
     """
+    text = text.strip()
     if text in _NULL:
         return None
+    if text.startswith("{"):
+        return _structure(text, position)
     if found := re.fullmatch(r"(random|zeros|ones|arange):([\w ]+)\[([\d,\s]*)\]", text):
         name = _type_name(found[2], text)
         return _array(found[1], name, _shape(found[3], text), position, text)
@@ -78,6 +87,25 @@ def argument(text: str, position: int = 0) -> Any:
     if text.endswith(".npy"):
         return _file(text)
     raise LaunchError(f"argument {text!r} ({_EXAMPLES})")
+
+
+def _structure(text: str, position: int) -> tuple[Any, ...]:
+    """Read the members of a structure; one may be a structure itself."""
+    if not text.endswith("}"):
+        raise LaunchError(f"argument {text!r}: a brace is open (accepted: {{MEMBER, MEMBER, …}})")
+    members: list[str] = [""]
+    depth = 0
+    for character in text[1:-1]:
+        depth += (character in "{[") - (character in "}]")
+        if depth < 0 or depth > _DEEPEST:
+            raise LaunchError(f"argument {text!r}: braces do not match, or nest too deep")
+        if character == "," and depth == 0:
+            members.append("")
+        else:
+            members[-1] += character
+    if members == [""] or not "".join(members).strip():
+        return ()
+    return tuple(argument(each, position + 97 * i) for i, each in enumerate(members))
 
 
 def _type_name(given: str, text: str) -> str:
@@ -96,8 +124,7 @@ def _dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError as error:
         raise MissingPackageError(
-            f"{name} needs ml_dtypes, which is not installed"
-            " (accepted: pip install 'bankwise[sass]')"
+            f"{name} needs ml_dtypes, which is not installed ({install('sass')})"
         ) from error
     dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _SMALL_FLOATS[name]))
     return dtype

@@ -28,10 +28,12 @@ from simulator.errors import (
 )
 from simulator.law.chips import Chip
 from simulator.law.counting import count
+from simulator.law.instructions import Rule
 from simulator.sass import machine as m
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW, Architecture
 from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.decode.line import SPECIAL, Lowered
+from simulator.sass.parameters import Parameters
 
 __all__ = ["BLOCK_LIMIT", "Dim3", "GridRun", "Progress", "Tally", "dim3"]
 
@@ -48,8 +50,6 @@ _STACK = 1024  # bytes a thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
 _TRACE_ROWS = 1 << 15
 _SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
-
-_ARGUMENTS = "NumPy arrays, NumPy scalars such as numpy.int32(1024), None for a null pointer"
 
 Progress = Callable[[int, int, int], None]
 """Called with thread instructions executed, blocks done, blocks to do."""
@@ -98,7 +98,7 @@ class GridRun:
     arguments: Sequence[Any]
     shared_bytes: int = 0
     max_instructions: int | None = None
-    rule: str = "silicon"
+    rule: Rule = "silicon"
     progress: Progress | None = None
     chip: Chip | None = None
     """Whose law counts, and whose shared memory there is; None: the H200's law."""
@@ -160,18 +160,12 @@ class GridRun:
 
     def _place_arguments(self) -> None:
         """Copy arrays and module variables into the arena."""
-        parameters = self.kernel.parameters
-        if len(self.arguments) != len(parameters):
-            raise LaunchError(
-                f"{len(self.arguments)} arguments for the {len(parameters)} parameters of"
-                f" {self.kernel.name}"
-            )
+        self.parameters = Parameters(self.kernel.parameters, self.arguments, self.kernel.name)
         pieces: list[NDArray[np.uint8]] = []
         starts, offset = [], 0
-        self._at: dict[int, int] = {}
+        self._at: list[int] = []
         self._variables: dict[str, int] = {}
-        arrays = {i: a for i, a in enumerate(self.arguments) if isinstance(a, np.ndarray)}
-        total = sum(a.nbytes for a in arrays.values())
+        total = sum(array.nbytes for array in self.parameters.arrays)
         if total > _MOST_MEMORY:
             raise LaunchError(
                 f"the arguments take {total} bytes (accepted: up to {_MOST_MEMORY} together)"
@@ -185,11 +179,8 @@ class GridRun:
             offset += -(-len(data) // 256) * 256 + gap
             return here
 
-        for index, array in arrays.items():
-            if array.dtype.hasobject:
-                raise LaunchError(f"argument {index} holds {array.dtype} (accepted: {_ARGUMENTS})")
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            self._at[index] = place(flat, _GAP)
+        for array in self.parameters.arrays:
+            self._at.append(place(np.ascontiguousarray(array).reshape(-1).view(np.uint8), _GAP))
         for variable in self.cubin.variables:
             data = np.frombuffer(variable.data, dtype=np.uint8)
             self._variables[variable.name] = place(data, _SMALL_GAP)
@@ -212,9 +203,12 @@ class GridRun:
         first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
         first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
         first[0x28:0x2C] = self.local_bytes.to_bytes(4, "little")
-        for index, parameter in enumerate(self.kernel.parameters):
-            data = self._parameter(index, parameter.size)
+        given = self.parameters.data([_DEVICE + at for at in self._at])
+        for data, parameter in zip(given, self.kernel.parameters, strict=True):
             first[base + parameter.offset : base + parameter.offset + parameter.size] = data
+        for at, array in zip(self._at, self.parameters.arrays, strict=True):
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self.arena[at : at + len(flat)] = flat  # arrays of pointers have their addresses now
         for bank, offset, variable, inside in self.kernel.addresses:
             if bank in banks and variable in self._variables and offset + 8 <= len(banks[bank]):
                 address = _DEVICE + self._variables[variable] + inside
@@ -228,41 +222,14 @@ class GridRun:
         self._bank_at[32] = len(joined)
         self._banks = np.frombuffer(bytes(joined), dtype=np.uint8)
 
-    def _parameter(self, index: int, size: int) -> bytes:
-        value = self.arguments[index]
-        if value is None or isinstance(value, np.ndarray):
-            if size != 8:
-                what = "a null pointer" if value is None else "an array"
-                raise LaunchError(
-                    f"argument {index} is {what} for a parameter of {size} bytes (accepted: a"
-                    " scalar of that size)"
-                )
-            address = 0 if value is None else _DEVICE + self._at[index]
-            return address.to_bytes(8, "little")
-        if not isinstance(value, np.generic) or value.dtype.hasobject:
-            raise LaunchError(
-                f"argument {index} is {type(value).__name__} {str(value)[:40]!r}"
-                f" (accepted: {_ARGUMENTS})"
-            )
-        data = value.tobytes()
-        if len(data) != size:
-            raise LaunchError(
-                f"argument {index}, {value.dtype} {value!s}, has {len(data)} bytes and the"
-                f" parameter {size}"
-            )
-        return data
-
     def outputs(self) -> list[Any]:
         """Return one entry per argument: arrays as the kernel left them, all else unchanged."""
-        found: list[Any] = []
-        for index, value in enumerate(self.arguments):
-            if isinstance(value, np.ndarray):
-                at = self._at[index]
-                data = self.arena[at : at + value.nbytes].copy()
-                found.append(data.view(value.dtype).reshape(value.shape))
-            else:
-                found.append(value)
-        return found
+
+        def read(number: int) -> NDArray[Any]:
+            array, at = self.parameters.arrays[number], self._at[number]
+            return self.arena[at : at + array.nbytes].copy().view(array.dtype).reshape(array.shape)
+
+        return self.parameters.outputs(read)
 
     # ---- Running. --------------------------------------------------------------------------
     def run_each(self, blocks: Iterable[Dim3]) -> list[Tally]:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
+from simulator.sass.architectures import Arch
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load
+from simulator.sass.code.naming import plain_name
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.options import make_options
+from simulator.sass.code.symbols import never_set, with_symbols
 from simulator.sass.decode.decoder import lower
 from simulator.sass.launch import Dim3, GridRun, Progress, dim3
 from simulator.sass.report import CompiledReport, make_report
 from simulator.sass.source import source_lines
 
-__all__ = ["BLOCKS", "DEFAULT_ARCH", "arch_for", "replay_compiled"]
+__all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
 
-DEFAULT_ARCH = "sm_90"
+DEFAULT_ARCH: Arch = "sm_90"
 """What source is compiled for where nothing else is said: the H200's."""
 
-BLOCKS = ("sample", "all")
+Blocks = Literal["sample", "all"]
 """`sample`: corners, edges and one interior block. `all`: the whole grid."""
+
+BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _MOST_BLOCKS = 1 << 24
 
@@ -39,26 +46,33 @@ def replay_compiled(
     block: int | tuple[int, ...],
     args: Sequence[Any],
     shared_bytes: int = 0,
-    blocks: str = "sample",
-    arch: str | None = None,
+    blocks: Blocks = "sample",
+    arch: Arch | None = None,
     chip: ChipLike | None = None,
+    symbols: Mapping[str, Any] | None = None,
+    include: Sequence[str | Path] = (),
+    define: Mapping[str, object] | None = None,
+    options: Sequence[str] = (),
     max_instructions: int | None = None,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     progress: Progress | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.
 
-    `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary, an
-    object or CUDA source, told by content); any other str is CUDA source; bytes are a cubin.
+    `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary,
+    an object, a library, PTX or CUDA source, told by content); any other str is CUDA source or PTX;
+    bytes are a cubin.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
     the grid where all of them agree; where they do not, the report covers those blocks only and
     its notes say so. `max_instructions`: of warps, in the launch.
-    `rule` and `chip`: those of `count`. Source is compiled for `arch`, by default that of the chip,
-    and sm_90 without one; a cubin is for its own. `progress` is called now and then with thread
-    instructions executed, blocks done, blocks to do.
+    `symbols`: arrays or scalars for `__constant__` and `__device__` variables, by name. `include`,
+    `define`, `options`: folders of headers, macros, and whatever else nvcc would be given, for the
+    compiler. Source is compiled for `arch`, by default that of the chip, and sm_90 without one; a
+    cubin is for its own. `rule`, `chip`: those of `count`. `progress` is called now and then with
+    thread instructions executed, blocks done, blocks to do.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -83,10 +97,18 @@ def replay_compiled(
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
-    cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel)
+    built = make_options(include, define or {}, options)
+    cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel, built)
     _check_runs(cubin, chosen_chip)
     chosen = cubin.kernel(kernel)
     instructions = _named(disassemble(cubin.image, chosen.name), source)
+    unset = [
+        f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
+        f" symbols={{{name!r}: …}})"
+        for name in never_set(cubin, instructions, symbols or {})
+    ]
+    cubin = with_symbols(cubin, symbols or {})
+    chosen = cubin.kernels[chosen.name]
     lowered = lower(instructions, chosen)
     launch = GridRun(
         cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
@@ -98,9 +120,9 @@ def replay_compiled(
             if count > _MOST_BLOCKS:
                 raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
             every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
-            report = make_report(launch, launch.run_all(every), 1, count, [])
+            report = make_report(launch, launch.run_all(every), 1, count, unset)
         else:
-            report = _sampled(launch, count)
+            report = _sampled(launch, count, unset)
     except ExecutionError as error:
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         error.partial = _with_sources(stopped, source_or_cubin, source)
@@ -134,18 +156,18 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(source).absolute())
+    full = str(Path(plain_name(source)).absolute())
     return tuple(
         replace(each, file=source) if source and each.file == full else each
         for each in instructions
     )
 
 
-def _sampled(launch: GridRun, count: int) -> CompiledReport:
+def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
     sample = _sample(launch.grid)
     tallies = launch.run_each(sample)
     total, first = launch.done, tallies[0]
-    notes: list[str] = []
+    notes = list(notes)
     if len(sample) == count:
         return make_report(launch, total, 1, count, notes)
     if all(first.agrees(other, launch.sites) for other in tallies[1:]):

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.kernels.replay import KernelReport, SiteReport
 from simulator.results.columns import COSTS, law_columns
+from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass import machine as m
@@ -25,19 +25,19 @@ By = Literal["instruction", "line"]
 _FIGURES = ("executed", *COSTS)
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledReport(KernelReport):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompiledReport(SiteTable):
     """A compiled kernel, replayed.
 
     The sites are its shared-memory instructions, in order, but for those of unknown cost.
     """
 
-    instructions: Columns  # type: ignore[assignment]  # columns, where the catalogue has tuples
+    instructions: Columns
     """Columns: address, opcode, file, line, executed (by warps, also where no lane's predicate was
     true), wavefronts, ideal, excessive, bank_conflicts. None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
-    """One entry an argument: arrays as the kernel left them, scalars unchanged."""
+    """One entry per argument: arrays as the kernel left them, scalars unchanged."""
     blocks: int
     """Blocks that were executed."""
     extrapolated: bool
@@ -152,7 +152,7 @@ class CompiledReport(KernelReport):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As for every kernel report, with "instructions" and "lines" beside."""
+        """Return what every table of sites has, with "instructions" and "lines" beside."""
         return {**super().to_dict(), "instructions": self.instructions, "lines": self.lines()}
 
 
@@ -222,17 +222,11 @@ def make_report(
         )
     return CompiledReport(
         kernel=lowered.kernel.name,
-        m=None,
-        n=None,
-        k=None,
-        form="compiled",
-        parameters={},
         rule=launch.rule,
         chip=None if launch.chip is None else launch.chip.name,
         grid=launch.grid,
         block=launch.block,
         sites=tuple(sites),
-        about="",
         arch=launch.architecture.name,
         instructions=columns,
         outputs=launch.outputs(),

@@ -30,6 +30,7 @@ from simulator.inputs.files import RESERVED
 from simulator.law.accesses import integers
 from simulator.law.chips import Chip, instruction_on
 from simulator.law.instructions import Instruction, instruction
+from simulator.law.masks import active_table
 
 __all__ = ["Access", "Group", "group"]
 
@@ -44,7 +45,7 @@ Index = str | Callable[..., Any] | ArrayLike
 class Access:
     """An instruction, where its lanes go, and how often it runs.
 
-    Raises SearchError for a weight or loops that are no positive integers, InstructionError and
+    Raises SearchError for a weight or loops that are not positive integers, InstructionError and
     ExpressionError for an unknown instruction or a malformed expression.
     """
 
@@ -65,12 +66,12 @@ class Access:
         instruction(self.op)
         if not isinstance(self.loops, Mapping):
             raise SearchError(
-                f"loops {self.loops!r} of {self} are none (accepted: {{name: trips}})"
+                f"loops {self.loops!r} of {self} are not trip counts (accepted: {{name: trips}})"
             )
         for what, value in [("weight", self.weight), *self.loops.items()]:
             if not is_integer(value) or value < 1:
                 raise SearchError(
-                    f"{what} {value!r} of {self} is no count (accepted: positive integers)"
+                    f"{what} {value!r} of {self} is not a count (accepted: positive integers)"
                 )
         if prod(self.loops.values()) > _MOST:
             raise SearchError(
@@ -83,7 +84,8 @@ class Access:
         active = self.active
         if not (active is None or isinstance(active, str) or callable(active)):
             raise SearchError(
-                f"active {active!r} of {self} is none (accepted: a function, or an expression)"
+                f"active {active!r} of {self} is not a condition (accepted: a function, or"
+                " an expression)"
             )
         if len(_parts(active)) > 1:
             raise SearchError(f"active {active!r} of {self} has two parts (accepted: one)")
@@ -131,7 +133,7 @@ class Group:
     @property
     def active(self) -> NDArray[np.bool_]:
         """Lanes whose place means something, (n, 32)."""
-        lanes: NDArray[np.bool_] = self.masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 == 1
+        lanes = active_table(self.masks)
         lanes[:, self.instruction.lanes :] = False
         return lanes
 
@@ -145,19 +147,19 @@ def group(
 ) -> Group:
     """Evaluate an access for these values of its free names, in a tile of rows × cols.
 
-    Raises SearchError for an index that is no integer or pair, or outside of the tile.
+    Raises SearchError for an index that is not an integer or a pair, or outside of the tile.
     """
     known = instruction_on(chip, access.op)
     if known.width < element or known.width % element:
         raise SearchError(
-            f"{known.name} moves {known.width} bytes a lane, elements have {element}"
+            f"{known.name} moves {known.width} bytes per lane, elements have {element}"
             " (accepted: elements whose size divides it)"
         )
     if not (isinstance(access.index, str) or callable(access.index)):
         places, masks = _from_arrays(access, tile)
     else:
         places, masks = _evaluated(access, values, tile)
-    lanes = masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 == 1
+    lanes = active_table(masks)
     lanes[:, known.lanes :] = False
     if known.is_matrix and not lanes[:, : known.lanes].all():
         raise SearchError(
@@ -188,20 +190,20 @@ def _check(
     places: NDArray[np.int64],
     lanes: NDArray[np.bool_],
     tile: tuple[int, int] | None,
-    each: int,
+    elements: int,
 ) -> None:
     rows, cols = tile or (1, _LARGEST)
-    crossing = lanes & (places % cols + each > cols)
+    crossing = lanes & (places % cols + elements > cols)
     if crossing.any():
         raise SearchError(
-            f"{access} moves {each} elements a lane from column"
+            f"{access} moves {elements} elements per lane from column"
             f" {int(places[crossing][0]) % cols}, past the end of a row of {cols}"
         )
-    outside = lanes & ((places < 0) | (places + each > rows * cols))
+    outside = lanes & ((places < 0) | (places + elements > rows * cols))
     if outside.any():
         raise SearchError(
             f"{access} reaches element {int(places[outside][0])} (accepted: 0 to"
-            f" {rows * cols - each}" + (f", in a tile of {rows}x{cols})" if tile else ")")
+            f" {rows * cols - elements}" + (f", in a tile of {rows}x{cols})" if tile else ")")
         )
 
 
@@ -243,8 +245,8 @@ def _evaluated(
         for name in names:
             if isinstance(part, Expression) and not is_integer(values.get(name, 0)):
                 raise SearchError(
-                    f"{name} = {values[name]!r} in {access} is no integer (accepted: integers, in"
-                    " an expression)"
+                    f"{name} = {values[name]!r} in {access} is not an integer (accepted: integers,"
+                    " in an expression)"
                 )
     turns = list(product(*map(range, access.loops.values())))
     places = np.zeros((len(turns), 32), dtype=np.int64)
@@ -291,7 +293,7 @@ _Part = Expression | Callable[..., Any]
 
 
 def _parts(given: Any) -> list[_Part]:
-    """Give a function, or one or two expressions (no comma of another kind exists in them)."""
+    """Return a function, or one or two expressions (no comma of another kind exists in them)."""
     if given is None:
         return []
     if isinstance(given, str):

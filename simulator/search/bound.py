@@ -26,16 +26,17 @@ def _adds_to(basis, value):
 
 
 @jit()
-def explore(start, deficits, low, coordinates, table, base, best, enough, most, prune):
+def explore(start, deficits, low, coordinates, table, base, best, limits, prune):
     """Try every target mask (from bit `base` up) for every basis vector of the sources.
 
     `start` (accesses, 7) and `deficits` (accesses,) hold the vectors without sources; `low` and
     `coordinates` (depth, accesses) the vector that becomes known at a depth, -1 for none. What
     is known of an access only loses rank later, so its cost so far is a lower bound; with
     `prune`, branches that cannot undercut `best` are left. Returns the least cost, the masks
-    that reach it (empty if none is below `best`), and the nodes visited: `most` at most, and
-    fewer if a cost is `enough`.
+    that reach it (empty if none is below `best`), and the nodes visited. `limits` are a cost that
+    is enough, and the most nodes.
     """
+    enough, most = limits
     depth, accesses = low.shape
     values = 1 << (7 - base)
     bases = np.zeros((depth + 1, accesses, 7), np.int64)

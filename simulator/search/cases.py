@@ -20,10 +20,12 @@ from simulator.gemm.occupancy import DEVICES, Device, fragment_registers, occupa
 from simulator.gemm.simulate import simulate
 from simulator.kernels.global_memory import suffix
 from simulator.kernels.lowering import lower_shared
+from simulator.kernels.replay import Form
 from simulator.kernels.sites import Kernel, SharedSite
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.chips import Chip, instruction_on
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
+from simulator.law.masks import active_table
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Access, Group, group
 
@@ -96,7 +98,7 @@ def kernel_case(
     kernel: Kernel,
     values: Mapping[str, Any],
     sizes: tuple[int, int, int],
-    form: str,
+    form: Form,
     array: str | None = None,
     tile: tuple[int, int] | None = None,
     chip: Chip | None = None,
@@ -145,22 +147,22 @@ def kernel_case(
 
 def _alike(
     name: str,
-    known: Instruction,
+    instruction: Instruction,
     addresses: NDArray[np.int64],
     masks: NDArray[np.int64],
     weights: NDArray[Any],
     element: int,
     tile: tuple[int, int] | None,
 ) -> Group:
-    active = masks[:, None] >> np.arange(32) & 1 == 1
+    active = active_table(masks)
     addresses = np.where(active, addresses, 0)
     if tile is None:
         # Whole rows of banks to and fro cost nothing: accesses that differ by them are equal.
         least = np.where(active, addresses, SHARED_BYTES).min(axis=1, keepdims=True)
         addresses = np.where(active, addresses - least // _ROW * _ROW, 0)
-    elif int(addresses.max()) + known.width > tile[0] * tile[1] * element:
+    elif int(addresses.max()) + instruction.width > tile[0] * tile[1] * element:
         raise SearchError(
-            f"{name} reaches byte {int(addresses.max()) + known.width - 1} of a tile of"
+            f"{name} reaches byte {int(addresses.max()) + instruction.width - 1} of a tile of"
             f" {tile[0]}x{tile[1]} elements of {element} bytes (accepted: a tile that holds it)"
         )
     rows, inverse = np.unique(np.column_stack([addresses, masks]), axis=0, return_inverse=True)
@@ -170,12 +172,12 @@ def _alike(
     if sum(totals) >= 1 << 53:
         raise SearchError(f"{name} runs {sum(totals)} times (accepted: smaller sizes)")
     return Group(
-        name, known, rows[:, :32] // element, rows[:, 32].astype(np.uint32), np.array(totals)
+        name, instruction, rows[:, :32] // element, rows[:, 32].astype(np.uint32), np.array(totals)
     )
 
 
 def fragment_case(
-    values: Mapping[str, Any], rule: str, *, per_block: bool, chip: Chip | None = None
+    values: Mapping[str, Any], rule: Rule, *, per_block: bool, chip: Chip | None = None
 ) -> Case:
     """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
     report = simulate(**values, rule=rule, chip=chip)

@@ -30,12 +30,13 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts import gf2
 from simulator.errors import SearchError
 from simulator.law import specification
 from simulator.law.closed_form import count_linear
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
-from simulator.search.pricing import cost_of_served
+from simulator.search.pricing import Objective, cost_of_served
 from simulator.search.tile import Term
 
 __all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
@@ -73,8 +74,8 @@ class LinearProblem:
     """Linear accesses to a tile of which every byte address has `bits` bits."""
 
     accesses: tuple[LinearAccess, ...]
-    objective: str
-    rule: str
+    objective: Objective
+    rule: Rule
     element_bits: int
     base: int
     """The lowest bit that may move: below it lie the bytes of one vector."""
@@ -99,7 +100,7 @@ class LinearProblem:
         return terms
 
     def columns(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """Give each term's target mask for every source bit: (terms, source bits)."""
+        """Return each term's target mask for every source bit: (terms, source bits)."""
         columns = np.zeros((len(terms), self.bits - _ROW_BITS), dtype=np.int64)
         for number, term in enumerate(terms):
             for target in range(self.base, _ROW_BITS):
@@ -108,7 +109,7 @@ class LinearProblem:
         return columns
 
     def terms(self, columns: Sequence[int]) -> tuple[Term, ...]:
-        """Give the terms of a swizzle from its target masks, one for each distance."""
+        """Return the terms of a swizzle from its target masks, one for each distance."""
         masks: dict[int, int] = {}
         for source, mask in enumerate(columns):
             for target in range(self.base, _ROW_BITS):
@@ -118,7 +119,7 @@ class LinearProblem:
         return tuple(Term(shift, masks[shift]) for shift in sorted(masks))
 
     def price(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the cost of each swizzle (rows of `columns`), by the closed form."""
+        """Return the cost of each swizzle (rows of `columns`), by the closed form."""
         costs = np.zeros(len(columns), dtype=np.int64)
         for access in self.accesses:
             used = [bit for bit in range(columns.shape[1]) if access.sources >> bit & 1]
@@ -135,7 +136,7 @@ class LinearProblem:
         return costs
 
     def bounded(self) -> tuple[int, LinearProblem]:
-        """Give a lower bound from pairs of accesses, and the problem with those pairs first.
+        """Return a lower bound from pairs of accesses, and the problem with those pairs first.
 
         Two accesses may want different things of the same bits. What a pair costs at least,
         beyond the two alone, adds up over pairs that share no access.
@@ -169,7 +170,7 @@ class LinearProblem:
         """
         from simulator.search.bound import explore
 
-        basis = _basis([v >> _ROW_BITS for access in self.accesses for v in access.space])
+        basis = gf2.basis([v >> _ROW_BITS for access in self.accesses for v in access.space])
         depth, many = len(basis), len(self.accesses)
         start = np.zeros((many, _ROW_BITS), dtype=np.int64)
         low, coordinates = np.zeros((2, depth, many), dtype=np.int64)
@@ -180,24 +181,22 @@ class LinearProblem:
             table[number, : len(access.costs)] = access.costs
             lost[number] = access.dim - len(access.space)
             # In echelon form no two vectors become known at the same depth.
-            known: dict[int, tuple[int, int]] = {}
+            known, banks = gf2.Echelon(), gf2.Echelon()
             for vector in access.space:
-                place = _coordinates(basis, vector >> _ROW_BITS)
-                bank = vector & (1 << _ROW_BITS) - 1
-                while place and place.bit_length() in known:
-                    other = known[place.bit_length()]
-                    place, bank = place ^ other[0], bank ^ other[1]
-                if place:
-                    known[place.bit_length()] = place, bank
-                else:
-                    lost[number] += not _add(start[number], bank)
-            for bit, (place, bank) in known.items():
+                # The basis is one of all spaces: there are coordinates.
+                place = gf2.coordinates(basis, vector >> _ROW_BITS) or 0
+                place, bank = known.add(place, vector & (1 << _ROW_BITS) - 1)
+                if not place:
+                    lost[number] += not banks.add(bank)[0]
+            for bit, (bank, _) in banks.rows.items():
+                start[number, bit - 1] = bank
+            for bit, (place, bank) in known.rows.items():
                 coordinates[bit - 1, number], low[bit - 1, number] = place, bank
         if not depth:
             cost = int(table[np.arange(many), lost].sum())
             return (cost, (), True) if cost < best else (best, None, True)
         cost, masks, nodes = explore(
-            start, lost, low, coordinates, table, self.base, best, enough, most, prune
+            start, lost, low, coordinates, table, self.base, best, (enough, most), prune
         )
         if not len(masks):
             return best, None, nodes <= most
@@ -208,11 +207,11 @@ class LinearProblem:
         sources = self.bits - _ROW_BITS
         full = list(basis)
         for bit in range(sources):
-            if len(_basis([*full, 1 << bit])) > len(full):
+            if gf2.coordinates(full, 1 << bit) is None:
                 full.append(1 << bit)
         columns = []
         for bit in range(sources):
-            place, mask = _coordinates(full, 1 << bit), 0
+            place, mask = gf2.coordinates(full, 1 << bit) or 0, 0
             for number, value in enumerate(masks):
                 mask ^= value if place >> number & 1 else 0
             columns.append(mask)
@@ -220,7 +219,7 @@ class LinearProblem:
 
 
 def linear_problem(
-    groups: Sequence[Group], size: int, element: int, objective: str, rule: str
+    groups: Sequence[Group], size: int, element: int, objective: Objective, rule: Rule
 ) -> LinearProblem | None:
     """Set the problem up for a tile of `size` elements; None where some access is not linear.
 
@@ -261,7 +260,7 @@ def linear_problem(
             unit = max(known.width, specification.WORD)
             space = [] if not phases else each[: (known.lanes // phases).bit_length() - 1]
             dims = len(space)
-            space = _basis([vector // unit * unit for vector in space])
+            space = gf2.basis([vector // unit * unit for vector in space])
             if known.merges:
                 dims = len(space)
             costs = [
@@ -279,40 +278,3 @@ def linear_problem(
         tuple(accesses), objective, rule, element_bits, base,
         max((size * element - 1).bit_length(), _ROW_BITS),
     )  # fmt: skip
-
-
-def _basis(vectors: Sequence[int]) -> list[int]:
-    """Choose vectors, in order, that are linearly independent and span all."""
-    echelon: dict[int, int] = {}
-    chosen = []
-    for vector in vectors:
-        rest = vector
-        while rest and rest.bit_length() in echelon:
-            rest ^= echelon[rest.bit_length()]
-        if rest:
-            echelon[rest.bit_length()] = rest
-            chosen.append(vector)
-    return chosen
-
-
-def _coordinates(basis: Sequence[int], vector: int) -> int:
-    """Say, bit by bit, which vectors of a basis add up to this one."""
-    echelon: dict[int, tuple[int, int]] = {}
-    for number, each in enumerate([*basis, vector]):
-        rest, made = each, 1 << number
-        while rest and rest.bit_length() in echelon:
-            other = echelon[rest.bit_length()]
-            rest, made = rest ^ other[0], made ^ other[1]
-        if rest:
-            echelon[rest.bit_length()] = rest, made
-    return made & (1 << len(basis)) - 1
-
-
-def _add(basis: NDArray[np.int64], value: int) -> bool:
-    for bit in range(_ROW_BITS - 1, -1, -1):
-        if value >> bit & 1:
-            if not basis[bit]:
-                basis[bit] = value
-                return True
-            value ^= int(basis[bit])
-    return False

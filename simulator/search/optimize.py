@@ -21,14 +21,15 @@ from simulator.errors import SearchError
 from simulator.gemm.geometry import CHOICES, PARAMETERS
 from simulator.inputs.files import RESERVED
 from simulator.kernels import get
-from simulator.kernels.replay import FORMS
+from simulator.kernels.replay import FORMS, Form
 from simulator.kernels.sites import Kernel
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
 from simulator.search.cases import Case, fragment_case, kernel_case, tile_case
 from simulator.search.optimum import Optimum
-from simulator.search.pricing import OBJECTIVES, check_objective
+from simulator.search.pricing import OBJECTIVES, Objective, check_objective
 from simulator.search.run import Problem, Search, Values
 from simulator.search.swizzles import read_swizzles
 from simulator.sweeps.grid import Grid
@@ -42,8 +43,8 @@ def optimize(
     kernel: str | Kernel | None = None,
     fragment: Mapping[str, Any] | None = None,
     space: Mapping[str, Any] | None = None,
-    objective: str = "cycles",
-    rule: str = "silicon",
+    objective: Objective = "cycles",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
     tile: Shape | None = None,
     element: int = 4,
@@ -52,27 +53,64 @@ def optimize(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    form: str = "compiled",
+    form: Form = "compiled",
     limit: int = 10_000_000,
     trials: int = 500,
 ) -> Optimum:
     """Find the layout with the least total cost of all accesses, each by its weight.
 
-    Give one of: `accesses` to a `tile` of rows×cols elements of `element` bytes (without a
-    tile, indices are flat); a `kernel` with m, n, k (all of its shared-memory accesses, or
-    those of one `array`, which is a `tile`); a `fragment`: fixed parameters of `simulate`.
+    Give one of `accesses`, `kernel` and `fragment`.
 
-    `space` says what is free. `pad`: paddings of the tile. `swizzle`: "xor" (without padding
-    any XOR of upper onto lower bits, with padding one term of it), "cute" (one Sw<B,M,S>),
-    "none", or a list of swizzles. Any other name that the accesses use, or a parameter of the
-    kernel or of `simulate`: its values, or "all". By default paddings of 0 to 32 and "xor"; for
-    a fragment warp shape, lane order and fragment.
+    Parameters
+    ----------
+    accesses
+        What touches a tile, or, without a `tile`, memory at flat indices.
+    kernel
+        A kernel, or its name: all of its shared-memory accesses, or those of one `array`.
+    fragment
+        Fixed parameters of `simulate`, whose other ones are searched.
+    space
+        What is free. "pad": paddings of the tile. "swizzle": "xor" (without padding any XOR of
+        upper onto lower bits, with padding one term of it), "cute" (one Sw<B,M,S>), "none", or a
+        list of swizzles. Any other name that the accesses use, or a parameter of the kernel or of
+        `simulate`: its values, or "all". By default paddings of 0 to 32 and "xor"; for a fragment
+        warp shape, lane order and fragment.
+    objective
+        What is minimised.
+    rule
+        That of `count`.
+    tile
+        Rows×columns of the tile that is searched, in elements.
+    element
+        Bytes of an element of it: 1, 2, 4, 8 or 16.
+    names
+        Values of further names that the accesses use.
+    array
+        The kernel's array that is the `tile`.
+    m, n, k
+        The kernel's matrix sizes.
+    form
+        The kernel's form, as for `replay`.
+    limit
+        At most so many warp accesses are counted to enumerate, each once for every layout. A few
+        choices tell what all would take.
+    trials
+        Beyond the limit optuna makes so many trials, and the result is not proved.
 
-    `objective` is "cycles", "wavefronts" or "bank_conflicts"; `rule` and `chip` are those of
-    `count`. At most some `limit` warp accesses,
-    each once for every layout, are counted to enumerate: a few choices tell what all would take.
-    Beyond, optuna makes `trials` trials and the result is not proved.
+    Returns
+    -------
+    Optimum
+        The layout, its cost, and how it is known that none is better.
 
+    Raises
+    ------
+    SearchError
+        For a bad space, or accesses outside of the tile.
+    BankwiseError
+        What `simulate`, `replay` and `count` raise.
+
+    Examples
+    --------
     >>> column = Access("LDS", "lane, i", loops={"i": 32})
     >>> row = Access("STS", "i, lane", loops={"i": 32})
     >>> found = optimize([column, row], tile="32x32")
@@ -80,21 +118,18 @@ def optimize(
     (1056, 64, 'row*32 + (col ^ row)')
     >>> optimize([column, row], tile="32x32", space={"pad": range(33)}).expression
     'row*33 + col'
-
-    Raises SearchError for a bad space or accesses outside of the tile, and what `simulate`,
-    `replay` and `count` raise.
     """
     check_objective(objective)
     check_rule(rule)
     chosen = optional_chip(chip)
     for name, value in (("limit", limit), ("trials", trials)):
         if not is_integer(value) or value < 1:
-            raise SearchError(f"{name} {value!r} is no count (accepted: 1, 2, 3, ...)")
+            raise SearchError(f"{name} {value!r} is not a count (accepted: 1, 2, 3, ...)")
     if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
         raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
     for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
         if not (mapping is None or isinstance(mapping, Mapping)):
-            raise SearchError(f"{what} {mapping!r} is none (accepted: a mapping, {{name: ...}})")
+            raise SearchError(f"{what} {mapping!r} is not a mapping (accepted: {{name: ...}})")
     for what, extra, used in (
         ("tile", tile, fragment is None),
         ("array", array, kernel is not None),
@@ -108,7 +143,7 @@ def optimize(
             )
     shape = None if tile is None else parse_shape(tile, "RC", "tile")
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
-        raise SearchError(f"element {element!r} is no size (accepted: 1, 2, 4, 8, 16 bytes)")
+        raise SearchError(f"element {element!r} is not a size (accepted: 1, 2, 4, 8, 16 bytes)")
     if fragment is not None:
         problem = _of_fragment(fragment, space, rule, chosen)
     elif kernel is not None:
@@ -131,7 +166,7 @@ def _of_accesses(
 ) -> Problem:
     accesses = tuple(given) if isinstance(given, Iterable) else ()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
-        raise SearchError(f"accesses {given!r} are none (accepted: a list of Access)")
+        raise SearchError(f"{given!r} is not a list of accesses (accepted: a list of Access)")
     used = set().union(*(each.free for each in accesses))
     if space is None:
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
@@ -171,14 +206,16 @@ def _of_kernel(
     kernel: Kernel,
     space: Mapping[str, Any] | None,
     sizes: tuple[int, int, int],
-    form: str,
+    form: Form,
     array: str | None,
     shape: tuple[int, ...] | None,
     chip: Chip | None,
 ) -> Problem:
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
-            raise SearchError(f"{name} = {size!r} is no matrix size (accepted: 1 to {2**31 - 1})")
+            raise SearchError(
+                f"{name} = {size!r} is not a matrix size (accepted: 1 to {2**31 - 1})"
+            )
     named = isinstance(array, str) and array.isidentifier()
     if (array is None) != (shape is None) or not (array is None or named):
         raise SearchError(
@@ -211,7 +248,7 @@ def _of_kernel(
 
 
 def _of_fragment(
-    fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: str, chip: Chip | None
+    fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule, chip: Chip | None
 ) -> Problem:
     known = set(PARAMETERS) - {"rule", "chip"}
     if space is None:
@@ -232,7 +269,7 @@ def _of_fragment(
     return Problem(case, lambda: case({}), free, chip=chip)
 
 
-def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid:
+def _free(space: Mapping[str, Any], names: set[str], reserved: set[str]) -> Grid:
     """Read the free values that are not the tile's own."""
     wanted = {
         name: CHOICES.get(name, values) if isinstance(values, str) and values == "all" else values
@@ -241,7 +278,7 @@ def _free(space: Mapping[str, Any], known: set[str], reserved: set[str]) -> Grid
     }
     if not wanted:
         return Grid({})
-    grid = Grid.of(wanted, accepted_names=sorted(known | reserved), target="the search")
+    grid = Grid.of(wanted, accepted_names=sorted(names | reserved), target="the search")
     if grid.size >= 1 << 62:
         raise SearchError(f"the space has {grid.size:,} combinations (accepted: below 2^62)")
     return grid

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from layouts.errors import plural
 from simulator.law.chips import Chip
+from simulator.law.instructions import Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
-from simulator.search.pricing import counts_of
+from simulator.search.pricing import Objective, counts_of
 from simulator.search.tile import TileLayout
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
@@ -53,8 +55,8 @@ class AccessRow:
 class Optimum(Result):
     """The layout with the least cost."""
 
-    objective: str
-    rule: str
+    objective: Objective
+    rule: Rule
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
     layout: TileLayout | None
@@ -118,13 +120,13 @@ class Optimum(Result):
         return sums
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`."""
         names = [each.name for each in fields(AccessRow)]
         columns = {name: [getattr(row, name) for row in self.accesses] for name in names}
         return {"accesses": columns, "totals": self.totals()}
 
     def summary(self) -> dict[str, Any]:
-        """Give everything but the accesses, in plain values."""
+        """Return everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
             **law_columns(self.rule, None if self.chip is None else self.chip.name),
@@ -173,10 +175,9 @@ class Optimum(Result):
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
-        plural = "" if self.operations == 1 else "s"
         said.append(
             f"{self.bytes:,} bytes of shared memory{spent};"
-            f" {self.operations} operation{plural} an index."
+            f" {plural(self.operations, 'operation')} an index."
         )
         said.append(self.certificate.text)
         if self.skipped:
@@ -201,7 +202,7 @@ class Optimum(Result):
         return amount(cost, self.objective)
 
 
-def amount(cost: int, objective: str) -> str:
+def amount(cost: int, objective: Objective) -> str:
     """Say a cost in words.
 
     >>> amount(1, "bank_conflicts"), amount(1000, "cycles")
@@ -212,7 +213,7 @@ def amount(cost: int, objective: str) -> str:
 
 
 def access_rows(
-    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: str
+    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: Rule
 ) -> tuple[AccessRow, ...]:
     """Count each access under both layouts."""
     first = _figures(*before, rule) if before else []
@@ -239,7 +240,7 @@ def access_rows(
     return tuple(rows)
 
 
-def _figures(case: Case, layout: TileLayout, rule: str) -> list[dict[str, int]]:
+def _figures(case: Case, layout: TileLayout, rule: Rule) -> list[dict[str, int]]:
     found = []
     for group in case.groups:
         counted = counts_of(group, layout, case.element, rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +11,27 @@ from numpy.typing import NDArray
 from layouts.errors import accepted
 from simulator.errors import OptionError
 from simulator.law import specification
-from simulator.law.counting import Counts, count
-from simulator.law.instructions import Instruction
+from simulator.law.counting import FIGURES, Counts, count
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.tile import TileLayout
 
 __all__ = [
     "OBJECTIVES",
+    "Objective",
     "check_objective",
     "cost_of_served",
     "counts_of",
-    "floor",
+    "lower_bound",
     "misfit",
     "price",
     "recount",
 ]
 
-OBJECTIVES = ("cycles", "wavefronts", "bank_conflicts")
+Objective = Literal["cycles", "wavefronts", "bank_conflicts"]
+"""What can be minimised."""
+
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 _AT_ONCE = 1 << 16  # accesses counted in one call
 
@@ -57,15 +62,19 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
     return None
 
 
-def counts_of(group: Group, layout: TileLayout, element: int, rule: str) -> Counts:
+def counts_of(group: Group, layout: TileLayout, element: int, rule: Rule) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
     return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
 
 def price(
-    groups: Sequence[Group], layouts: Sequence[TileLayout], element: int, objective: str, rule: str
+    groups: Sequence[Group],
+    layouts: Sequence[TileLayout],
+    element: int,
+    objective: Objective,
+    rule: Rule,
 ) -> NDArray[np.int64]:
-    """Give the weighted cost of each layout; all of them fit."""
+    """Return the weighted cost of each layout; all of them fit."""
     costs = np.zeros(len(layouts), dtype=np.int64)
     for group in groups:
         masks, each = _masks(group), max(1, _AT_ONCE // len(group.places))
@@ -83,9 +92,9 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: str, rule: str
+    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: Rule
 ) -> int:
-    """Give the cost of a layout by the law in pure Python, the specification."""
+    """Return the cost of a layout by the law in pure Python, the specification."""
     total = 0
     for group in groups:
         addresses = layout.offset(group.places) * element
@@ -99,10 +108,10 @@ def recount(
     return total
 
 
-def floor(
-    groups: Sequence[Group], element: int, objective: str, rule: str, *, whole: int = 0
+def lower_bound(
+    groups: Sequence[Group], element: int, objective: Objective, rule: Rule, *, whole: int = 0
 ) -> int:
-    """Give a cost that no layout whatsoever undercuts.
+    """Return a cost that no layout whatsoever undercuts.
 
     Lanes with equal places have equal addresses under any layout, and others have others. So
     every layout has the same phases, fused or not, and each phase must carry the same bytes,
@@ -122,7 +131,7 @@ def floor(
             group.places.tolist(), group.masks.tolist(), group.weights.tolist(), strict=True
         ):
             known = group.instruction
-            active = set(specification.active_lanes(known, mask))
+            active = set(specification.counted_lanes(known, mask))
             phases = specification.phases(known, places, mask, rule) if active else []
             served = [
                 _least_served(known, [places[lane] for lane in lanes if lane in active],
@@ -148,14 +157,17 @@ def _vectors(groups: Iterable[Group], element: int) -> dict[int, tuple[int, int]
 
 
 def _least_served(
-    known: Instruction, places: Sequence[int], vectors: dict[int, tuple[int, int]], element: int
+    instruction: Instruction,
+    places: Sequence[int],
+    vectors: dict[int, tuple[int, int]],
+    element: int,
 ) -> int:
     row = specification.BANKS * specification.WORD
-    unit = max(known.width, specification.WORD)
-    if not known.merges:
+    unit = max(instruction.width, specification.WORD)
+    if not instruction.merges:
         return -(-len(places) * unit // row)
     different = set(places)
-    least = -(-len(different) * known.width // row)
+    least = -(-len(different) * instruction.width // row)
     # By vector width and place in it: the units that compete for row / width places of a row.
     competing: dict[tuple[int, int], set[int]] = {}
     for place in different:
@@ -165,14 +177,13 @@ def _least_served(
     return max([least, *(-(-len(each) * width // row) for (width, _), each in competing.items())])
 
 
-def cost_of_served(known: Instruction, phases: int, served: int, busy: int, objective: str) -> int:
-    """Give the objective of an access whose phases (`busy` of them not empty) serve `served`."""
-    if objective == "bank_conflicts":
-        return served - busy
-    wavefronts = known.passes * served
-    if objective == "wavefronts" or not busy:
-        return wavefronts
-    return int(specification.cycles(known, wavefronts, phases))
+def cost_of_served(
+    instruction: Instruction, phases: int, served: int, busy: int, objective: Objective
+) -> int:
+    """Return the objective of an access of which `busy` phases, of all `phases`, serve `served`."""
+    # The number of active lanes matters to the ideal alone.
+    figures = specification.figures(instruction, phases, served, busy, active=busy)
+    return int(figures[FIGURES.index(objective)])
 
 
 def _masks(group: Group) -> NDArray[np.uint32] | None:

@@ -1,23 +1,32 @@
-"""One search: the choices of the free values gone through, or sampled, and the best kept."""
+"""One search: the choices of the free values gone through, or sampled, and the best kept.
+
+Spaces too large to enumerate are sampled by optuna's tree-structured Parzen estimator, always
+seeded alike.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError
-from simulator.errors import SearchError
+from simulator.errors import MissingPackageError, SearchError, install
 from simulator.law.chips import Chip
+from simulator.law.instructions import Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
-from simulator.search.pricing import misfit, price, recount
-from simulator.search.sampling import available, sample
+from simulator.search.pricing import Objective, misfit, price, recount
 from simulator.search.swizzles import Found, Question, Swizzles, best_layout, single_terms
 from simulator.search.tile import TileLayout
 from simulator.sweeps.grid import Grid
+
+if TYPE_CHECKING:
+    import optuna
 
 __all__ = ["Problem", "Search", "Values"]
 
@@ -49,7 +58,7 @@ class Search:
     """The run of one search; `best` is the winner so far."""
 
     def __init__(
-        self, problem: Problem, objective: str, rule: str, limit: int, trials: int
+        self, problem: Problem, objective: Objective, rule: Rule, limit: int, trials: int
     ) -> None:
         self.problem = problem
         self.objective = objective
@@ -63,7 +72,7 @@ class Search:
         self.proved = True
         self.enumerated = True  # all choices of the free values, if not all layouts
         self.left: list[str] = []
-        self.least_floor: int | None = None
+        self.least_bound: int | None = None
 
     def optimum(self) -> Optimum:
         """Run the search. Raises SearchError where no choice and layout can run."""
@@ -87,14 +96,13 @@ class Search:
         return self._result(case, found, layout)
 
     def _mean(self, combinations: int) -> float:
-        """Search some choices, far apart, for how many warp accesses one takes on average.
+        """Return the mean number of warp accesses that a choice takes, from some of them.
 
-        How many layouts it has, and after how many the floor is reached, is hardly foreseen.
+        How many layouts a choice has, and how many of them are counted before none can be better,
+        is hardly foreseen. The choices are drawn at random, but always the same ones.
         """
         probes = max(2, min(_PROBES, combinations // _PROBES))
-        # The golden section, and odd: an axis hardly stays at one value.
-        stride = combinations * 0x61C88647 >> 32 | 1
-        numbers = [number * stride % combinations for number in range(1, probes + 1)]
+        numbers = Random(0).sample(range(combinations), probes)  # noqa: S311 - no secret
         counted = [best_layout(self._question(case)).counted for _, case in self._cases(numbers)]
         self.skipped.clear()
         return sum(counted) / probes
@@ -146,8 +154,8 @@ class Search:
         self.left += [family for family in found.left if family not in self.left]
         if found.layout is None:
             return
-        if self.least_floor is None or found.floor < self.least_floor:
-            self.least_floor = found.floor
+        if self.least_bound is None or found.lower_bound < self.least_bound:
+            self.least_bound = found.lower_bound
         key = (
             found.cost, _bytes(case, found.layout), found.operations, -(case.occupancy or 0),
             *found.key(),
@@ -172,19 +180,19 @@ class Search:
                     self.skipped[_OVERLAP] += 1
                     return None
                 if elements > most:  # so in all that came before, some overlapped
-                    most, self.best, self.least_floor = elements, None, None
+                    most, self.best, self.least_bound = elements, None, None
             found = best_layout(self._question(case))
             self._take(case, found)
             return found.cost if found.layout is not None else None
 
-        sample(self.problem.grid.axes, evaluate, trials=self.trials, enough=0)
+        _let_optuna_choose(self.problem.grid.axes, evaluate, trials=self.trials, enough=0)
 
     def _sample_swizzles(self, case: Case, found: Found) -> None:
         """Let optuna choose a padding and up to three XOR terms."""
         question = self._question(case)
         plain = TileLayout(*case.shape)
         terms = [None, *single_terms(plain, question)]
-        if not available() or not found.layout:
+        if not _optuna_is_installed() or not found.layout:
             return
 
         def evaluate(values: Values) -> int | None:
@@ -203,7 +211,7 @@ class Search:
             return int(cost)
 
         choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
-        sample(choices, evaluate, trials=self.trials, enough=found.floor)
+        _let_optuna_choose(choices, evaluate, trials=self.trials, enough=found.lower_bound)
 
     def _result(self, case: Case, found: Found, layout: TileLayout) -> Optimum:
         again = recount(case.groups, layout, case.element, self.objective, self.rule)
@@ -242,7 +250,7 @@ class Search:
 
     def _certificate(self, found: Found) -> Certificate:
         cost = amount(found.cost, self.objective)
-        least = found.floor if self.least_floor is None else self.least_floor
+        least = found.lower_bound if self.least_bound is None else self.least_bound
         among = ", for any of these values" if self.problem.grid.axes else ""
         layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
         if self.enumerated and found.cost <= least:
@@ -276,10 +284,57 @@ def _bytes(case: Case, layout: TileLayout) -> int:
 
 
 def _reason(error: BankwiseError) -> str:
-    """Give a message's first line without its numbers, so that equal reasons count together.
+    """Return a message's first line without its numbers, so that equal reasons count together.
 
     >>> _reason(BankwiseError("pad_a = 3 would misalign float4 (accepted: 0, 4, 8, ...)"))
     'pad_a = N would misalign float4'
     """
     text = re.sub(r"\b\d+\b", "N", str(error).splitlines()[0].partition(" (accepted")[0])
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _optuna_is_installed() -> bool:
+    """Whether there is the extra `search`."""
+    return find_spec("optuna") is not None
+
+
+def _let_optuna_choose(
+    choices: Mapping[str, Sequence[Any]],
+    evaluate: Callable[[dict[str, Any]], int | None],
+    *,
+    trials: int,
+    enough: int,
+) -> None:
+    """Let optuna choose what to evaluate: `trials` times, or until a cost is `enough`.
+
+    `evaluate` gives a cost, or None for values that cannot be; keeping the best is its task.
+    Raises MissingPackageError where optuna is not installed.
+    """
+    if not _optuna_is_installed():
+        raise MissingPackageError(
+            "this space is too large to enumerate, and optuna, which would sample it, is not"
+            f" installed ({install('search')}; or give a smaller space, or a higher limit)"
+        )
+    import optuna
+
+    def objective(trial: optuna.Trial) -> float:
+        values = {
+            name: values[trial.suggest_int(name, 0, len(values) - 1)]
+            for name, values in choices.items()
+        }
+        cost = evaluate(values)
+        if cost is None:
+            raise optuna.TrialPruned
+        return float(cost)
+
+    def stop(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        if trial.value is not None and trial.value <= enough:
+            study.stop()
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
+        study.optimize(objective, n_trials=trials, callbacks=[stop])
+    finally:
+        optuna.logging.set_verbosity(before)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 from layouts.errors import accepted
 from layouts.swizzle import Swizzle
 from simulator.errors import SearchError
+from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Group
 from simulator.search.linear import LinearProblem, linear_problem
-from simulator.search.pricing import floor, misfit, price
+from simulator.search.pricing import Objective, lower_bound, misfit, price
 from simulator.search.tile import Term, TileLayout
 
 __all__ = [
@@ -30,10 +32,12 @@ __all__ = [
     "single_terms",
 ]
 
-FAMILIES = ("none", "cute", "xor")
+Family = Literal["none", "cute", "xor"]
 """`cute`: none or one Sw<B,M,S>. `xor`: XOR any higher bits onto any bits of a 128-byte row."""
 
-Swizzles = str | tuple[Swizzle | None, ...]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+Swizzles = Family | tuple[Swizzle | None, ...]
 
 # Operations: each term takes an XOR and, but for one of them (row ^ col), a shift.
 _LEAST_OF_TWO = 3
@@ -50,8 +54,8 @@ class Question:
     element: int
     pads: Sequence[int]
     swizzles: Swizzles
-    objective: str
-    rule: str
+    objective: Objective
+    rule: Rule
     limit: int
     """Warp accesses that are counted at most to enumerate layouts."""
 
@@ -65,7 +69,7 @@ class Question:
 class Found:
     """The best layout so far, and what is known about the others."""
 
-    floor: int
+    lower_bound: int
     """No layout whatsoever costs less."""
     layout: TileLayout | None = None
     cost: int = 0
@@ -109,7 +113,7 @@ def _key(layout: TileLayout, cost: int) -> tuple[int, ...]:
 def read_swizzles(given: object) -> Swizzles:
     """Read a family's name, or swizzles (Swizzle, triple, text or None).
 
-    Raises SearchError for another name or an empty list, LayoutError for no swizzle.
+    Raises SearchError for another name or an empty list, LayoutError for what is not a swizzle.
     """
     if isinstance(given, str):
         if given not in FAMILIES:
@@ -117,12 +121,12 @@ def read_swizzles(given: object) -> Swizzles:
                 f"unknown swizzles {given!r}: {accepted(given, FAMILIES)}, or a list such as"
                 " [None, 'Sw<3,3,3>']"
             )
-        return given
+        return FAMILIES[FAMILIES.index(given)]
     listed = tuple(given) if isinstance(given, Sequence) else ()
     if not listed:
         raise SearchError(
-            f"swizzles {given!r} are none (accepted: {', '.join(FAMILIES)}, or a list such as"
-            " [None, 'Sw<3,3,3>'])"
+            f"{given!r} is not a choice of swizzles (accepted: {', '.join(FAMILIES)}, or a list"
+            " such as [None, 'Sw<3,3,3>'])"
         )
     return tuple(None if one is None else Swizzle.of(one) for one in listed)
 
@@ -132,11 +136,11 @@ def best_layout(question: Question) -> Found:
 
     The result has no layout where none fits the accesses.
     """
-    least = floor(question.groups, question.element, question.objective, question.rule)
+    least = lower_bound(question.groups, question.element, question.objective, question.rule)
     found = Found(least)
     for pad in sorted(question.pads):
         if found.layout is not None and found.cost == least:
-            break  # the floor, with fewer bytes
+            break  # no layout costs less, and this one takes fewer bytes
         _with_pad(question, pad, found)
     return found
 
@@ -149,7 +153,7 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
         return
     if isinstance(question.swizzles, str) or None in question.swizzles:
         price_all(question, [plain], found)
-    if question.swizzles == "none" or found.key()[:3] == (found.floor, plain.elements, 0):
+    if question.swizzles == "none" or found.key()[:3] == (found.lower_bound, plain.elements, 0):
         return
     if not isinstance(question.swizzles, str):
         price_all(question, list(_given(question, question.swizzles, plain, found)), found)
@@ -192,7 +196,7 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
             return  # there are no several
         # Swizzles leave the bytes of a vector together, touched by a wide access or not.
         widest = max(group.instruction.width for group in question.groups)
-        if found.cost > floor(
+        if found.cost > lower_bound(
             question.groups, question.element, question.objective, question.rule, whole=widest
         ):
             found.proved = False
@@ -206,9 +210,9 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
         found.counted += len(columns) * len(linear.accesses)
         best = np.flatnonzero(costs == costs.min()).tolist()
         _offer_linear(plain, [(ones[one],) for one in best], int(costs.min()), found)
-    if found.cost > found.floor or found.operations > _LEAST_OF_TWO:
+    if found.cost > found.lower_bound or found.operations > _LEAST_OF_TWO:
         _several_terms(linear, plain, ones, columns, 2, found)
-    if found.cost > found.floor:
+    if found.cost > found.lower_bound:
         bound, ordered = linear.bounded()
         cost, terms, proved = found.cost, None, True
         if cost > bound:
@@ -259,7 +263,7 @@ def _offer_linear(
 
 
 def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
-    """Give the layouts that these terms make, where they make one."""
+    """Return the layouts that these terms make, where they make one."""
     for term in terms:
         try:
             yield TileLayout(plain.rows, plain.cols, plain.pad, (term,))
@@ -268,7 +272,7 @@ def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
 
 
 def _bits(plain: TileLayout, question: Question) -> tuple[int, int, int]:
-    """Give the lowest bit of a place that may move, the end of a row of banks, and the end."""
+    """Return the lowest bit of a place that may move, the end of a row of banks, and the end."""
     widest = max(group.instruction.width for group in question.groups)
     low = (max(widest, WORD) // question.element).bit_length() - 1
     row = (BANKS * WORD // question.element).bit_length() - 1

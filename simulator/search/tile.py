@@ -33,7 +33,7 @@ class Term:
     mask: int
 
     def __call__(self, place: Index) -> Index:
-        """Give what is XORed onto a place."""
+        """Return what is XORed onto a place."""
         return place >> self.shift & self.mask
 
 
@@ -61,15 +61,15 @@ class TileLayout:
             self.rows > 0 and self.cols > 0 and self.pad >= 0
         ):
             raise SearchError(
-                f"tile {self.rows!r}x{self.cols!r} with padding {self.pad!r} is none (accepted:"
-                " positive sizes, and padding 0, 1, 2, ... elements)"
+                f"tile {self.rows!r}x{self.cols!r} with padding {self.pad!r} is not a layout"
+                " (accepted: positive sizes, and padding 0, 1, 2, ... elements)"
             )
         written = reduce(int.__or__, (term.mask for term in self.terms), 0)
         for term in self.terms:
             if term.shift < 1 or term.mask < 1 or term.mask << term.shift & written:
                 raise SearchError(
-                    f"{term} reads bits that a term writes, or none (accepted: positive shifts and"
-                    " masks, and bits read apart from bits written)"
+                    f"{term} reads bits that a term writes, or no bits (accepted: positive shifts"
+                    " and masks, and bits read apart from bits written)"
                 )
         block = 1 << written.bit_length()  # terms move elements within blocks of this many
         within = self.cols if self.pad else self.rows * self.cols
@@ -129,7 +129,7 @@ class TileLayout:
         return sum(cost for _, cost in self._pieces("row", "col"))
 
     def expression(self, row: str = "row", col: str = "col") -> str:
-        """Give the offset as a C expression.
+        """Return the offset as a C expression.
 
         >>> TileLayout(32, 32, pad=1).expression()
         'row*33 + col'
@@ -151,7 +151,7 @@ class TileLayout:
         return self.rows > 1 and power and all(term.mask < self.cols for term in self.terms)
 
     def _pieces(self, row: str, col: str) -> list[tuple[str, int]]:
-        """Give what is XORed, each with its number of operations, the XOR too."""
+        """Return what is XORed, each with its number of operations, the XOR too."""
         if not self._by_row_and_col:
             place = col if self.rows == 1 else f"({row}*{self.cols} + {col})"
             whole = self.rows * self.cols
@@ -170,7 +170,7 @@ class TileLayout:
 
 
 def _piece(name: str, size: int, shift: int, mask: int) -> tuple[str, int]:
-    """Give `name` shifted right (left if negative) and masked; no mask where it changes nothing.
+    """Return `name` shifted right (left if negative) and masked; no mask where it changes nothing.
 
     `name` counts to below `size`: below it any bit may be set, though not in the last of them.
     """

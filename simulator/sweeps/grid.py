@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from layouts.errors import accepted
+from layouts.errors import accepted, short
 from layouts.shapes import is_integer
 from simulator.errors import GridError
 
@@ -55,13 +55,13 @@ class Grid:
         """
         if not isinstance(grid, Mapping):
             raise GridError(
-                f"grid {_short(grid)} is no mapping (accepted: {{parameter: values, ...}})"
+                f"grid {short(grid)} is not a mapping (accepted: {{parameter: values, ...}})"
             )
         if not grid:
             raise GridError("grid {} is empty (accepted: at least one parameter with its values)")
         for name in grid:
             if not isinstance(name, str):
-                raise GridError(f"{name!r} is no parameter's name (accepted: strings)")
+                raise GridError(f"{name!r} is not a parameter's name (accepted: strings)")
             if accepted_names is not None and name not in accepted_names:
                 raise GridError(f"{target} has no parameter {name!r}: "
                                 f"{accepted(name, accepted_names)}")  # fmt: skip
@@ -80,7 +80,7 @@ class Grid:
     def limited(self, limit: int | None) -> int:
         """How many combinations to work on: all, or the first `limit`.
 
-        Raises GridError for a limit that is no positive integer, and for more than MOST
+        Raises GridError for a limit that is not a positive integer, and for more than MOST
         combinations without one.
         """
         if limit is None:
@@ -92,15 +92,17 @@ class Grid:
                 )
             return self.size
         if not is_integer(limit) or limit < 1:
-            raise GridError(f"limit {limit!r} is no number of combinations (accepted: 1, 2, ...)")
+            raise GridError(
+                f"limit {limit!r} is not a number of combinations (accepted: 1, 2, ...)"
+            )
         return min(int(limit), self.size)
 
     def between(self, start: int, stop: int) -> list[dict[str, Any]]:
-        """Give the combinations start, …, stop - 1."""
+        """Return the combinations start, …, stop - 1."""
         return [self._at(index) for index in range(start, stop)]
 
     def described(self) -> list[list[str]]:
-        """Give each axis's name and a digest of its values, to recognise the grid by.
+        """Return each axis's name and a digest of its values, to recognise the grid by.
 
         Raises GridError for values that do not look the same in the next process.
         """
@@ -131,7 +133,7 @@ def _axis(name: str, values: Any) -> Sequence[Any]:
                 f"{name!r} has more than {_MOST_VALUES:,} values (accepted: fewer, or a range)"
             )
     if not _length(axis):
-        raise GridError(f"{name!r} has no values: {_short(values)} (accepted: at least one)")
+        raise GridError(f"{name!r} has no values: {short(values)} (accepted: at least one)")
     return axis
 
 
@@ -159,8 +161,3 @@ def _length(axis: Sequence[Any]) -> int:
     if isinstance(axis, range):  # len() refuses what exceeds 63 bits
         return max(0, -((axis.start - axis.stop) // axis.step))
     return len(axis)
-
-
-def _short(values: object) -> str:
-    text = repr(values)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import MissingPackageError
+from simulator.errors import MissingPackageError, install
 from simulator.results.tables import Columns
 
 __all__ = ["cell", "parquet_writer"]
@@ -22,8 +22,7 @@ def parquet_writer() -> Callable[[Columns, Path], None]:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingPackageError(
-            "Parquet files need pyarrow, which is not installed"
-            " (accepted: pip install 'bankwise[parquet]')"
+            f"Parquet files need pyarrow, which is not installed ({install('parquet')})"
         ) from error
 
     def write(columns: Columns, file: Path) -> None:

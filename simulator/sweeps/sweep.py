@@ -38,13 +38,14 @@ from simulator.errors import (
 )
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
+from simulator.law.instructions import Rule
 from simulator.results.files import save
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
 from simulator.sweeps.grid import Grid
 from simulator.sweeps.parquet import cell, parquet_writer
 from simulator.sweeps.store import Chunk, Store
-from simulator.sweeps.targets import Combination, Figures, Target, target_of
+from simulator.sweeps.targets import Combination, Figure, Figures, Target, target_of
 
 __all__ = ["Sweep", "sweep"]
 
@@ -65,7 +66,7 @@ class Sweep(Result):
 
     target: str
     parameters: tuple[str, ...]
-    figures: tuple[str, ...]
+    figures: tuple[Figure, ...]
     combinations: int
     """How many were to be measured: those of the grid, or the limit."""
     skipped: Mapping[str, int]
@@ -82,23 +83,23 @@ class Sweep(Result):
         return len(self) + sum(self.skipped.values()) == self.combinations
 
     def columns(self) -> Columns:
-        """Give the columns, equally long: parameters by name, then figures."""
+        """Return the columns, equally long: parameters by name, then figures."""
         return {name: list(column) for name, column in self._columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"combinations": {column: list}, "totals": {…}}`; totals count combinations."""
+        """Return `{"combinations": {column: list}, "totals": {…}}`; totals count combinations."""
         skipped = sum(self.skipped.values())
         totals = {"combinations": self.combinations, "counted": len(self), "skipped": skipped}
         return {"combinations": self.columns(), "totals": totals}
 
-    def best(self, n: int = 1, *, by: str | None = None) -> list[dict[str, Any]]:
-        """Give the n rows with the least of the figure `by`: cycles, or else wavefronts.
+    def best(self, n: int = 1, *, by: Figure | None = None) -> list[dict[str, Any]]:
+        """Return the n rows with the least of the figure `by`: cycles, or else wavefronts.
 
         Ties are broken by bank conflicts, then by instructions, then by the grid's order.
-        Raises OptionError for an unknown figure or a number that is none.
+        Raises OptionError for an unknown figure or an n that is not a positive integer.
         """
         if not is_integer(n) or n < 1:
-            raise OptionError(f"n {n!r} is no number of rows (accepted: 1, 2, ...)")
+            raise OptionError(f"n {n!r} is not a number of rows (accepted: 1, 2, ...)")
         if by is None:
             by = "cycles" if "cycles" in self.figures else "wavefronts"
         if by not in self.figures:
@@ -132,7 +133,7 @@ class Sweep(Result):
         write = parquet_writer()
         save(path, lambda file: write(self._columns, file))
 
-    def table(self, n: int = 10, *, by: str | None = None) -> Table:
+    def table(self, n: int = 10, *, by: Figure | None = None) -> Table:
         """Return the rows of `best`, the parameters that never vary, and why some are skipped."""
         best = self.best(n, by=by)
         constant = [
@@ -163,7 +164,7 @@ def sweep(
     target: Any,
     grid: Mapping[str, Any],
     *,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
     executor: Executor | None = None,
     progress: Progress = True,
@@ -182,7 +183,7 @@ def sweep(
     `store`, a file, the same call continues where an earlier one was interrupted. `limit` takes the
     first so many combinations, of which the last parameter moves fastest.
 
-    >>> from simulator import simulate
+    >>> from bankwise import simulate
     >>> found = sweep(simulate, {"lane_order": ["row-major", "z-order"], "pad": range(4)})
     >>> len(found), found.complete, list(found.skipped.values())
     (2, True, [6])
@@ -198,13 +199,13 @@ def sweep(
     law = {"rule": rule} if chip is None else {"rule": rule, "chip": Chip.of(chip)}
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(
-            f"executor {executor!r} is none (accepted: a concurrent.futures.Executor, such as"
+            f"{executor!r} is not an executor (accepted: a concurrent.futures.Executor, such as"
             " ProcessPoolExecutor() or a Dask client's get_executor())"
         )
     if not isinstance(progress, bool) and not callable(progress):
         raise OptionError(
-            f"progress {short(progress)} is none (accepted: True, False, or a function of the"
-            " number done and the total)"
+            f"progress {short(progress)} is not accepted (accepted: True, False, or a function of"
+            " the number done and the total)"
         )
     chosen = target_of(target)
     axes = Grid.of(
@@ -295,7 +296,7 @@ def _measured(
     law: Combination,
     todo: Iterator[tuple[int, Sequence[Combination]]],
 ) -> Generator[Chunk, None, None]:
-    """Give the chunks as they are done. If the executor dies, those it did come first."""
+    """Return the chunks as they are done. If the executor dies, those it did come first."""
     pending: set[Future[Chunk]] = set()
     failure: BankwiseError | None = None
     try:
@@ -414,7 +415,7 @@ def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
 def _telling(
     progress: Progress, label: str, done: int, total: int
 ) -> Iterator[Callable[[int], None]]:
-    """Give what is to be told how many combinations are done."""
+    """Return what is to be told how many combinations are done."""
     if not isinstance(progress, bool):
         progress(done, total)
         yield lambda now: progress(now, total)
@@ -432,7 +433,7 @@ def _telling(
 
 
 def _plain(value: Any) -> Any:
-    """Give a parameter's value as a column holds it: plain, or its text."""
+    """Return a parameter's value as a column holds it: plain, or its text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else str(value)

@@ -12,9 +12,9 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from layouts.errors import BankwiseError
+from layouts.errors import BankwiseError, short
 from simulator.errors import TargetError
 from simulator.gemm.geometry import PARAMETERS, Geometry
 from simulator.gemm.loads import Loads, count_loads, totals
@@ -24,10 +24,24 @@ from simulator.kernels.sites import Kernel
 from simulator.law.counting import count, n_way
 from simulator.law.instructions import Instruction
 
-__all__ = ["Combination", "Figures", "Target", "target_of"]
+__all__ = ["Combination", "Figure", "Figures", "Target", "target_of"]
 
 Combination = Mapping[str, Any]
+Figure = Literal[
+    "instructions",
+    "requests",
+    "wavefronts",
+    "ideal",
+    "excessive",
+    "bank_conflicts",
+    "n_way",
+    "cycles",
+    "sectors",
+]
+"""What a target may measure."""
+
 Figures = tuple[int | float, ...]
+"""Of one combination, in the order of its target's figures."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ class Target(ABC):
     accepted_names: tuple[str, ...] | None
     """Parameters that it has; None: any."""
     required: tuple[str, ...]
-    figures: tuple[str, ...]
+    figures: tuple[Figure, ...]
     """What `measure` gives for each combination."""
     chunk: int
     """Combinations handed to a worker at a time, at most."""
@@ -49,7 +63,7 @@ class Target(ABC):
 
     @abstractmethod
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
-        """Give the figures of each combination (a "rule" among its values), or a reason why not.
+        """Return the figures of each combination (a "rule" among its values), or a reason why not.
 
         Raises TargetError where the target itself fails.
         """
@@ -126,7 +140,9 @@ class _Function(_OneByOne):
         if not accesses:
             raise BankwiseError("no accesses")
         totals = [count(*access, rule=rule, chip=chip).totals() for access in accesses]
-        spent = {name: sum(each[name] for each in totals) for name in self.figures}
+        spent: dict[str, int | float] = {
+            name: sum(each[name] for each in totals) for name in self.figures
+        }
         return {**spent, "n_way": n_way(int(spent["wavefronts"]), int(spent["requests"]))}
 
     def _accesses(self, given: Any) -> list[Any]:
@@ -135,9 +151,8 @@ class _Function(_OneByOne):
             listed = list(listed)
             if all(map(_is_access, listed)):
                 return listed
-        text = repr(given)
         raise TargetError(
-            f"{self.name} gives {text if len(text) <= 80 else f'{text[:77]}...'} (accepted: a"
+            f"{self.name} gives {short(given)} (accepted: a"
             " WarpAccess, a tuple (op, addresses) or (op, addresses, mask), or a list of them)"
         )
 
@@ -146,7 +161,7 @@ _NONE = inspect.Parameter.empty
 
 _TOGETHER = 1 << 20  # addresses counted at a time: those of 64 usual geometries are a quarter
 
-_SPENT = ("wavefronts", "ideal", "excessive", "bank_conflicts")
+_SPENT: tuple[Figure, ...] = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 
 
 def target_of(target: Any) -> Target:
@@ -155,7 +170,7 @@ def target_of(target: Any) -> Target:
     Raises KernelError for an unknown name, TargetError for anything else.
     """
     if target is simulate:
-        figures: tuple[str, ...] = ("instructions", *_SPENT, "n_way", "cycles")
+        figures: tuple[Figure, ...] = ("instructions", *_SPENT, "n_way", "cycles")
         return _Simulate("simulate", "simulate", PARAMETERS, (), figures, chunk=64)
     if isinstance(target, str | Kernel):
         return _of_kernel(target)

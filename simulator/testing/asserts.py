@@ -18,20 +18,22 @@ The same as pytest fixtures are in `pytest_bankwise`, which pytest finds by itse
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
 from simulator.errors import OptionError
 from simulator.inputs.files import RESERVED, from_expression
 from simulator.law.accesses import ALL_LANES
-from simulator.law.chips import ChipLike, instruction_on, optional_chip
-from simulator.law.counting import Counts, count
+from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -51,7 +53,7 @@ class AssertConflictFree(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
@@ -71,7 +73,7 @@ class AssertWavefronts(Protocol):
         element: int = 4,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
-        rule: str = "silicon",
+        rule: Rule = "silicon",
         chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
@@ -86,7 +88,7 @@ def assert_conflict_free(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
@@ -101,7 +103,9 @@ def assert_conflict_free(
 
     Raises AssertionError, and what `count` raises.
     """
-    _check(op, addresses, mask, element, names, warps, rule, chip, name, "bank_conflicts", 0)
+    __tracebackhide__ = True  # pytest then shows the line of the test
+    asked = _Asked(op, addresses, mask, element, names, warps, rule, chip, name)
+    _check(asked, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
@@ -113,7 +117,7 @@ def assert_wavefronts(
     element: int = 4,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
-    rule: str = "silicon",
+    rule: Rule = "silicon",
     chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
@@ -123,89 +127,97 @@ def assert_wavefronts(
 
     The other arguments, and errors, are those of `assert_conflict_free`.
     """
+    __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    _check(op, addresses, mask, element, names, warps, rule, chip, name, "wavefronts", at_most)
+    asked = _Asked(op, addresses, mask, element, names, warps, rule, chip, name)
+    _check(asked, "wavefronts", at_most)
 
 
-def _check(
-    op: str | Instruction,
-    addresses: str | ArrayLike,
-    mask: ArrayLike | None,
-    element: int,
-    names: Mapping[str, int] | None,
-    warps: int,
-    rule: str,
-    chip: ChipLike | None,
-    name: str,
-    figure: str,
-    most: int,
-) -> None:
-    __tracebackhide__ = True  # pytest then shows the line of the test
-    chosen = optional_chip(chip)
-    known = instruction_on(chosen, op)
+@dataclass(frozen=True)
+class _Asked:
+    """What an assertion was given."""
+
+    op: str | Instruction
+    addresses: str | ArrayLike
+    mask: ArrayLike | None
+    element: int
+    names: Mapping[str, int] | None
+    warps: int
+    rule: Rule
+    chip: ChipLike | None
+    name: str
+
+
+def _check(asked: _Asked, figure: str, most: int) -> None:
+    __tracebackhide__ = True
+    try:
+        failure = _failure(asked, figure, most)
+    except BankwiseError as error:  # where in bankwise it was raised helps nobody
+        raise error.with_traceback(None) from None
+    if failure:
+        raise AssertionError(failure)
+
+
+def _failure(asked: _Asked, figure: str, most: int) -> str:
+    """Return what is wrong, or nothing."""
+    known = instruction_on(asked.chip, asked.op)
+    _check_options(asked)
+    name, mask = asked.name, asked.mask
+    byte: Any = asked.addresses
+    if isinstance(asked.addresses, str):
+        found = from_expression(
+            asked.addresses,
+            known.name,
+            element=asked.element,
+            warps=range(asked.warps),
+            names=asked.names,
+            mask=mask if is_integer(mask) else ALL_LANES,  # type: ignore[arg-type]  # it is one
+        )
+        name = name or asked.addresses
+        byte = found.addresses
+    counts = count(known, byte, mask, rule=asked.rule)
+    values = getattr(counts, figure)
+    if int(values.max()) <= most:
+        return ""
+    worst = np.unravel_index(int(values.argmax()), values.shape)
+    masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
+    bits = None if masks is None else int(masks[worst])
+    one = explain(asked.op, np.asarray(byte)[worst], bits, rule=asked.rule, chip=asked.chip)
+    kind = "warp" if isinstance(asked.addresses, str) else "access"
+    said = _headline(known, values, figure, most, kind)
+    return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
+
+
+def _check_options(asked: _Asked) -> None:
+    warps, element, names = asked.warps, asked.element, asked.names
     if not is_integer(warps) or not 1 <= warps <= 32:
-        raise OptionError(f"warps {warps!r} is no number of warps (accepted: 1 to 32)")
+        raise OptionError(f"warps {warps!r} is not a number of warps (accepted: 1 to 32)")
     if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {element!r} is no size (accepted: 1 to 16 bytes)")
+        raise OptionError(f"element {element!r} is not a size (accepted: 1 to 16 bytes)")
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
-            f"names {names!r} are none (accepted: a mapping of names to integers, without"
+            f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
-    expression = isinstance(addresses, str)
-    if not expression and (element, warps, names) != (4, 1, None):
+    if not isinstance(asked.addresses, str) and (element, warps, names) != (4, 1, None):
         raise OptionError(
             "element, warps and names are for an index expression (accepted: byte addresses"
             " without them)"
         )
-    if isinstance(addresses, str):
-        lanes: Any = mask if is_integer(mask) else ALL_LANES
-        found = from_expression(
-            addresses, known.name, element=element, warps=range(warps), names=names, mask=lanes
-        )
-        name = name or addresses
-        addresses = found.addresses
-    byte = np.asarray(addresses)
-    counts = count(known, addresses, mask, rule=rule)
-    values = getattr(counts, figure)
-    if int(values.max()) <= most:
-        return
-    worst = np.unravel_index(int(values.argmax()), values.shape)
-    masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
-    one_mask = None if masks is None else int(masks[worst])
-    one = explain(op, byte[worst], one_mask, rule=rule, chip=chosen)
-    raise AssertionError(
-        "\n".join(
-            [
-                _headline(known, counts, figure, most, worst, name, expression),
-                *one.sentences,
-                *_colliding(one),
-            ]
-        )
-    )
 
 
 def _headline(
-    known: Instruction,
-    counts: Counts,
-    figure: str,
-    most: int,
-    worst: tuple[Any, ...],
-    name: str,
-    expression: bool,
+    known: Instruction, values: NDArray[np.int32], figure: str, most: int, kind: str
 ) -> str:
-    values = getattr(counts, figure)
-    number = int(values[worst])
-    noun = figure.replace("_", " ")
-    said = f"{known.name} has {number} {noun if number != 1 else noun[:-1]}"
+    number = int(values.max())
+    said = f"{known.name} has {plural(number, figure.replace('_', ' ')[:-1])}"
     said += f" (accepted: {'up to ' if most else ''}{most})"
     if values.size > 1:
         over = int(np.count_nonzero(values > most))
-        which = ", ".join(map(str, worst))
-        kind = "warp" if expression else "access"
+        which = ", ".join(map(str, np.unravel_index(int(values.argmax()), values.shape)))
         said += f"; that is {kind} {which}, the worst of {over} of {values.size} that have too many"
-    return f"{name}: {said}" if name else said
+    return said
 
 
 def _colliding(one: Explanation) -> list[str]:

@@ -13,12 +13,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import strategies as st
-
 from layouts.swizzle import Swizzle
+from simulator.errors import MissingPackageError, install
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, Instruction
 from simulator.search.tile import Term, TileLayout
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    if error.name != "hypothesis":
+        raise
+    raise MissingPackageError(
+        "simulator.testing.strategies needs Hypothesis, which is not installed"
+        f" ({install('testing')})"
+    ) from error
 
 __all__ = [
     "accesses",

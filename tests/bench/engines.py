@@ -33,7 +33,7 @@ from simulator import (
     instruction,
     totals,
 )
-from simulator.law import numba_engine
+from simulator.law import chunks
 from simulator.law.accesses import SHARED_BYTES
 from tests.bench import rivals
 
@@ -243,7 +243,7 @@ class BoundPool(ThreadPoolExecutor):
 def by_threads(rounds: int, n: int, processors: int) -> None:
     rows: Rows = []
     threads = range(1, processors + 1)
-    chunk = numba_engine._CHUNK
+    chunk = chunks._CHUNK
     for op in ("LDS", "LDS.128"):
         byte = random_accesses(op, n)
         copy = np.empty_like(byte)

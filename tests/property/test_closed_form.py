@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -209,6 +210,28 @@ def test_refusals(counted: Any, given_bytes: Any, message: str) -> None:
         with pytest.raises(AddressError) as caught:
             counted("LDS", [good, given_bytes], engine=engine)
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("taken", "given_bytes", "message"),
+    [
+        (bit_columns, 128, "addresses have shape () (accepted: (..., 32), one byte address a"),
+        (bit_columns, [4] * 31, "addresses have shape (31,) (accepted: (..., 32), one byte"),
+        (bit_columns, [[4] * 5], "addresses have shape (1, 5) (accepted: (..., 32), one byte"),
+        (lane_addresses, 128, "columns have shape () (accepted: (..., 5), bytes for each bit of"),
+        (lane_addresses, [4] * 32, "columns have shape (32,) (accepted: (..., 5), bytes for each"),
+        (lane_addresses, [4, 8, 16, 32, -4],
+         "columns reach from -4 to 32 (accepted: 0 to 232447 bytes, shared memory)"),
+        (lane_addresses, [4, 8, 16, 32, 232448], "columns reach from 4 to 232448 (accepted: 0 to"),
+        (partial(lane_addresses, affine=True), [-1] * 5, "strides reach from -1 to -1 (accepted:"),
+    ],
+)  # fmt: skip
+def test_refusals_of_layouts_and_their_addresses(
+    taken: Any, given_bytes: Any, message: str
+) -> None:
+    with pytest.raises(AddressError) as caught:
+        taken(given_bytes)
+    assert message in str(caught.value)
 
 
 def test_bits_that_cancel_are_inside() -> None:

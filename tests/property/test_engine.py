@@ -23,7 +23,7 @@ from simulator import (
     instruction,
     lane_addresses,
 )
-from simulator.law import numba_engine
+from simulator.law import chunks
 from simulator.law.accesses import ALL_LANES, SHARED_BYTES
 from simulator.law.counting import FIGURES
 from simulator.law.instructions import RULES
@@ -38,7 +38,7 @@ sizes = st.sampled_from([1, 15, 16, 127, 128, 129, 300, 640])
 def small_chunks() -> Any:
     # So that a few accesses keep several threads busy.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba_engine, "_CHUNK", 128)
+        patch.setattr(chunks, "_CHUNK", 128)
         yield
 
 
@@ -158,20 +158,6 @@ def test_the_first_bad_lane_is_named(known: Any, data: st.DataObject, threads: i
         except AddressError as error:
             said.append(str(error))
     assert said[0] == said[1]
-
-
-@given(st.sampled_from([8, 16, 32]), st.integers(0, 2**32))
-def test_the_network_sorts(size: int, seed: int) -> None:
-    # Zeros and ones are enough: a network that sorts all of them sorts everything.
-    bits = np.random.default_rng(seed).integers(0, 2, (size, 4096), dtype=np.uint8)
-    if size == 8:
-        bits = (np.arange(256) >> np.arange(8)[:, None] & 1).astype(np.uint8)  # all there are
-    rows = list(bits)
-    for low, high in numba_engine._network(size):
-        assert 0 <= low < high < size
-        pair = rows[low], rows[high]
-        rows[low], rows[high] = np.minimum(*pair), np.maximum(*pair)
-    np.testing.assert_array_equal(rows, np.sort(bits, axis=0))
 
 
 @pytest.mark.parametrize("op", ["LDS", "LDS.128"])

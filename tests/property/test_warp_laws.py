@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from layouts import BlockLayout, Layout, LinearMap, WarpLayout, fragment_elements
-from layouts.order import LANE_ORDERS
+from layouts.warp import LANE_ORDERS
 
 shapes = st.sampled_from([(1 << bits, 32 >> bits) for bits in range(6)])
 bit_permutations = st.permutations(range(5)).map(tuple)

@@ -56,7 +56,6 @@ def test_a_third_of_the_rows_that_can_have_a_mask_have_one() -> None:
 def test_all_instructions_and_kinds_are_there() -> None:
     ops = {each.op for each in packaged("h200_accesses").measurements}
     assert ops == set(all_ops(90)) == {known.name for known in INSTRUCTIONS.values()}
-    assert all(known.measured for known in INSTRUCTIONS.values())
 
 
 def test_provenance_says_chip_driver_cuda_and_date() -> None:

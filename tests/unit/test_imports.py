@@ -39,6 +39,7 @@ def loaded(code: str) -> set[str]:
     [
         "import bankwise",
         "from bankwise import count",
+        "import gpu_check",
         "import layouts",
         "import simulator",
         "import simulator.search",
@@ -137,3 +138,32 @@ def test_no_room_for_compiled_code(tmp_path: Path) -> None:
     assert Path(folder).parent == tmp_path, done
     assert wavefronts == "1", done
     assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "extra"),
+    [
+        ("plotly", "import viz", "viz"),
+        ("pandas", "simulator.simulate().to_dataframe()", "pandas"),
+        (
+            "pyarrow",
+            "simulator.sweep(simulator.simulate, {'pad': 0}).to_parquet('rows')",
+            "parquet",
+        ),
+        ("hypothesis", "import simulator.testing.strategies", "testing"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_extra(package: str, code: str, extra: str) -> None:
+    code = f"""
+import sys
+sys.modules[{package!r}] = None
+import simulator
+try:
+    {code}
+except simulator.MissingPackageError as error:
+    print(isinstance(error, ImportError), error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    told, message = done.stdout.split(maxsplit=1)
+    assert told == "True"
+    assert f"is not installed (in a checkout of bankwise: pip install '.[{extra}]')" in message

@@ -23,7 +23,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator.results.columns import COLUMNS, profiler_heading
-from viz.theme import THEMES, template
+from viz.theme import THEMES, Theme, template
 
 __all__ = ["Section", "page"]
 
@@ -205,7 +205,7 @@ def _changes(figure: go.Figure) -> list[list[int]]:
     return found
 
 
-def _template(theme: str) -> str:
+def _template(theme: Theme) -> str:
     return str(go.Figure(layout={"template": template(theme)}).layout.template.to_json())
 
 

@@ -6,9 +6,8 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from simulator.errors import OutputError
-from simulator.results.files import check_target, save
-from viz.errors import DrawError, ReportError
+from viz.errors import DrawError
+from viz.page.file import check_page, write_page
 from viz.page.page import page
 from viz.page.sections import compared, section
 
@@ -31,7 +30,7 @@ def report(
     Plotly's server. `command` is what the page names as its origin. The same results give the
     same bytes.
 
-    >>> from simulator import explain
+    >>> from bankwise import explain
     >>> html = report(explain("LDS", range(0, 128, 4)), cdn=True)
     >>> html.splitlines()[0], len(html) < 300_000
     ('<!doctype html>', True)
@@ -41,7 +40,7 @@ def report(
     for none.
     """
     if file is not None:
-        _check_target(file, force=force)
+        check_page(file, force=force)
     if not results:
         raise DrawError("nothing to report (accepted: one or more results)")
     sections = [section(result) for result in results]
@@ -55,16 +54,8 @@ def report(
         made = f"viz.report({', '.join(type(result).__name__ for result in results)})"
     html = page(heading, sections, [made, *_versions()], cdn=cdn)
     if file is not None:
-        _check_target(file, force=force)  # again: drawing takes a while
-        save(file, lambda place: place.write_text(html, encoding="utf-8", newline=""))
+        write_page(file, html, force=force)
     return html
-
-
-def _check_target(file: str | os.PathLike[str], *, force: bool) -> None:
-    try:
-        check_target(file, force=force, page=True)
-    except OutputError as error:
-        raise ReportError(str(error)) from error
 
 
 def _versions() -> list[str]:

@@ -12,6 +12,7 @@ from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
 from simulator.results.columns import COSTS, OUTCOMES
+from simulator.results.sites import SiteTable
 from simulator.results.tables import rows as as_rows
 from simulator.results.text import Listing
 from simulator.search.optimum import Optimum
@@ -55,7 +56,9 @@ def section(result: object) -> Section:
             _of_fragments(result),
         )
     if isinstance(result, KernelReport):
-        return _of_kernel(result) if result.m is not None else _of_compiled(result)
+        return _of_kernel(result)
+    if isinstance(result, SiteTable):
+        return _of_compiled(result)
     if isinstance(result, Optimum):
         return _of_optimum(result)
     table = columns_of(result)
@@ -98,7 +101,7 @@ def _of_kernel(result: KernelReport) -> Section:
                 f"Shared-memory {kind}s: {total['wavefronts'] / total['requests']:.3g} wavefronts"
                 f" a request, {total['bank_conflicts']:,} bank conflicts."
             )
-    form = "as compiled" if result.form == "compiled" else "as written"
+    form = f"as {result.form}"
     chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
     sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
@@ -194,7 +197,7 @@ def compared(first: object, second: object) -> list[go.Figure]:
     """Return the figure of two results of one kind side by side, or none for other pairs."""
     drawn = (Explanation, FragmentReport)
     both_drawn = isinstance(first, drawn) and isinstance(second, drawn)
-    both_kernels = isinstance(first, KernelReport) and isinstance(second, KernelReport)
+    both_kernels = isinstance(first, SiteTable) and isinstance(second, SiteTable)
     if not (both_drawn or both_kernels):
         return []
     rules = [getattr(each, "rule", "") for each in (first, second)]

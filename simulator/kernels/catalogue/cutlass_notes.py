@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from layouts.warp import LaneOrder, WarpLayout
-from simulator.kernels.catalogue.edges import Fragments, float4_elements, kinds
+from simulator.kernels.catalogue.edges import LAYOUT_CHECKS, Fragments, float4_elements, kinds
 from simulator.kernels.catalogue.matrices import packed
 from simulator.kernels.sites import (
     Cycle,
@@ -158,6 +158,6 @@ def _sgemm(
 KERNELS = (
     Kernel(
         "cutlass-notes.sgemm_128x128", "double-buffered, z-order lanes, split fragments",
-        _DOCUMENT, _sgemm,
+        _DOCUMENT, _sgemm, {}, {name: LAYOUT_CHECKS[name] for name in ("lane_order", "fragment")},
     ),
 )  # fmt: skip

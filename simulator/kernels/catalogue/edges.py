@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import short
-from layouts.fragment import FragmentKind, fragment_elements
+from layouts.fragment import FragmentKind, check_fragment, fragment_elements
+from layouts.warp import WarpLayout
 from simulator.kernels.sizes import multiple, require
 
-__all__ = ["Fragments", "float4_elements", "kinds"]
+__all__ = ["LAYOUT_CHECKS", "Fragments", "float4_elements", "kinds"]
 
 Fragments = FragmentKind | tuple[FragmentKind, FragmentKind]
 """One kind for both edges of a warp tile, or (along m, along n)."""
 
 
 def kinds(fragment: Fragments) -> tuple[FragmentKind, FragmentKind]:
-    """Give the fragment along m and that along n.
+    """Return the fragment along m and that along n.
 
     >>> kinds("split"), kinds(("split", "contiguous"))
     (('split', 'split'), ('split', 'contiguous'))
 
-    Raises KernelError for a tuple that is no pair.
+    Raises KernelError for a tuple that is not a pair.
     """
     if not isinstance(fragment, tuple):
         return fragment, fragment
@@ -30,6 +35,19 @@ def kinds(fragment: Fragments) -> tuple[FragmentKind, FragmentKind]:
         f"fragment = {short(fragment)} (accepted: one kind, or a pair: along m, along n)",
     )
     return fragment
+
+
+def _check_fragments(fragment: Fragments) -> None:
+    for kind in kinds(fragment):
+        check_fragment(kind)
+
+
+LAYOUT_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "warp": WarpLayout.of,
+    "lane_order": partial(WarpLayout.of, "4x8"),  # of 32 lanes, whatever the shape
+    "fragment": _check_fragments,
+}
+"""What refuses a value of these parameters that fits no others, for `Kernel.checks`."""
 
 
 def float4_elements(threads: int, size: int, kind: FragmentKind, what: str) -> NDArray[np.int64]:

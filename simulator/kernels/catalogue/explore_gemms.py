@@ -57,7 +57,7 @@ def thread_tiles(block_m: int, block_n: int, thread_m: int, thread_n: int) -> tu
 def read_and_write(
     source: str, c: Matrix, row: Function, col: Function, **how: Any
 ) -> tuple[GlobalSite, GlobalSite]:
-    """Give the load and the store of `C = α·AB + β·C`, at the same place."""
+    """Return the load and the store of `C = α·AB + β·C`, at the same place."""
     return (
         GlobalSite(source, "load", c, row, col, **how),
         GlobalSite(f"{source} = ...", "store", c, row, col, **how),

@@ -19,7 +19,7 @@ import numpy as np
 from layouts.fragment import fragment_elements
 from layouts.shapes import Shape
 from layouts.warp import LaneOrder, WarpLayout
-from simulator.kernels.catalogue.edges import Fragments, float4_elements, kinds
+from simulator.kernels.catalogue.edges import LAYOUT_CHECKS, Fragments, float4_elements, kinds
 from simulator.kernels.catalogue.matrices import inner_product, packed
 from simulator.kernels.sites import (
     GlobalSite,
@@ -276,15 +276,15 @@ KERNELS = (
     Kernel("illustrated.v1", "128x128 block tiles, 8x8 elements a thread", _DOCUMENT, _v1),
     Kernel(
         "illustrated.layout_2x16", "chapter 5.2 (1): 2x16 lanes, A as V1 stores it", _DOCUMENT,
-        _layout, {"transposed": False},
+        _layout, {"transposed": False}, LAYOUT_CHECKS,
     ),
     Kernel(
         "illustrated.layout_4x8", "chapter 5.2 (2): 4x8 lanes, A transposed", _DOCUMENT,
-        _layout, _4X8,
+        _layout, _4X8, LAYOUT_CHECKS,
     ),
     Kernel(
         "illustrated.layout_2x16_split", "chapter 5.2 (3): 2x16 lanes, 8x8 split into 4x4",
-        _DOCUMENT, _layout, {"fragment": "split"},
+        _DOCUMENT, _layout, {"fragment": "split"}, LAYOUT_CHECKS,
     ),
     Kernel("illustrated.warp_tile", "chapter 5.2 (5): the 4x8 kernel", _DOCUMENT, _warp_tile),
 )  # fmt: skip

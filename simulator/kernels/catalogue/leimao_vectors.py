@@ -231,11 +231,11 @@ def _v07(
     tiles = {"tile": ceil_div(k, block_k)}
     a_ld, b_ld = block_m + pad_m, block_n + pad_n
     walk = {"k_i": fragments_k, "i": fragments_m, "j": fragments_n}
-    # An accumulator fragment: 8 elements a lane, in pairs, of 4 8×8 quarters.
+    # An accumulator fragment: 8 elements per lane, in pairs, of 4 8×8 quarters.
     out = {"i": fragments_m, "j": fragments_n, "h": 2, "w": 2}
 
     def quarter(lane: Int) -> Int:
-        """K coordinate, then m or n coordinate, of the 8 elements a lane points LDSM at."""
+        """K coordinate, then m or n coordinate, of the 8 elements per lane points LDSM at."""
         return lane % 8 + lane // 8 % 2 * 8, lane // 16 * 8
 
     def a_at(warp: Int, lane: Int, k_i: Int, i: Int) -> Int:

@@ -8,14 +8,14 @@ __all__ = ["inner_product", "packed"]
 
 
 def packed(m: int, n: int, k: int, element: int = 4) -> tuple[Matrix, Matrix, Matrix]:
-    """Give A (m×k) and B (k×n) of `element` bytes, and C (m×n) of fp32, rows without padding."""
+    """Return A (m×k) and B (k×n) of `element` bytes, and C (m×n) of fp32, rows without padding."""
     return Matrix(m, k, k, element), Matrix(k, n, n, element), Matrix(m, n, n)
 
 
 def inner_product(
     a: Matrix, b: Matrix, row: Function, col: Function, sources: tuple[str, str]
 ) -> tuple[GlobalSite, GlobalSite]:
-    """Give the reads of a thread that computes one element of C: a row of A, a column of B.
+    """Return the reads of a thread that computes one element of C: a row of A, a column of B.
 
     One bounds check on that element is around everything.
     """

@@ -11,13 +11,14 @@ from __future__ import annotations
 import io
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from layouts.errors import accepted
 from simulator.errors import CubinError
 from simulator.sass.architectures import ARCHITECTURES, Architecture
+from simulator.sass.code.demangling import demangled, same_name
 
 __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_name", "read_cubin"]
 
@@ -91,15 +92,20 @@ class Cubin:
             raise CubinError(f"which kernel? (accepted: {_listed(self.kernels)})")
         if name in self.kernels:
             return self.kernels[name]
+        exact = [each for each in self.kernels.values() if same_name(demangled(each.name), name)]
+        if len(exact) == 1:
+            return exact[0]
         plain = re.sub(r"\s|<.*>$|\(.*\)$", "", name).rsplit("::", 1)[-1]
         found = [kernel for kernel in self.kernels.values() if base_name(kernel.name) == plain]
-        if len(found) == 1:
+        if len(found) == 1 and "<" not in name:
             return found[0]
         if found:
             raise CubinError(
                 f"{name!r} names {len(found)} kernels (accepted: {_listed(k.name for k in found)})"
+                if len(found) > 1
+                else f"no kernel {name!r} (accepted: {_listed(k.name for k in found)})"
             )
-        names = {*self.kernels, *map(base_name, self.kernels)}
+        names = {*map(base_name, self.kernels), *map(demangled, self.kernels)}
         raise CubinError(f"no kernel {name!r}: {accepted(name, sorted(names))}")
 
 
@@ -281,5 +287,12 @@ def _data(section: Any) -> bytes:
     return bytes(size) if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
 
 
-def _listed(names: Any) -> str:
-    return ", ".join(names)
+def _listed(symbols: Iterable[str]) -> str:
+    """List kernels by their names, or by their symbols where two have one name."""
+    given = sorted(symbols)
+    names = [demangled(each) for each in given]
+    shown = [
+        name if names.count(name) == 1 else symbol
+        for name, symbol in zip(names, given, strict=True)
+    ]
+    return ", ".join(shown)

@@ -1,142 +1,210 @@
-"""What stands in for the host's headers and the host's code, so that NVRTC takes a whole .cu file.
+"""What stands in for the host's headers, so that NVRTC takes a whole .cu file.
 
-NVRTC compiles device code alone and knows no standard library. The headers that kernels'
-files include most are answered with a few lines; host functions (no __global__, no __device__)
-are blanked out, line by line, before it sees them.
+NVRTC compiles device code alone and knows no standard library. The CUDA C++ library has most of
+`std` for the device, a header a feature: what device code names of `std` is taken from there. A
+header that is nowhere is empty: where only host code used it, nothing is missed.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Set
+from functools import lru_cache
+from pathlib import Path
 
-__all__ = ["HEADERS", "PRELUDE", "hide_host_code"]
+from simulator.sass.code.preprocessor import Macro
 
-_INTEGERS = """#pragma once
-#include <cuda/std/cstdint>
-namespace std { using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
-using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t; }
+__all__ = ["PRELUDE", "headers_folders", "is_standard", "stand_in"]
+
+PRELUDE = "bankwise_prelude.h"
+"""Included before every source, as nvcc includes the CUDA runtime and with it these."""
+
+# Types that nvcc's host headers bring along (sys/types.h, stdint.h); the widths are those of
+# cuda/std/cstdint, which may follow.
+_TYPES = """
+typedef signed char int8_t; typedef signed short int16_t; typedef signed int int32_t;
+typedef signed long long int64_t; typedef unsigned char uint8_t; typedef unsigned short uint16_t;
+typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
+typedef int64_t intptr_t; typedef uint64_t uintptr_t; typedef int64_t ssize_t;
+typedef int64_t intmax_t; typedef uint64_t uintmax_t;
+typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
+typedef unsigned char uchar;
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;
+using ::intptr_t; using ::uintptr_t; using ::size_t; using ::ptrdiff_t;
+}
 """
-_ASSERT = "#pragma once\n#ifndef assert\n#define assert(condition) ((void)0)\n#endif\n"
-_LIMITS = """#pragma once
-#include <cuda/std/climits>
-#include <cuda/std/cfloat>
-"""
-_CONSTANTS = """#pragma once
+_CONSTANTS = """
+#ifndef assert
+#define assert(condition) ((void)0)
+#endif
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
 #ifndef NAN
 #define NAN __int_as_float(0x7fffffff)
 #endif
-#ifndef M_PI
-#define M_PI 3.14159265358979323846
+#ifndef HUGE_VALF
+#define HUGE_VALF INFINITY
 #endif
 """
-_MATH = (
-    _CONSTANTS
-    + """namespace std { using ::fabs; using ::sqrt; using ::exp; using ::log; using ::pow;
-using ::floor; using ::ceil; using ::sin; using ::cos; using ::tanh; }
-"""
-)
-_TYPES = """#pragma once
-#include <cuda/std/type_traits>
-namespace std { using namespace cuda::std; }
-"""
-_LIBRARY_LIMITS = """#pragma once
-#include <cuda/std/limits>
-namespace std { using cuda::std::numeric_limits; }
-"""
-_NOTHING = "#pragma once\n"
-
-PRELUDE = "bankwise_prelude.h"
-"""Included before every source, as nvcc includes the CUDA runtime and with it these."""
-
-HEADERS: dict[str, str] = {
-    PRELUDE: _CONSTANTS + _ASSERT.replace("#pragma once\n", ""),
-    **dict.fromkeys(("cstdint", "stdint.h", "inttypes.h", "cinttypes"), _INTEGERS),
-    **dict.fromkeys(("cassert", "assert.h"), _ASSERT),
-    **dict.fromkeys(("climits", "limits.h", "cfloat", "float.h"), _LIMITS),
-    **dict.fromkeys(("cmath", "math.h"), _MATH),
-    "type_traits": _TYPES,
-    "limits": _LIBRARY_LIMITS,
-    **dict.fromkeys(
-        (
-            "algorithm", "array", "cctype", "chrono", "cstddef", "cstdio", "cstdlib", "cstring",
-            "ctime", "fstream", "functional", "iomanip", "iostream", "map", "memory", "numeric",
-            "random", "sstream", "stdexcept", "stddef.h", "stdio.h", "stdlib.h", "string",
-            "string.h", "sys/time.h", "time.h", "tuple", "unistd.h", "utility", "vector",
-            "cublas_v2.h", "cublas.h", "curand.h", "cuda_profiler_api.h",
-            "device_launch_parameters.h",
-        ),
-        _NOTHING,
-    ),
+# math.h, by its formulas' values; limits.h and float.h of the platform that CUDA has.
+_VALUES = {
+    "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074",
+    "M_LOG10E": "0.43429448190325182765", "M_LN2": "0.69314718055994530942",
+    "M_LN10": "2.30258509299404568402", "M_PI": "3.14159265358979323846",
+    "M_PI_2": "1.57079632679489661923", "M_PI_4": "0.78539816339744830962",
+    "M_1_PI": "0.31830988618379067154", "M_2_PI": "0.63661977236758134308",
+    "M_2_SQRTPI": "1.12837916709551257390", "M_SQRT2": "1.41421356237309504880",
+    "M_SQRT1_2": "0.70710678118654752440",
+    "CHAR_BIT": "8", "INT_MAX": "2147483647", "INT_MIN": "(-2147483647 - 1)",
+    "UINT_MAX": "4294967295U", "LLONG_MAX": "9223372036854775807LL",
+    "LLONG_MIN": "(-9223372036854775807LL - 1)", "ULLONG_MAX": "18446744073709551615ULL",
+    "LONG_MAX": "9223372036854775807L", "LONG_MIN": "(-9223372036854775807L - 1)",
+    "ULONG_MAX": "18446744073709551615UL", "SHRT_MAX": "32767", "SHRT_MIN": "(-32768)",
+    "USHRT_MAX": "65535", "SCHAR_MAX": "127", "SCHAR_MIN": "(-128)", "UCHAR_MAX": "255",
+    "INT8_MAX": "127", "INT8_MIN": "(-128)", "UINT8_MAX": "255", "INT16_MAX": "32767",
+    "INT16_MIN": "(-32768)", "UINT16_MAX": "65535", "INT32_MAX": "2147483647",
+    "INT32_MIN": "(-2147483647 - 1)", "UINT32_MAX": "4294967295U",
+    "INT64_MAX": "9223372036854775807LL", "INT64_MIN": "(-9223372036854775807LL - 1)",
+    "UINT64_MAX": "18446744073709551615ULL", "SIZE_MAX": "18446744073709551615UL",
+    "FLT_MAX": "3.402823466e+38F", "FLT_MIN": "1.175494351e-38F", "FLT_EPSILON": "1.192092896e-07F",
+    "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308",
+    "DBL_EPSILON": "2.2204460492503131e-16", "FLT_DIG": "6", "DBL_DIG": "15",
+    "FLT_MANT_DIG": "24", "DBL_MANT_DIG": "53", "RAND_MAX": "2147483647",
 }  # fmt: skip
-"""Stand-ins by the name that is included."""
-
-_DEVICE = re.compile(r"__global__|__device__|__constant__|\bconstexpr\b|\b__host__ __device__\b")
-_NOT_A_FUNCTION = re.compile(r"^\s*(namespace|struct|class|union|enum|extern\s*\"C\"\s*$)|=\s*$")
 
 
-def hide_host_code(source: str) -> str:
-    r"""Blank out host functions at file or namespace level; every line keeps its number.
+_C_HEADERS = {
+    "assert", "complex", "ctype", "errno", "fenv", "float", "getopt", "inttypes", "limits",
+    "locale", "malloc", "math", "memory", "omp", "pthread", "setjmp", "signal", "stdalign",
+    "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "strings", "tgmath",
+    "time", "uchar", "unistd",
+    "wchar", "fcntl", "dirent", "immintrin", "x86intrin", "arpa/inet", "netdb",
+}  # fmt: skip
+# Types that libraries' headers include: cublas_v2.h, torch/extension.h, helper_cuda.h.
+_BROUGHT = {
+    "cuda_fp16.h": {"half", "__half", "half2", "__half2", "__half_raw"},
+    "cuda_bf16.h": {"__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"},
+    "cuda_fp8.h": {"__nv_fp8_e4m3", "__nv_fp8_e5m2", "__nv_fp8_storage_t"},
+    "cuComplex.h": {"cuComplex", "cuDoubleComplex", "cuFloatComplex"},
+}
 
-    >>> print(hide_host_code("__global__ void f() {}\nint main() {\n  f<<<1, 1>>>();\n}"))
-    __global__ void f() {}
-    <BLANKLINE>
-    <BLANKLINE>
-    <BLANKLINE>
+
+@lru_cache(maxsize=1)
+def headers_folders() -> tuple[Path, ...]:
+    """Give where the CUDA headers lie: of the packages, or of a toolkit."""
+    folders: list[Path] = []
+    try:
+        import nvidia
+    except ImportError:
+        pass
+    else:
+        for root in nvidia.__path__:
+            folders += sorted(Path(root).glob("*/include"), reverse=True)
+    if "CUDA_HOME" in os.environ:
+        folders.append(Path(os.environ["CUDA_HOME"]) / "include")
+    if nvcc := shutil.which("nvcc"):
+        folders.append(Path(nvcc).resolve().parents[1] / "include")
+    found = [folder for folder in folders if (folder / "cuda_fp16.h").is_file()][:1]
+    found += [each / "cccl" for each in found if (each / "cccl").is_dir()]
+    # A package of its own may hold one library's headers: curand.
+    return (*found, *(each for each in folders if each not in found and each.is_dir()))
+
+
+@lru_cache(maxsize=1)
+def _library() -> dict[str, str]:
+    """Give the header of each feature of the CUDA C++ library, by the feature's name."""
+    found: dict[str, str] = {}
+    for folder in headers_folders():
+        root = folder / "cuda" / "std"
+        for place in sorted(root.glob("__*/*.h")):
+            if place.parent.name not in ("__fwd", "__internal", "__cccl", "__pstl"):
+                found.setdefault(place.stem, f"cuda/std/{place.parent.name}/{place.name}")
+        for place in sorted(root.glob("*")):
+            if place.is_file() and place.suffix == "":
+                found[place.name] = f"cuda/std/{place.name}"
+    return found
+
+
+@lru_cache(maxsize=256)
+def _feature(name: str) -> str | None:
+    """Give the header of the CUDA C++ library that has `std::name`; None where it has not."""
+    if found := _library().get(name):
+        return found
+    declared = re.compile(
+        rf"\b(?:struct|class|using|concept|enum class|enum)\s+(?:\w+\s+)*{name}\b\s*[;:{{=<]"
+        rf"|\b(?:auto|bool|int|void|float|double|long|_Tp|_Up|\w+_t)\b[\w\s:<>,&*]*\b{name}\s*\("
+        rf"|\b(?:constexpr|inline)\b[\w\s:<>]*\b{name}\s*(?:=|{{)"
+    )
+    for place, text in _texts():
+        if declared.search(text):
+            return place
+    return None
+
+
+@lru_cache(maxsize=1)
+def _texts() -> tuple[tuple[str, str], ...]:
+    """Give the library's headers of features, with their text."""
+    return tuple(
+        (place, (folder / place).read_text(errors="replace"))
+        for folder in headers_folders()[:2]
+        for place in sorted(set(_library().values()))
+        if "/__" in place and (folder / place).is_file()
+    )
+
+
+def is_standard(header: str) -> bool:
+    """Whether a header is of C, of C++ or of POSIX: device code needs no file for it.
+
+    >>> is_standard("vector"), is_standard("sys/time.h"), is_standard("cublas_v2.h")
+    (True, True, False)
     """
-    bare = _without_comments(source)
-    kept = list(source)
-    start = 0  # of the declaration that is being read
-    depth = 0
-    inside: list[str] = []  # what each open brace belongs to
-    begin = 0
-    for place, character in enumerate(bare):
-        if character == "{":
-            if all(kind == "scope" for kind in inside):
-                head = bare[start:place]
-                kind = _kind(head)
-                if kind == "host":
-                    begin = start
-                inside.append(kind)
-            else:
-                inside.append("inner")
-            depth += 1
-            if inside[-1] == "scope":
-                start = place + 1
-        elif character == "}" and inside:
-            kind = inside.pop()
-            depth -= 1
-            if kind == "host":
-                for index in range(begin, place + 1):
-                    if kept[index] != "\n":
-                        kept[index] = " "
-            if all(kind == "scope" for kind in inside):
-                start = place + 1
-        elif character == ";" and all(kind == "scope" for kind in inside):
-            start = place + 1
-    return "\n".join(line.rstrip() for line in "".join(kept).split("\n"))
+    return bool(re.fullmatch(r"[a-z_]+|(?:sys/)?(?:\w{2,9})\.h", header)) and (
+        "." not in header or Path(header).stem in _C_HEADERS or header.startswith("sys/")
+    )
 
 
-def _kind(head: str) -> str:
-    """Say what a brace after this text opens: a scope to look into, a host function, or other."""
-    text = " ".join(line for line in head.split("\n") if not line.lstrip().startswith("#")).strip()
-    if re.match(r'(inline\s+)?namespace\b|extern\s*"[^"]*"\s*$|extern\s*$', text):
-        return "scope"
-    function = re.search(r"\)\s*(const\s*|noexcept\s*|->\s*[\w:<>\s*&]+)*$", text)
-    if function and not _DEVICE.search(text) and not re.match(r"(struct|class|union|enum)\b", text):
-        return "host"
-    return "other"
+def stand_in(
+    missing: Collection[str],
+    features: Collection[str],
+    named: Set[str],
+    known: Mapping[str, Macro],
+    namespaces: Iterable[str],
+) -> dict[str, str]:
+    """Give the headers that are made up, by name: missing ones (empty), and the prelude.
 
-
-def _without_comments(source: str) -> str:
-    """Comments, strings and preprocessor lines as spaces: braces in them open nothing."""
-
-    def blank(found: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", found[0])
-
-    return re.sub(
-        r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:\\\n|[^\n])*",
-        blank, source, flags=re.DOTALL | re.MULTILINE,
-    )  # fmt: skip
+    `features`: what device code names of `std`. `named`: identifiers in device code. `known`:
+    macros that the source defines. `namespaces`: those that a `using namespace` asks for.
+    """
+    prelude = ["#pragma once", _TYPES, _CONSTANTS]
+    prelude += [
+        f"#ifndef {name}\n#define {name} {value}\n#endif"
+        for name, value in _VALUES.items()
+        if name in named and name not in known
+    ]
+    for word in sorted(named):
+        if word not in known and re.fullmatch(r"[A-Z][A-Z0-9_]*HOST_?DEVICE[A-Z0-9_]*", word):
+            inline = " inline" if "INLINE" in word else ""
+            prelude.append(f"#ifndef {word}\n#define {word} __host__ __device__{inline}\n#endif")
+    wanted: dict[str, None] = {}
+    for feature in sorted(features):
+        place = _feature(feature) or _feature(re.sub(r"_[vt]$", "", feature))
+        if place is not None:
+            wanted[place] = None
+    prelude += [f"#include <{place}>" for place in wanted]
+    if any(not is_standard(each) for each in missing):  # headers that would bring these along
+        prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
+    if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
+        prelude.append("#include <cuda_runtime_api.h>")
+    if wanted:
+        prelude.append(
+            "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"
+        )
+    for each in namespaces:
+        parts = [part for part in each.split("::") if part]
+        prelude.append("".join(f"namespace {part} {{ " for part in parts) + "}" * len(parts))
+    return {**dict.fromkeys(missing, "#pragma once\n"), PRELUDE: "\n".join(prelude) + "\n"}

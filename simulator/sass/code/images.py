@@ -1,4 +1,4 @@
-"""Telling what was given: CUDA source, a cubin, a fatbinary, an object; and getting the cubin."""
+"""Telling what was given (source, PTX, a cubin, a fatbinary, an object, a library); its cubin."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from simulator.errors import CubinError
 from simulator.sass.architectures import architecture
+from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.cubin import Cubin, base_name, read_cubin
 from simulator.sass.code.nvdisasm import tool
-from simulator.sass.code.nvrtc import compile_source
+from simulator.sass.code.options import CompilerOptions, from_database
+from simulator.sass.code.ptx import assemble, is_ptx
 
 __all__ = ["SOURCE", "Given", "is_device_code", "load"]
 
@@ -22,12 +24,16 @@ Given = str | bytes | Path
 """A Path, or a str naming an existing file; any other str is CUDA source; bytes are a cubin."""
 
 _ELF, _FATBINARY = b"\x7fELF", (0xBA55ED50).to_bytes(4, "little")
+_ARCHIVE = b"!<arch>\n"[:4]
+_DEVICE_CODE = (_ELF, _FATBINARY, _ARCHIVE)
 _CUDA_MACHINE = 190
 _LARGEST = 1 << 28
 _SECONDS = 60.0
 
 
-def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
+def load(
+    given: Given, arch: str, kernel: str | None, options: CompilerOptions | None = None
+) -> tuple[Cubin, str]:
     """Give the device code and the name of the source that was compiled ("" where none was).
 
     Raises CubinError, CompileError, ToolError, LaunchError as the case may be.
@@ -42,14 +48,16 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
     else:
         if not re.search(r"[{;\n]", given):
             raise CubinError(f"no file {given!r} (accepted: a file, or CUDA source)")
-        return _compiled(given, arch, SOURCE, kernel), SOURCE
+        if is_ptx(given):
+            return read_cubin(assemble(given, arch, "the PTX given")), ""
+        return _compiled(given, arch, SOURCE, kernel, options, None), SOURCE
     try:
         if path.stat().st_size > _LARGEST:
             raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: {_LARGEST})")
         data = path.read_bytes()
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
-    if data[:4] in (_ELF, _FATBINARY):
+    if data[:4] in _DEVICE_CODE:
         return _from_bytes(data, str(path), arch, kernel), ""
     try:
         source = data.decode()
@@ -58,16 +66,19 @@ def load(given: Given, arch: str, kernel: str | None) -> tuple[Cubin, str]:
             f"{path} is neither a cubin, a fatbinary, an object nor text (its first bytes:"
             f" {data[:4].hex(' ')})"
         ) from None
+    if is_ptx(source):
+        return read_cubin(assemble(source.rstrip("\0"), arch, str(path))), ""
     if "\0" in source:
         raise CubinError(f"{path} is neither device code nor CUDA source")
-    return _compiled(source, arch, str(path), kernel), str(path)
+    options = from_database(path) + (options or CompilerOptions())
+    return _compiled(source, arch, str(path), kernel, options, path.absolute().parent), str(path)
 
 
 def is_device_code(path: Path) -> bool:
     """Whether a file begins as a cubin, an object or a fatbinary does."""
     try:
         with path.open("rb") as file:
-            return file.read(4) in (_ELF, _FATBINARY)
+            return file.read(4) in _DEVICE_CODE
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
 
@@ -81,25 +92,58 @@ def _existing(text: str) -> Path | None:
         return None
 
 
-def _compiled(source: str, arch: str, name: str, kernel: str | None) -> Cubin:
-    expression = kernel if kernel and "<" in kernel else None
-    return read_cubin(compile_source(source, arch, name, expression))
+def _compiled(
+    source: str, arch: str, name: str, kernel: str | None,
+    options: CompilerOptions | None, folder: Path | None,
+) -> Cubin:  # fmt: skip
+    """Compile source. Raises CubinError, which lists its templates, where it makes no kernel."""
+    expressions = (kernel,) if kernel and "<" in kernel else ()
+    compiled = compile_source(source, arch, name, expressions, options, folder)
+    try:
+        return read_cubin(compiled.cubin)
+    except CubinError as error:
+        from simulator.sass.code.signatures import signatures
+        from simulator.sass.code.source import Source
+
+        seen = [str(each) for listed in signatures(Source(source)).values() for each in listed]
+        if "no kernel" not in str(error) or not seen:
+            raise
+        first = next(iter(signatures(Source(source)).values()))[0]
+        example = f"{first.full_name}<{', '.join('…' for _ in first.template)}>"
+        raise CubinError(
+            f"{name} instantiates no kernel; it has the templates {'; '.join(seen[:12])}"
+            f" (instantiate one: --kernel '{example}')"
+        ) from None
 
 
 def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
     if data[:4] == _ELF and int.from_bytes(data[18:20], "little") == _CUDA_MACHINE:
         return read_cubin(data)
-    if data[:4] not in (_ELF, _FATBINARY):
+    if data[:4] not in _DEVICE_CODE:
         raise CubinError(
-            f"{name}: no cubin, fatbinary or object (first bytes: {data[:4].hex(' ') or 'none'})"
+            f"{name}: no cubin, fatbinary, object or library (first bytes:"
+            f" {data[:4].hex(' ') or 'none'})"
         )
     return _extracted(data, name, arch, kernel)
+
+
+def _assembled(path: Path, folder: str, arch: str, name: str) -> list[bytes]:
+    """Assemble the PTX that a file holds instead of machine code, as a driver would."""
+    try:
+        subprocess.run(  # noqa: S603  our own file and flags
+            [tool("cuobjdump"), "-xptx", "all", str(path)],
+            cwd=folder, capture_output=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise CubinError(f"{name}: cuobjdump did not answer in {_SECONDS:.0f} s") from None
+    texts = [each.read_text(errors="replace") for each in sorted(Path(folder).glob("*.ptx"))]
+    return [assemble(text, arch, name) for text in texts if is_ptx(text)]
 
 
 def _extracted(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
     """Find the cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
     with tempfile.TemporaryDirectory() as folder:
-        suffix = ".o" if data[:4] == _ELF else ".fatbin"
+        suffix = {_ELF: ".o", _ARCHIVE: ".a"}.get(data[:4], ".fatbin")
         path = Path(folder) / f"image{suffix}"
         path.write_bytes(data)
         try:
@@ -110,6 +154,8 @@ def _extracted(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
         except subprocess.TimeoutExpired:
             raise CubinError(f"{name}: cuobjdump did not answer in {_SECONDS:.0f} s") from None
         images = [each.read_bytes() for each in sorted(Path(folder).glob("*.cubin"))]
+        if not images:
+            images = _assembled(path, folder, arch, name)
     found, problem = [], "it holds no device code but PTX, or none"
     for image in images:
         try:

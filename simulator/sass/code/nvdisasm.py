@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from simulator.errors import CubinError, ToolError
+from simulator.errors import CubinError, ToolError, install
 
 __all__ = ["SassInstruction", "disassemble", "tool"]
 
@@ -59,9 +59,7 @@ def tool(name: str) -> str:
     for place in places:
         if (place / name).is_file() and os.access(place / name, os.X_OK):
             return str(place / name)
-    raise ToolError(
-        f"no {name} found (accepted: a CUDA toolkit on PATH, or `pip install 'bankwise[sass]'`)"
-    )
+    raise ToolError(f"no {name} found ({install('sass')}; or put a CUDA toolkit on PATH)")
 
 
 @lru_cache(maxsize=32)

@@ -1,137 +1,53 @@
-"""CUDA source to a cubin, by NVRTC, in a process of its own.
+"""Running NVRTC in this process: a request in, machine code or messages out.
 
-NVRTC is a library, and source can make a compiler loop, crash or eat memory: the child has a
-time limit and a memory limit, and what it says comes back as text. It needs no GPU.
-
-`python -m simulator.sass.code.nvrtc` is that child: a request in JSON on standard input, an
-answer in JSON on standard output.
+`python -m simulator.sass.code.nvrtc` is the compiler's process: a request in JSON on standard
+input, an answer in JSON on standard output, with limits on memory. `compiling` starts it.
 """
 
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
-import os
-import subprocess
 import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import CompileError, ToolError
-from simulator.sass.code.headers import HEADERS, PRELUDE, hide_host_code
+from simulator.errors import install
 
-__all__ = ["compile_source"]
-
-_SECONDS = 120.0
 _MEMORY = 8 << 30
-_LONGEST = 1 << 22  # characters of source
+_CORE = 0
 
 
-@lru_cache(maxsize=32)
-def compile_source(source: str, arch: str, name: str, expression: str | None = None) -> bytes:
-    """Compile CUDA source for one architecture, such as sm_90.
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Compile: `source`, `name`, `headers` by name, `options`, `expressions` to instantiate.
 
-    `name` is the file's, for messages and line numbers; `expression` instantiates a template:
-    "gemm<64, 64>". Raises CompileError with the compiler's messages, ToolError where NVRTC is
-    missing.
+    The answer has `cubin` in base64 and `symbols` by expression; or `log`, what the compiler
+    said; or `missing`, where there is no compiler.
     """
-    if len(source) > _LONGEST:
-        raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
-    request = {
-        "source": hide_host_code(source), "arch": arch, "name": name, "expression": expression,
-    }  # fmt: skip
-    try:
-        # Started away from here (-P), it finds its modules where this process does.
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "simulator.sass.code.nvrtc"],
-            input=json.dumps(request).encode(), capture_output=True, timeout=_SECONDS, check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise CompileError(f"{name}: the compiler did not finish in {_SECONDS:.0f} s") from None
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CompileError(
-            f"{name}: the compiler ended with {done.returncode}: {said[-1] if said else ''}"
-        ) from None
-    if "missing" in answer:
-        raise ToolError(answer["missing"])
-    if "log" in answer:
-        raise CompileError(_explain(answer["log"], name, source))
-    return base64.b64decode(answer["cubin"])
-
-
-def _explain(log: str, name: str, source: str) -> str:
-    """Give the compiler's messages, with the source line and a caret where it gives none."""
-    lines = source.split("\n")
-    said: list[str] = []
-    for text in log.strip().splitlines():
-        said.append(text)
-        head, _, _ = text.partition("): error")
-        file, _, number = head.rpartition("(")
-        if number.isdigit() and file.endswith(Path(name).name):
-            line = lines[int(number) - 1] if int(number) <= len(lines) else ""
-            if "<<<" in line or "cuda" in line:
-                said.append(
-                    "    (host code that could not be skipped; compile the file with nvcc -cubin"
-                    " and give the cubin)"
-                )
-    return f"{name} does not compile:\n" + "\n".join(said)
-
-
-def _include_folders() -> list[str]:
-    """Where the CUDA headers lie: of the packages, or of a toolkit."""
-    import shutil
-
-    folders: list[Path] = []
-    try:
-        import nvidia
-    except ImportError:
-        pass
-    else:
-        for root in nvidia.__path__:
-            folders += sorted(Path(root).glob("*/include"), reverse=True)
-    if "CUDA_HOME" in os.environ:
-        folders.append(Path(os.environ["CUDA_HOME"]) / "include")
-    if nvcc := shutil.which("nvcc"):
-        folders.append(Path(nvcc).resolve().parents[1] / "include")
-    found = [folder for folder in folders if (folder / "cuda_fp16.h").is_file()][:1]
-    nested = [folder / "cccl" for folder in found if (folder / "cccl").is_dir()]
-    return [str(folder) for folder in [*found, *nested]]
-
-
-def _compile(request: dict[str, Any]) -> dict[str, str]:
-    """Run NVRTC in this process."""
     try:
         from cuda.bindings import nvrtc
     except ImportError:
         return {
-            "missing": "no cuda-bindings and NVRTC found (accepted: `pip install 'bankwise[sass]'`,"
-            " or a cubin made by nvcc)"
+            "missing": f"no cuda-bindings and NVRTC found ({install('sass')}; or give a cubin"
+            " made by nvcc)"
         }
+    preload("nvrtc")
     ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
+    headers = request["headers"]
     try:
         status, program = nvrtc.nvrtcCreateProgram(
-            request["source"].encode(), request["name"].encode(), len(HEADERS),
-            [text.encode() for text in HEADERS.values()], [name.encode() for name in HEADERS],
+            request["source"].encode(), request["name"].encode(), len(headers),
+            [text.encode() for text in headers.values()], [name.encode() for name in headers],
         )  # fmt: skip
     except Exception as error:  # the library itself is loaded at the first call
         return {"missing": f"NVRTC cannot be loaded: {error}"}
     if status != ok:
         return {"log": f"nvrtcCreateProgram: {status}"}
-    if request["expression"]:
-        nvrtc.nvrtcAddNameExpression(program, request["expression"].encode())
-    options = [
-        f"--gpu-architecture={request['arch']}", "--std=c++17", "--generate-line-info",
-        "--dopt=on", f"--pre-include={PRELUDE}",
-        *(f"--include-path={folder}" for folder in _include_folders()),
-    ]  # fmt: skip
-    (status,) = nvrtc.nvrtcCompileProgram(
-        program, len(options), [option.encode() for option in options]
-    )
+    for expression in request["expressions"]:
+        nvrtc.nvrtcAddNameExpression(program, expression.encode())
+    options = [option.encode() for option in request["options"]]
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if status != ok:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
         log = b" " * size
@@ -140,19 +56,43 @@ def _compile(request: dict[str, Any]) -> dict[str, str]:
     _, size = nvrtc.nvrtcGetCUBINSize(program)
     cubin = b" " * size
     nvrtc.nvrtcGetCUBIN(program, cubin)
-    return {"cubin": base64.b64encode(cubin).decode()}
+    symbols = {}
+    for expression in request["expressions"]:
+        status, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+        if status == ok:
+            symbols[expression] = symbol.decode()
+    return {"cubin": base64.b64encode(cubin).decode(), "symbols": symbols}
 
 
-def _limit_memory() -> None:
+def preload(library: str) -> None:
+    """Load a library of the `nvidia` packages, wherever Python finds those packages.
+
+    cuda-bindings asks for libraries by name and looks in fewer places than Python does.
+    """
+    try:
+        import nvidia
+    except ImportError:
+        return
+    for root in nvidia.__path__:
+        for place in sorted(Path(root).glob(f"*/lib/lib{library}.so.*"), reverse=True):
+            try:
+                ctypes.CDLL(str(place), mode=ctypes.RTLD_GLOBAL)
+            except OSError:
+                continue
+            return
+
+
+def limit_memory() -> None:
+    """Bound what this process may take, where the system can."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (_CORE, _CORE))
     except (ImportError, ValueError, OSError):
         return  # not on this system: the time limit is left
 
 
 if __name__ == "__main__":
-    _limit_memory()
-    json.dump(_compile(json.load(sys.stdin)), sys.stdout)
+    limit_memory()
+    json.dump(run(json.load(sys.stdin)), sys.stdout)

@@ -96,7 +96,7 @@ def _constant(text: str) -> int | float | bool:
 def _function(target: str) -> Any:
     """Import the module and find the kernel in it."""
     if importlib.util.find_spec("triton") is None:
-        raise ToolError("Triton is not installed (accepted: `pip install triton`)")
+        raise ToolError("Triton is not installed (install it with: pip install triton)")
     place, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
         raise CompileError(f"{target!r} (accepted: module:kernel, or file.py:kernel)")

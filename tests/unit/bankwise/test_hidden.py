@@ -127,7 +127,7 @@ def test_a_loaded_package_is_seen(tmp_path: Path) -> None:
     place = package(tmp_path / "project", "layouts")
     code = (
         f"import sys; sys.path.insert(0, {str(place.parent)!r}); import layouts; del sys.path[0]\n"
-        "from bankwise.hidden import hidden; print(hidden('layouts', program='pytest'))"
+        "from bankwise.hidden import hidden; print(hidden('layouts'))"
     )
     done = run("-c", code, folder=tmp_path)
     assert done.stdout == (

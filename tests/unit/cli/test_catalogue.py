@@ -92,13 +92,13 @@ def test_fail_on_conflict(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "message"),
     [
         (["junstar92.3d"], "unknown kernel 'junstar92.3d': did you mean junstar92.2d"),
-        (["junstar92.2d", "--m", "0"], "m = 0 is no matrix size (accepted: 1 to 2147483647)"),
+        (["junstar92.2d", "--m", "0"], "m = 0 is not a matrix size (accepted: 1 to 2147483647)"),
         (["junstar92.2d", "--m", "64", "--tile", "3"], "junstar92.2d has no parameter 'tile'"),
         (["junstar92.2d", "--block-m"], "--block-m needs a value"),
-        (["junstar92.2d", "--block-m", "x"], "block_m = 'x' is no size (accepted: 1 to 65536)"),
+        (["junstar92.2d", "--block-m", "x"], "block_m = 'x' is not a size (accepted: 1 to 65536)"),
         (
             ["illustrated.layout_4x8", "--transposed", "maybe"],
-            "transposed = 'maybe' is no truth value (accepted: True, False)",
+            "transposed = 'maybe' is not a truth value (accepted: True, False)",
         ),
         (["junstar92.2d", "64"], "'64' is no option (accepted: --NAME VALUE)"),
         (["leimao.v02", "--form", "ptx"], "unknown form 'ptx': accepted: compiled, written"),

@@ -54,7 +54,8 @@ def test_expressions_with_free_names_weights_and_swizzles(
     ]
     space = {"pad": range(33), "swizzle": "xor"}
     assert shown["rows"] == optimize(accesses, names={"LD": 32}, space=space).rows()
-    for swizzle in ("xor", "cute", "none", "none;Sw<5,0,5>"):
+    # `;` between them is the former way: these accesses have no A and B that it could part.
+    for swizzle in ("xor", "cute", "none", "none;Sw<5,0,5>", "none,Sw<5,0,5>", "5,0,5"):
         one = read(capsys, "--access", "LDS: lane*32", "--free", f"swizzle={swizzle}")
         assert one["totals"]["optimum"]["cost"] == (32 if swizzle == "none" else 1)
 
@@ -88,6 +89,22 @@ def test_a_fragment(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["totals"]["optimum"]["values"]["fragment"] == "split"
 
 
+def test_a_pair_for_a_and_b_is_one_value(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--fragment", "warp_shape=2x16", "--fragment", "lane_order=row-major")
+    for free in ("pad=A=0,B=4", "pad=(A=0,B=4)", "pad=(0,4)", "pad=0;4"):
+        found = read(capsys, *words, "--free", free)["totals"]["optimum"]
+        assert found["values"] == {"pad": "(0, 4)"}
+    for free in ("swizzle=none,Sw<1,2,3>;none", "swizzle=A=1,2,3,B=none", "swizzle=A=none,B=none"):
+        read(capsys, *words, "--free", free)
+    printed = run(capsys, *words, "--free", "swizzle=1,2,3;none", code=2)
+    assert "'3;none' may end one value or begin another (accepted: A=1,2,3,B=none" in printed
+    fixed = read(capsys, *words, "--fragment", "pad=A=0,B=4", "--free", "lds=all")
+    assert (
+        fixed["rows"]
+        == read(capsys, *words, "--fragment", "pad=(0,4)", "--free", "lds=all")["rows"]
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -95,15 +112,15 @@ def test_a_fragment(capsys: pytest.CaptureFixture[str]) -> None:
         (("--access", "LDS lane"), "is not OP:INDEX"),
         (("--access", "LDX: lane"), "unknown instruction"),
         (("--access", "LDS: lane+"), "ends too early"),
-        (("--access", "0*LDS: lane", "--tile", "8x8"), "is no count"),
+        (("--access", "0*LDS: lane", "--tile", "8x8"), "is not a count"),
         (("--access", "LDS: lane*ld"), "no value for ld"),
         (("--access", "LDS: lane", "--free", "pad=0..4"), "there is no tile"),
         (("--access", "LDS: lane", "--free", "ld=0..4"), "no parameter 'ld'"),
         (("--access", "LDS: lane*ld", "--free", "ld=4..0"), "has no values"),
-        (("--access", "LDS: lane*ld", "--free", "ld=0..4:0"), "step of 0"),
+        (("--access", "LDS: lane*ld", "--free", "ld=0..4:0"), "'0..4:0' is no range"),
         (("--access", "LDS: lane*ld", "--free", "ld"), "is not NAME=VALUES"),
-        (("--access", "LDS: lane*ld", "--free", "ld=-4..4"), "no such values"),
-        (("--access", "LDS: lane*ld", "--free", "ld=1,,3"), "no such values"),
+        (("--access", "LDS: lane*ld", "--free", "ld=-4..4"), "'-4..4' is no range"),
+        (("--access", "LDS: lane*ld", "--free", "ld=1,,3"), "'1,,3' is no list of values"),
         (("--access", "LDS: lane*ld", "--free", "ld=1", "--free", "ld=2"), "ld is given twice"),
         (("--access", "LDS: lane, 0", "--tile", "32x32", "--array", "As"), "would be ignored"),
         (("--kernel", "leimao.v07", "--free", "pad_m=0,8", "-D", "X=1"), "would be ignored"),

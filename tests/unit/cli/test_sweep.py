@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from layouts import Swizzle
 from simulator import simulate, sweep
 from simulator.cli import main
 from simulator.gemm.geometry import PARAMETERS
@@ -71,6 +72,18 @@ def test_values_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
         limit=90,
     )
     assert shown["rows"] == found.best(999, by="wavefronts")
+
+
+@pytest.mark.parametrize("pad", ["(0,4),8", "(A=0,B=4),8", "0;4,8"])
+@pytest.mark.parametrize(
+    "swizzle", ["(A=1,2,3,B=none),none", "Sw<1,2,3>;none,none", "(1,2,3);none,none"]
+)
+def test_pairs_among_values(capsys: pytest.CaptureFixture[str], pad: str, swizzle: str) -> None:
+    shown = read(capsys, "simulate", "--pad", pad, "--swizzle", swizzle, "--top", "9")
+    pairs = {"pad": [(0, 4), 8], "swizzle": [(Swizzle(1, 2, 3), None), None]}
+    assert shown["rows"] == sweep(simulate, pairs).best(9)
+    alone = read(capsys, "simulate", "--pad", "A=0,B=4", "--swizzle", "A=1,2,3,B=none")
+    assert alone["totals"]["combinations"] == 1
 
 
 def test_a_kernel_is_swept(capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,9 +192,18 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
         ("simulate --block-tile 128x128", "block tile '128x128' is not MxNxK"),
         ("junstar92.2d --m 64 --rule nope", "unknown rule 'nope': accepted: silicon"),
         ("junstar92.2d --m 64 --form written,nope", "unknown form 'nope': accepted: compiled"),
-        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is no matrix size (accepted: 1 to"),
-        ("junstar92.warptiling --padding 4,x", "padding = 'x' is no size (accepted: 0 to"),
-        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is no truth value"),
+        ("junstar92.2d --m 64,x --n 64 --k 64", "m = 'x' is not a matrix size (accepted: 1 to"),
+        ("junstar92.warptiling --padding 4,x", "padding = 'x' is not a size (accepted: 0 to"),
+        ("illustrated.layout_2x16 --transposed 1", "transposed = '1' is not a truth value"),
+        ("illustrated.layout_2x16 --lane-order nope", "unknown lane order 'nope': accepted: row"),
+        (
+            "illustrated.layout_4x8 --lane-order z-order,(4,4):(4,1)",
+            "has 16 elements (accepted: 32",
+        ),
+        ("illustrated.layout_4x8 --warp 2x16,4x9", "warp shape '4x9' has 36 lanes, a warp has 32"),
+        ("cutlass-notes.sgemm_128x128 --fragment contiguous,nope", "unknown fragment 'nope': acc"),
+        ("cutlass-notes.sgemm_128x128 --fragment (8,8):(1", "(8,8):(1"),
+        ("cutlass-notes.sgemm_128x128 --lane-order none", "unknown lane order 'none'"),
     ],
 )
 def test_a_value_that_no_combination_could_have_is_refused(
@@ -219,13 +241,15 @@ def test_truth_values_are_words(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sweep_of_nothing_that_exists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     heading = "pad,instructions,wavefronts,ideal,excessive,bank_conflicts,n_way,cycles\n"
     file = tmp_path / "rows.csv"
-    assert run(capsys, "simulate", "--pad", "1..3", "--format", "csv", "--csv", str(file)) == (
-        heading
-    )
+    nothing = ("simulate", "--pad", "1..3")
+    assert run(capsys, *nothing, "--format", "csv", "--csv", str(file), code=1) == heading
     assert file.read_text() == heading
-    assert read(capsys, "simulate", "--pad", "1..3")["rows"] == []
-    printed = run(capsys, "simulate", "--pad", "1")
+    shown = json.loads(run(capsys, *nothing, "--format", "json", code=1))
+    assert shown["rows"] == []
+    assert [*shown["totals"]["reasons"].values()] == [3]
+    printed = run(capsys, "simulate", "--pad", "1", code=1)
     assert printed.startswith("simulate\n1 combination, 0 counted\n")
+    assert "1 skipped: LDS.128 of A would be misaligned" in printed
 
 
 def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
@@ -252,6 +276,7 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", " "], "' ' is no list of values"),
         (["simulate", "--pad", "1, ,2"], "'1, ,2' is no list of values"),
         (["simulate", "--pad", "0", "--pad", "1"], "--pad is given twice"),
+        (["simulate", "--swizzle", "1,2,3;none"], "'3;none' may end one value or begin another"),
         (["simulate", "--pad", "0..4:0"], "'0..4:0' is no range (accepted: 0..16, 0..64:8)"),
         (["simulate", "--pad", "0..99999999999999999999"], "is no range"),
         (["simulate", "--lds", "32,64.."], "'64..' is no range"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
 import pytest
 
 from simulator.errors import ExpressionError
@@ -101,3 +105,50 @@ def test_a_source_of_several_lines_keeps_its_caret() -> None:
     with pytest.raises(ExpressionError) as caught:
         Expression("lane\n+\t$")
     assert str(caught.value).split("\n")[1:] == ["  lane + $", "         ^"]
+
+
+class Four(IntEnum):
+    VALUE = 4
+
+
+@pytest.mark.parametrize(
+    "value", [4, np.int8(4), np.int64(4), np.uint64(4), np.array(4), Four.VALUE]
+)
+def test_names_are_integers_of_any_kind(value: Any) -> None:
+    result = Expression("lane*N")({"lane": np.int8(127), "N": value})
+    assert result == 508
+    assert type(result) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (1.5, "N = 1.5 is not an integer"),
+        (4.0, "N = 4.0 is not an integer"),
+        (np.float32(4), r"N = np.float32\(4.0\) is not an integer"),
+        (float("nan"), "N = nan is not an integer"),
+        (None, "N = None is not an integer"),
+        ("4", "N = '4' is not an integer"),
+        (np.array([4, 5]), r"N = array\(\[4, 5\]\) is not an integer"),
+        (np.int64(2**31), "N = 2147483648 does not fit a 32-bit int"),
+        (2**99999, r"N = \(int of thousands of digits\) does not fit a 32-bit int"),
+    ],
+    ids=range(9),
+)
+def test_other_values_are_refused_at_once(value: Any, problem: str) -> None:
+    """Python walks a range to look for anything but an int: minutes, for one of 32 bits."""
+    with pytest.raises(ExpressionError, match=problem):
+        Expression("lane*N")({"lane": 3, "N": value})
+
+
+@pytest.mark.parametrize("source", [None, 7, b"lane", ["lane"]])
+def test_what_is_not_text_is_refused(source: Any) -> None:
+    with pytest.raises(ExpressionError, match=r"expression of type \w+ \(accepted: text"):
+        Expression(source)
+
+
+def test_numbers_of_thousands_of_digits_do_not_fit() -> None:
+    with pytest.raises(ExpressionError, match="does not fit a 32-bit int at column 1"):
+        Expression("0x" + "f" * 4000)
+    with pytest.raises(ExpressionError, match="does not fit a 32-bit int at column 1"):
+        Expression("9" * 4000)

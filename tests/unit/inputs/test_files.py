@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simulator import AddressError, BankwiseError, InstructionError, MaskError, count
-from simulator.errors import ExpressionError, InputError
+from simulator.errors import ExpressionError, InputError, OptionError
 from simulator.inputs.files import from_data, from_expression
 
 LINEAR = [4 * lane for lane in range(32)]
@@ -172,3 +172,16 @@ def test_refusals(data: bytes, options: dict[str, Any], message: str) -> None:
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 700
     assert isinstance(caught.value, BankwiseError)
+
+
+@pytest.mark.parametrize("element", [0, -4, 17, 2**62, 1.5, None, True])
+def test_an_element_that_has_no_such_size_is_refused(element: Any) -> None:
+    with pytest.raises(OptionError, match=r"is not a size \(accepted: 1 to 16 bytes\)"):
+        from_expression("lane", "LDS", element=element)
+
+
+def test_names_of_instructions_that_are_not_ascii() -> None:
+    data = io.BytesIO()
+    np.savez(data, address=np.zeros((1, 32), int), op=np.array([b"\xff"]))
+    with pytest.raises(InputError, match=r"a: op holds bytes that are not ASCII"):
+        from_data(data.getvalue(), "a")

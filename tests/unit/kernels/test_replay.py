@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -13,16 +14,19 @@ from simulator import (
     GlobalSite,
     Kernel,
     KernelError,
+    KernelReport,
     Launch,
     Matrix,
     OptionError,
     SharedSite,
+    SiteTable,
     kernels,
     replay,
 )
 from simulator.kernels import replay as replaying
 from simulator.kernels.lowering import lower_global, lower_shared
 from simulator.kernels.sites import AS_WRITTEN, ASSUMED
+from simulator.sass.report import CompiledReport
 
 SIZE = {"m": 256, "n": 256, "k": 256}
 
@@ -149,22 +153,22 @@ def test_a_loop_without_a_turn_executes_nothing() -> None:
         ("junstar92.vectorised", SIZE, "did you mean junstar92.vectorized"),
         ("v02", SIZE, "unknown kernel 'v02': accepted: leimao.v00"),
         (["leimao.v02"], SIZE, "unknown kernel"),
-        ("leimao.v02", {**SIZE, "m": 0}, "m = 0 is no matrix size (accepted: 1 to 2147483647)"),
-        ("leimao.v02", {**SIZE, "n": -4}, "n = -4 is no matrix size"),
-        ("leimao.v02", {**SIZE, "k": 2.0}, "k = 2.0 is no matrix size"),
-        ("leimao.v02", {**SIZE, "k": True}, "k = True is no matrix size"),
-        ("leimao.v02", {**SIZE, "k": 2**31}, "k = 2147483648 is no matrix size"),
+        ("leimao.v02", {**SIZE, "m": 0}, "m = 0 is not a matrix size (accepted: 1 to 2147483647)"),
+        ("leimao.v02", {**SIZE, "n": -4}, "n = -4 is not a matrix size"),
+        ("leimao.v02", {**SIZE, "k": 2.0}, "k = 2.0 is not a matrix size"),
+        ("leimao.v02", {**SIZE, "k": True}, "k = True is not a matrix size"),
+        ("leimao.v02", {**SIZE, "k": 2**31}, "k = 2147483648 is not a matrix size"),
         ("leimao.v01", {**SIZE, "m": 2**31 - 1}, "the grid is 8x67108864 blocks"),
         ("leimao.v02", {**SIZE, "block_p": 4}, "leimao.v02 has no parameter 'block_p': did you"),
-        ("leimao.v02", {**SIZE, "block_m": 0}, "block_m = 0 is no size (accepted: 1 to 65536)"),
-        ("leimao.v02", {**SIZE, "block_m": "8"}, "block_m = '8' is no size"),
+        ("leimao.v02", {**SIZE, "block_m": 0}, "block_m = 0 is not a size (accepted: 1 to 65536)"),
+        ("leimao.v02", {**SIZE, "block_m": "8"}, "block_m = '8' is not a size"),
         ("leimao.v02", {**SIZE, "block_m": 64, "block_k": 64}, "the block has 2048 threads"),
         ("leimao.v02", {**SIZE, "block_k": 8192}, "bytes of shared memory"),
         ("leimao.v03", {**SIZE, "thread_m": 5}, "thread_m = 5 does not divide block_m = 64"),
         ("leimao.v05", {**SIZE, "vector": 2}, "vector = 2 elements (accepted: 1, 4)"),
         ("leimao.v06", {**SIZE, "lanes_m": 4}, "a warp of 4x4 lanes (accepted: 32 lanes)"),
         ("leimao.v07", {**SIZE, "m": 200}, "m = 200 is not a multiple of block_m = 128"),
-        ("leimao.v07", {**SIZE, "pad_m": -1}, "pad_m = -1 is no size (accepted: 0 to 65536)"),
+        ("leimao.v07", {**SIZE, "pad_m": -1}, "pad_m = -1 is not a size (accepted: 0 to 65536)"),
         ("leimao.v07", {**SIZE, "pad_m": 1}, "pad_m = 129 does not hold whole vectors of 8"),
         (
             "leimao.v02",
@@ -237,7 +241,7 @@ A = Matrix(64, 64, 64)
             lambda: SharedSite("a", "load", lambda tid, kt: tid + kt, repeats={"kt": 10**7}),
             "depends on kt: 10000000 accesses .*can be a Cycle",
         ),
-        (lambda: SharedSite("a", "load", lambda tid: tid * 3, width=3), "12 bytes a lane"),
+        (lambda: SharedSite("a", "load", lambda tid: tid * 3, width=3), "12 bytes per lane"),
         (lambda: SharedSite("a", "load", lambda tid: tid, width=2), "misaligned"),
         (
             lambda: GlobalSite("A", "load", A, lambda tid: tid, lambda tid: tid * 2 + 3),
@@ -259,7 +263,7 @@ A = Matrix(64, 64, 64)
         ),
         (
             lambda: GlobalSite("A", "load", A, lambda tid: 0, lambda tid: tid, width=4),
-            "moves 16 bytes a lane from addresses that are not multiples of 16",
+            "moves 16 bytes per lane from addresses that are not multiples of 16",
         ),
         (
             lambda: GlobalSite("A", "load", A, lambda by: 32 if by else 0, lambda tid: tid),
@@ -299,7 +303,7 @@ A = Matrix(64, 64, 64)
             lambda: SharedSite(
                 "a", "load", lambda tid, i: 8 * tid + i, loops={"i": 8}, merges="i", element=32
             ),
-            "no instruction moves 32 bytes a lane",
+            "no instruction moves 32 bytes per lane",
         ),
     ],
 )
@@ -327,3 +331,15 @@ def test_coordinates_may_count_down_from_a_size() -> None:
 
 def test_kernel_error_is_a_bankwise_error() -> None:
     assert issubclass(KernelError, BankwiseError)
+
+
+def test_described_and_compiled_kernels_share_a_table_and_nothing_else() -> None:
+    common, described, compiled = (
+        {each.name for each in fields(report)}
+        for report in (SiteTable, KernelReport, CompiledReport)
+    )
+    assert described & compiled == common | {"instructions"}  # rows of one, columns of the other
+    assert {"m", "n", "k", "form", "parameters", "about"} == described - compiled
+    for report in (KernelReport, CompiledReport):
+        assert issubclass(report, SiteTable)
+        assert report.totals is SiteTable.totals

@@ -21,6 +21,7 @@ from simulator import (
     kernels,
     replay,
 )
+from simulator.kernels.replay import check_value
 
 SIZE = {"m": 256, "n": 256, "k": 256}
 
@@ -49,7 +50,7 @@ def kernel(*sites: SharedSite | GlobalSite) -> Kernel:
         (lambda: launch(block=(32, True)), "a size of the block: True"),
         (lambda: launch(block=(64, 32)), r"the block has 2048 threads \(accepted: 1 to 1024\)"),
         (lambda: launch(shared_bytes=-1), "shared_bytes of a Launch: -1"),
-        (lambda: launch(sites=("a",)), "'a' is no site of a Launch"),
+        (lambda: launch(sites=("a",)), "'a' is not a site of a Launch"),
         (lambda: shared(repeats={"t": -3}), r"trips of loop t in site 'a': -3 .*integers from 0"),
         (lambda: shared(repeats={"t": 2.5}), "trips of loop t in site 'a': 2.5"),
         (lambda: shared(loops={"t": -3}), "trips of loop t in site 'a': -3"),
@@ -62,13 +63,13 @@ def kernel(*sites: SharedSite | GlobalSite) -> Kernel:
         (lambda: Cycle(-1, 2), r"trips of a Cycle: -1 \(accepted: integers from 0\)"),
         (lambda: shared(kind="laod"), r"kind = 'laod' of site 'a' \(accepted: 'load', 'store'\)"),
         (lambda: shared(only="compild"), "only = 'compild' .*accepted: None, 'written', 'compi"),
-        (lambda: shared(op="STS"), r"'a' is a load, but STS is none \(accepted: .* that read\)"),
-        (lambda: shared(kind="store", op="LDS"), "is a store, but LDS is none"),
-        (lambda: shared(op="LDS.128"), "moves 4 bytes a lane, or merges, but LDS.128 moves 16"),
+        (lambda: shared(op="STS"), r"'a' is a load, but STS is not \(accepted: .* that read\)"),
+        (lambda: shared(kind="store", op="LDS"), "is a store, but LDS is not"),
+        (lambda: shared(op="LDS.128"), "moves 4 bytes per lane, or merges, but LDS.128 moves 16"),
         (lambda: shared(op="LDQ"), "LDQ"),
         (lambda: shared(width=0), "width of site 'a': 0"),
         (lambda: shared(element=2.0), "element of site 'a': 2.0"),
-        (lambda: shared(index=max), "<built-in function max> is no index function"),
+        (lambda: shared(index=max), "<built-in function max> is not an index function"),
         (lambda: launch(sites=None), "sites = None of a Launch"),
         (
             lambda: GlobalSite("A", "load", Matrix(8, 8, 8), lambda: 0, lambda: 0, bounds=(3,)),  # type: ignore[arg-type]
@@ -188,3 +189,32 @@ def test_a_report_cannot_be_changed_but_copied() -> None:
     for again in (copy.deepcopy(report), pickle.loads(pickle.dumps(report))):  # noqa: S301
         assert again.to_dict() == report.to_dict()
         assert again.parameters == report.parameters
+
+
+def test_what_is_no_number_has_a_check() -> None:
+    """So that a sweep refuses it before the work: numbers are checked by their defaults."""
+    for name in kernels.names():
+        known = kernels.get(name)
+        words = {key for key, value in known.parameters.items() if isinstance(value, str)}
+        assert words == set(known.checks), name
+        for key in words:
+            known.checks[key](known.parameters[key])
+            with pytest.raises(BankwiseError, match="nope"):
+                known.checks[key]("nope")
+
+
+def test_a_check_of_ones_own() -> None:
+    def even(text: str) -> None:
+        if len(text) % 2:
+            raise BankwiseError(f"text {text!r} is odd")
+
+    def of(m: int, n: int, k: int, *, text: str = "even") -> Launch:
+        return launch()
+
+    mine = Kernel("mine", "", "", of, checks={"text": even})
+    check_value(mine, "text", "four")
+    with pytest.raises(BankwiseError, match="text 'odd' is odd"):
+        check_value(mine, "text", "odd")
+    for checks in ({"texts": even}, {"text": "even"}):
+        with pytest.raises(KernelError, match=r"as a check of 'text.*accepted: a function"):
+            Kernel("mine", "", "", of, checks=checks)  # type: ignore[arg-type]

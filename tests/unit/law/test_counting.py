@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
-from typing import Any
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -21,11 +21,27 @@ from simulator import (
     OptionError,
     WarpAccess,
     count,
+    count_affine,
+    count_linear,
+    count_stream,
     explain,
 )
-from simulator.law import counting, numba_engine
+from simulator.law import chunks, counting, numba_engine
+from simulator.law.counting import ENGINES, Engine
+from simulator.law.instructions import RULES, Rule
 
 LINEAR = [4 * lane for lane in range(32)]
+
+
+def nested(depth: int) -> list[Any]:
+    wrapped: list[Any] = LINEAR
+    for _ in range(depth):
+        wrapped = [wrapped]
+    return wrapped
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
 
 
 def with_lane(lane: int, byte: Any) -> list[Any]:
@@ -43,6 +59,11 @@ def test_a_warp_access_is_taken_as_it_is() -> None:
     access = WarpAccess("LDS.64", tuple(8 * lane for lane in range(32)), 0xFFFF)
     assert count(*access).wavefronts == 1
     assert explain(*access).wavefronts == 1
+
+
+def test_lists_of_31_dimensions() -> None:
+    for engine in ("python", "numpy", "numba"):
+        assert count("LDS", nested(30), engine=engine).wavefronts.shape == (1,) * 30
 
 
 def test_one_mask_serves_all_accesses_or_each_has_its_own() -> None:
@@ -94,20 +115,20 @@ def test_copies_are_as_small_and_as_frozen(copied: Callable[[counting.Counts], A
 
 @pytest.mark.parametrize("where", ["the calling thread", "another thread"])
 def test_an_interrupted_count_stops_soon(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    caller, chunks = threading.current_thread(), []
+    caller, counts = threading.current_thread(), []
 
     def counted(addresses: Any, *_: Any) -> int:
-        chunks.append(len(addresses))
+        counts.append(len(addresses))
         time.sleep(0.001)
         if (threading.current_thread() is caller) == (where == "the calling thread"):
             raise KeyboardInterrupt
         return -1
 
-    monkeypatch.setattr(numba_engine, "_CHUNK", 1)
+    monkeypatch.setattr(chunks, "_CHUNK", 1)
     monkeypatch.setattr(numba_engine, "_count", counted)
     with pytest.raises(KeyboardInterrupt):
         count("LDS", [LINEAR] * 1000, engine="numba", threads=2)
-    assert len(chunks) < 500
+    assert len(counts) < 500
 
 
 def test_counts_as_columns() -> None:
@@ -178,6 +199,14 @@ def test_showing_counts_keeps_nothing() -> None:
         ("LDS", 4, None, AddressError, "addresses 4 have shape ()"),
         ("LDS", [LINEAR, LINEAR[:5]], None, AddressError, "are ragged (accepted: a regular array)"),
         ("LDS", [np.zeros((2, 32), int), np.zeros((2, 5), int)], None, AddressError, "are ragged"),
+        # too deep
+        ("LDS", nested(31), None, AddressError,
+         "have more than 31 dimensions (accepted: at most 31)"),
+        ("LDS", nested(40), None, AddressError, "have more than 31 dimensions"),
+        ("LDS", nested(5000), None, AddressError, "have more than 31 dimensions"),
+        ("LDS", np.zeros((1,) * 31 + (32,), int), None, AddressError, "have more than 31 dimens"),
+        ("LDS", CIRCLE, None, AddressError, "addresses [[...]] have more than 31 dimensions"),
+        ("LDS", LINEAR, CIRCLE, MaskError, "masks [[...]] have more than 31 dimensions"),
         # not integers
         ("LDS", np.arange(32.0), None, AddressError,
          "have type float64 (accepted: integers; floats and booleans are not converted)"),
@@ -237,6 +266,14 @@ def test_unknown_rules_and_engines() -> None:
         count("LDS", LINEAR, rule="silicn")
     with pytest.raises(OptionError, match="unknown engine 'gpu': accepted: auto, python, numpy"):
         count("LDS", LINEAR, engine="gpu")
+
+
+@pytest.mark.parametrize("counted", [count, count_stream, count_linear, count_affine, explain])
+def test_type_checkers_know_the_rules_and_engines(counted: Callable[..., Any]) -> None:
+    hints = get_type_hints(counted)
+    assert hints["rule"] == Rule == Literal["silicon", "documented"]
+    assert hints.get("engine", Engine) == Engine == Literal["auto", "python", "numpy", "numba"]
+    assert (get_args(Rule), get_args(Engine)) == (RULES, ENGINES)
 
 
 def test_the_last_address_of_each_width_is_accepted() -> None:

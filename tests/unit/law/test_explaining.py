@@ -139,3 +139,13 @@ def test_ranges() -> None:
     assert ranges([]) == ""
     assert ranges([5]) == "5"
     assert ranges([1, 2, 4, 6, 7]) == "1-2, 4, 6-7"
+
+
+@pytest.mark.parametrize(
+    ("op", "verb"),
+    [("LDS", "read"), ("ldmatrix.x1", "read"), ("STS", "write"), ("stmatrix.x1", "write"),
+     ("ATOMS.ADD", "update"), ("cp.async.ca.4", "write")],
+)  # fmt: skip
+def test_what_lanes_do_to_their_words(op: str, verb: str) -> None:
+    sentence = explain(op, [256 * lane for lane in range(32)]).phases[0].sentence
+    assert f" {verb} different words of bank" in sentence

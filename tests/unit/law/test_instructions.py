@@ -10,26 +10,32 @@ import pytest
 
 from simulator import INSTRUCTIONS, InstructionError, count, instruction
 
+ALIASES = {
+    "LDS.8": "LDS.U8", "LDS.16": "LDS.U16", "LDS.32": "LDS", "LDS.U.32": "LDS",
+    "LDS.U.64": "LDS.64", "LDS.U.128": "LDS.128",
+    "STS.8": "STS.U8", "STS.16": "STS.U16", "STS.32": "STS",
+    "ldmatrix.x1": "LDSM.16.M88", "ldmatrix.x2": "LDSM.16.M88.2", "ldmatrix.x4": "LDSM.16.M88.4",
+    "ldmatrix.x1.trans": "LDSM.16.MT88", "ldmatrix.x2.trans": "LDSM.16.MT88.2",
+    "ldmatrix.x4.trans": "LDSM.16.MT88.4",
+    "stmatrix.x1": "STSM.16.M88", "stmatrix.x2": "STSM.16.M88.2", "stmatrix.x4": "STSM.16.M88.4",
+    "stmatrix.x1.trans": "STSM.16.MT88", "stmatrix.x2.trans": "STSM.16.MT88.2",
+    "stmatrix.x4.trans": "STSM.16.MT88.4",
+    "ATOMS.POPC.INC": "ATOMS.POPC.INC.32",
+    "cp.async.ca.4": "LDGSTS.E", "cp.async.ca.8": "LDGSTS.E.64", "cp.async.ca.16": "LDGSTS.E.128",
+    "cp.async.cg.16": "LDGSTS.E.BYPASS.128",
+}  # fmt: skip
+
 
 @pytest.mark.parametrize(
-    ("alias", "name"),
-    [
-        ("LDS.32", "LDS"),
-        ("lds.128", "LDS.128"),
-        (" STS.32 ", "STS"),
-        ("ldmatrix.x1", "LDSM.16.M88"),
-        ("ldmatrix.x4", "LDSM.16.M88.4"),
-        ("ldmatrix.x4.trans", "LDSM.16.MT88.4"),
-        ("stmatrix.x2.trans", "STSM.16.MT88.2"),
-        ("cp.async.ca.4", "LDGSTS.E"),
-        ("cp.async.ca.16", "LDGSTS.E.128"),
-        ("cp.async.cg.16", "LDGSTS.E.BYPASS.128"),
-        ("ATOMS.POPC.INC", "ATOMS.POPC.INC.32"),
-    ],
+    ("alias", "name"), [*ALIASES.items(), ("lds.128", "LDS.128"), (" STS.32 ", "STS")]
 )
 def test_aliases_parse_to_the_same_thing(alias: str, name: str) -> None:
     assert instruction(alias) is instruction(name)
     assert instruction(alias).name == name
+
+
+def test_there_are_no_other_aliases() -> None:
+    assert {alias for known in INSTRUCTIONS.values() for alias in known.aliases} == set(ALIASES)
 
 
 def test_every_spelling_is_unique() -> None:
@@ -62,6 +68,7 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
         ("ATOMS.CAS", {"passes": 8}, "passes 8 .accepted: 1 to 7"),
         ("LDS", {"passes": 0}, "passes 0"),
         ("ATOMS.ADD", {"fixed_ideal": 2}, "fixed_ideal 2 .accepted: None, or 0 to 1, the fewest"),
+        ("ATOMS.EXCH.64", {"fixed_ideal": 2}, "fixed_ideal 2 .accepted: None, or 0 to 1, the few"),
         ("ATOMS.CAS", {"fixed_ideal": 3}, "fixed_ideal 3 .accepted: None, or 0 to 2, the fewest"),
         ("ldmatrix.x4", {"fixed_ideal": 5}, "fixed_ideal 5"),
         ("ldmatrix.x4", {"fuses": True}, "fixed_ideal 4 .accepted: None, or 0 to 2, the fewest"),

@@ -16,9 +16,11 @@ from gpu_check.compare import compare, simulated
 from simulator import Access, count, explain, optimize, replay, replay_compiled, simulate, sweep
 from simulator.cli import main
 from simulator.results.tables import Result, equal
+from tests.pages import Page
 from tests.sass_kernels import HERE, needs_tools
 
 SIZES = {"m": 256, "n": 256, "k": 256}
+PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
 COLUMN = [128 * lane for lane in range(32)]
 CUBIN = HERE / "cubins" / "transpose.cubin"
 
@@ -167,3 +169,17 @@ def test_equality_within_arrays_lists_and_mappings(first: Any, second: Any) -> N
         assert repr(first).replace("-0.0", "0.0") == repr(second).replace("-0.0", "0.0") or (
             "." in repr(first) + repr(second)  # 1 == 1.0
         )
+
+
+def test_notebooks_show_a_table_and_coloured_cells_without_javascript() -> None:
+    explanation = explain("LDS.64", PAIRS)
+    html = explanation._repr_html_()
+    page = Page(html)
+    assert page.count("script") == 0
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    served = [a for t, a in page.tags if t == "td" and "background" in (a.get("style") or "")]
+    assert len(served) == len(explanation.to_dict()["served"]["word"])
+    assert "bank 1, word 33, lane 1" in {attributes["title"] for attributes in served}
+    both = Page(simulate("2x16")._repr_html_())
+    assert both.count("script") == 0
+    assert both.count("table") == 3

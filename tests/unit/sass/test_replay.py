@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from simulator import KernelReport, replay_compiled
+from simulator import SiteTable, replay_compiled
 from simulator.errors import (
     CompileError,
     CubinError,
@@ -19,28 +20,22 @@ from simulator.errors import (
     SassError,
     UnsupportedError,
 )
-from simulator.sass.arguments import argument
-from tests.sass_kernels import cubin, needs_compiler, needs_tools
+from simulator.sass.architectures import Arch, architecture
+from simulator.sass.report import CompiledReport
+from tests.sass_kernels import TURN, cubin, needs_compiler, needs_tools
 
 pytestmark = needs_tools
-
-TURN = """#include <cstdio>
-#include <vector>
-__global__ void turn(const float *a, float *b, int n) {
-    extern __shared__ float tile[];
-    tile[threadIdx.x * 32 + threadIdx.y] = a[threadIdx.y * n + threadIdx.x];
-    __syncthreads();
-    b[threadIdx.y * n + threadIdx.x] = tile[threadIdx.y * 32 + threadIdx.x];
-}
-void launch(float *a, float *b) { turn<<<1, dim3(32, 32), 4096>>>(a, b, 32); }
-int main() { std::vector<float> v(3); printf("%f", v[0]); }
-"""
 
 
 def run(body: str, *args: object, parameters: str = "int *a", **options: object):  # type: ignore[no-untyped-def]
     source = f'extern "C" __global__ void k({parameters}) {{ {body} }}'
     given = {"grid": 1, "block": 32, "args": args or [np.zeros(64, np.int32)], **options}
     return replay_compiled(source, **given)
+
+
+@pytest.mark.parametrize("arch", get_args(Arch))
+def test_every_architecture_that_is_typed_is_known(arch: Arch) -> None:
+    assert architecture(arch).name == arch.removesuffix("a")
 
 
 @needs_compiler
@@ -51,7 +46,8 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
         TURN, kernel="turn", grid=1, block=(32, 32), args=[a, np.zeros_like(a), np.int32(32)],
         shared_bytes=4096, arch=arch,
     )  # fmt: skip
-    assert isinstance(report, KernelReport)
+    assert isinstance(report, CompiledReport)
+    assert isinstance(report, SiteTable)
     assert (report.outputs[1] == a.T).all()
     assert (report.outputs[0] == a).all()
     assert report.outputs[2] == 32
@@ -157,7 +153,7 @@ def test_what_cannot_go_on_is_refused(body: str, error: type, words: list[str]) 
         run(body, max_instructions=100_000)
     for word in words:
         assert word in str(caught.value)
-    assert isinstance(caught.value.partial, KernelReport)  # type: ignore[attr-defined]
+    assert isinstance(caught.value.partial, CompiledReport)  # type: ignore[attr-defined]
 
 
 @needs_compiler
@@ -165,70 +161,6 @@ def test_an_error_names_the_source_line() -> None:
     source = "__global__ void k(int *a) {\n  a[threadIdx.x] = 1;\n  a[1000 + threadIdx.x] = 2;\n}"
     with pytest.raises(MemoryAccessError, match=r"source\.cu:3\)"):
         replay_compiled(source, grid=1, block=32, args=[np.zeros(32, np.int32)])
-
-
-@needs_compiler
-@pytest.mark.parametrize(
-    ("small", "index"),
-    [
-        ("random:f32[10,10]", "y * 1024 + x"),  # the kernel reads 1024 x 1024
-        ("random:f32[64,1024]", "(y + 64) * 1024 + x"),  # a row too far
-        ("random:f32[64,1024]", "(y - 1) * 1024 + x"),
-        ("random:f32[4,131072]", "(y + 4) * 131072 + x"),  # rows of 512 KiB
-    ],
-)
-def test_an_index_beyond_an_array_does_not_reach_the_next(small: str, index: str) -> None:
-    source = (
-        "__global__ void k(float *a, const float *b, float *c) {\n"
-        "  int x = threadIdx.x, y = threadIdx.y;\n"
-        f"  a[y * 1024 + x] = c[y * 1024 + x] + b[{index}];\n}}"
-    )
-    large = np.zeros((1024, 1024), np.float32)
-    options = {"grid": 1, "block": (32, 4), "args": [large, argument(small), large]}
-    with pytest.raises(MemoryAccessError, match=r"address 0x7f[0-9a-f]+ out of bounds") as caught:
-        replay_compiled(source, **options)
-    assert "accepted: 0x7f" in str(caught.value)
-    assert "source.cu:3" in str(caught.value)
-
-
-@needs_compiler
-def test_a_null_pointer_is_an_argument() -> None:
-    source = "__global__ void k(int *a, const int *b) { a[threadIdx.x] = b ? b[threadIdx.x] : 7; }"
-    zeros, ones = np.zeros(32, np.int32), np.ones(32, np.int32)
-    null = replay_compiled(source, grid=1, block=32, args=[zeros, None])
-    assert null.outputs[0].tolist() == [7] * 32
-    assert null.outputs[1] is None
-    given = replay_compiled(source, grid=1, block=32, args=[zeros, ones])
-    assert given.outputs[0].tolist() == [1] * 32
-    unguarded = "__global__ void k(int *a, const int *b) { a[threadIdx.x] = b[threadIdx.x]; }"
-    with pytest.raises(MemoryAccessError, match="address 0x0 out of bounds"):
-        replay_compiled(unguarded, grid=1, block=32, args=[zeros, None])
-
-
-@needs_compiler
-@pytest.mark.parametrize(
-    ("name", "c_type", "header"),
-    [
-        ("bfloat16", "__nv_bfloat16", "cuda_bf16.h"),
-        ("float8_e4m3fn", "__nv_fp8_e4m3", "cuda_fp8.h"),
-        ("float8_e5m2", "__nv_fp8_e5m2", "cuda_fp8.h"),
-    ],
-)
-def test_types_of_ml_dtypes_are_arguments(name: str, c_type: str, header: str) -> None:
-    kind = getattr(pytest.importorskip("ml_dtypes"), name)
-    source = (
-        f"#include <{header}>\n"
-        f"__global__ void k({c_type} *a, {c_type} *b, {c_type} scalar) {{\n"
-        "  b[threadIdx.x] = a[threadIdx.x];\n"
-        "  a[threadIdx.x] = scalar; }"
-    )
-    values = (np.arange(32) / 4).astype(kind)
-    args = [values, np.zeros(32, kind), kind(1.5)]
-    outputs = replay_compiled(source, grid=1, block=32, args=args).outputs
-    assert outputs[0].dtype == outputs[1].dtype == kind
-    assert (outputs[0] == kind(1.5)).all()
-    assert (outputs[1] == values).all()
-    assert outputs[2] == kind(1.5)
 
 
 @needs_compiler

@@ -215,7 +215,7 @@ def test_a_full_disk_keeps_what_was_written(
     resource = pytest.importorskip("resource")  # a limit on file sizes stands for the disk's
     monkeypatch.setattr("simulator.sweeps.store._SECONDS", 0)
     store = tmp_path / "store"
-    grid = {"stride": range(3000)}
+    grid = {"stride": range(3200)}  # chunks of 32
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, before[1]))
     try:

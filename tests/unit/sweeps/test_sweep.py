@@ -212,7 +212,7 @@ def test_columns_rows_and_totals_agree() -> None:
 
 def test_a_data_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'bankwise\[pandas\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[pandas\]'"):
         sweep(strided, {"stride": 1}).to_dataframe()
 
 
@@ -226,7 +226,7 @@ def test_best_is_sorted_and_ties_are_broken_by_conflicts() -> None:
     assert found.best(2) == found.best(2, by="cycles")
     with pytest.raises(OptionError, match="unknown figure 'cycle': did you mean cycles"):
         found.best(by="cycle")
-    with pytest.raises(OptionError, match="n 0 is no number of rows"):
+    with pytest.raises(OptionError, match="n 0 is not a number of rows"):
         found.best(0)
 
 

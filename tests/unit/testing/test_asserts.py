@@ -120,21 +120,67 @@ def test_swizzle_deleted(assert_wavefronts):
 """
 
 
-def test_a_project_gets_the_fixtures(tmp_path: Path) -> None:
-    (tmp_path / "test_kernel.py").write_text(PROJECT)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "pytest_bankwise", "-p", "no:cacheprovider", "-q"],
-        cwd=tmp_path,
+def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    plugins = ["-p", "pytest_bankwise", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [sys.executable, *options[:1], "-m", "pytest", *options[1:], *plugins, "-q"],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
+        check=False,
         text=True,
     )
+
+
+def test_a_project_gets_the_fixtures(tmp_path: Path) -> None:
+    (tmp_path / "test_kernel.py").write_text(PROJECT)
+    done = run_pytest(tmp_path)
     assert done.returncode == 1, done.stderr
     assert "1 failed, 1 passed" in done.stdout
     assert "tile[threadIdx.x][0]: LDS has 32 wavefronts (accepted: up to 1)" in done.stdout
     assert "0 -> 0, 1 -> 32, 2 -> 64, 3 -> 96, ... (32 in all)" in done.stdout
     assert ">       assert_wavefronts(" in done.stdout  # the test's line, not ours
     assert "def _check(" not in done.stdout
+
+
+def test_a_bad_expression_shows_the_tests_line_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_kernel.py").write_text(
+        "def test_mine(assert_conflict_free):\n"
+        "    assert_conflict_free('LDS', 'lane*')\n"
+        "def test_typo(assert_wavefronts):\n"
+        "    assert_wavefronts('LDX', 'lane', at_most=1)\n"
+    )
+    done = run_pytest(tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert ">       assert_conflict_free('LDS', 'lane*')" in done.stdout
+    assert "ExpressionError: expression ends too early at column 6" in done.stdout
+    assert "unknown instruction 'LDX'" in done.stdout
+    assert "expression.py" not in done.stdout
+    assert "asserts.py" not in done.stdout
+    assert "lark" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["layouts", "simulator", "viz", "gpu_check"])
+def test_a_folder_that_hides_one_of_ours_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / "test_kernel.py").write_text(f"import {name}\n{PROJECT}")
+    done = run_pytest(tmp_path)
+    assert done.returncode == 1, done.stderr
+    if name in ("viz", "gpu_check"):  # which the assertions do not need
+        assert "1 failed, 1 passed" in done.stdout
+        return
+    assert "2 errors" in done.stdout
+    said = (
+        f"{tmp_path / name} hides the package {name!r} of bankwise (accepted: rename this folder,"
+        " or run python -P -m pytest --import-mode=importlib)"
+    )
+    assert done.stdout.count(said) >= 2
+    assert "Traceback" not in done.stdout
+    assert "ModuleNotFoundError" not in done.stdout
+    (tmp_path / "test_kernel.py").write_text(PROJECT)
+    done = run_pytest(tmp_path, "-P", "--import-mode=importlib")
+    assert "1 failed, 1 passed" in done.stdout
 
 
 def test_the_entry_point_is_the_plugin() -> None:

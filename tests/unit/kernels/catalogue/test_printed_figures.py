@@ -305,8 +305,11 @@ def test_layouts_in_other_forms_are_other_layouts() -> None:
         ({"fragment": "(4,8):(8,1)"}, "is not .* for 8 threads of 8 elements"),
         ({"fragment": ("contiguous", "(8,8):(1,8)")}, "takes a thread's float4 apart"),
         ({"fragment": "split", "thread_n": 4, "block_n": 64}, "of thread_n = 4 takes a thread's"),
-        ({"transposed": "yes"}, r"transposed = 'yes' is no truth value \(accepted: True, False\)"),
-        ({"transposed": 1}, "transposed = 1 is no truth value"),
+        (
+            {"transposed": "yes"},
+            r"transposed = 'yes' is not a truth value \(accepted: True, False\)",
+        ),
+        ({"transposed": 1}, "transposed = 1 is not a truth value"),
     ],
 )
 def test_layouts_that_cannot_be(how: dict[str, Any], message: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from simulator.sass.decode.coverage import coverage_table
 from simulator.sass.decode.decoder import GROUPS, OPCODES
 
-DOCS = Path(__file__).parents[3] / "docs" / "sass.md"
+DOCS = Path(__file__).parents[4] / "docs" / "sass.md"
 
 
 def test_the_table_is_the_decoders() -> None:

@@ -1,0 +1,254 @@
+"""`bankwise sass my.cu` without more: every launch of the file; and lists of its kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from simulator.sass.code.launches import FoundLaunch, Launches
+    from simulator.sass.report import CompiledReport
+
+__all__ = [
+    "COMPILER",
+    "CompilerCommand",
+    "check_outputs",
+    "commands",
+    "run_launches",
+    "save_outputs",
+    "shape",
+]  # fmt: skip
+
+COMPILER = "bankwise.compiler"
+"""Where the compiler's options are kept while the command line is read."""
+
+_WITH_VALUE = ("-I", "-D", "-U", "-std", "--std", "-maxrregcount", "--maxrregcount", "-include")
+_FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-device",
+          "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
+          "-device-int128", "--device-int128")  # fmt: skip
+_HOTTEST = 10
+
+
+class CompilerCommand(click.Command):
+    """Takes the compiler's options out of the command line, as nvcc spells them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep -I, -D, -U, -std …, and all after `--`, for the compiler."""
+        kept, taken, todo = [], [], list(args)
+        while todo:
+            text = todo.pop(0)
+            name = text.split("=")[0]
+            if text == "--":
+                taken += todo
+                break
+            if text in _FLAGS or (text[:2] in ("-I", "-D", "-U") and len(text) > 2):
+                taken.append(text)
+            elif name in _WITH_VALUE:
+                taken.append(text)
+                if "=" not in text:
+                    if not todo:
+                        raise click.UsageError(f"{text} needs a value", ctx)
+                    taken.append(todo.pop(0))
+            else:
+                kept.append(text)
+        ctx.meta[COMPILER] = tuple(taken)
+        return super().parse_args(ctx, kept)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add the compiler's options to --help."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Compiler options, as nvcc has them"):
+            formatter.write_dl([
+                ("-I FOLDER, -D NAME[=VALUE], -U NAME", "Headers and macros."),
+                ("-std c++20, --use_fast_math, -maxrregcount N, -default-device", ""),
+                ("-- OPTION …", "Whatever else the compiler takes."),
+            ])  # fmt: skip
+
+
+def commands(launches: Launches, file: str, kernel: str | None = None) -> list[str]:
+    """Give a command to edit and run for each kernel of a file, with its parameters above it."""
+    from simulator.sass.code.describing import placeholder
+    from simulator.sass.code.launches import FoundLaunch
+
+    said = []
+    for name, listed in launches.kernels.items():
+        for signature in dict.fromkeys(listed):
+            if kernel is not None and _plain(kernel) not in (name, signature.name):
+                continue
+            said.append(str(signature))
+            found = [each for each in launches.launches if each.signature == signature]
+            if not found:
+                shown = f"<{', '.join('…' for _ in signature.template)}>"
+                found = [
+                    FoundLaunch(
+                        signature.full_name + (shown if signature.template else ""), signature.line,
+                        "<grid>", "<block>", "0", placeholder(signature, {}), (), signature,
+                    )
+                ]  # fmt: skip
+            for each in found:
+                said.append(f"  {each.command(file)}")
+                if each.unknown:
+                    said.append(f"    to fill in: {', '.join(each.unknown)}")
+    return said
+
+
+def _plain(kernel: str) -> str:
+    return re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
+
+
+def shape(text: str, flag: str) -> tuple[int, ...]:
+    """Read a grid or a block; raises BadParameter, which names the flag."""
+    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
+        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
+    return tuple(int(part) for part in text.strip().split("x"))
+
+
+def run_launches(
+    launches: Launches,
+    file: str,
+    kernel: str | None,
+    replay: Callable[[FoundLaunch, dict[str, Any]], dict[str, CompiledReport]],
+    show: Callable[[FoundLaunch, dict[str, CompiledReport]], None],
+    hot: bool = True,
+) -> dict[str, int]:
+    """Replay each launch that is known in full, and ask for the rest by name.
+
+    Gives the bank conflicts by rule; `hot` prints the lines with most of them at the end. Raises
+    SassError where nothing could be replayed.
+    """
+    from simulator.errors import SassError
+    from simulator.sass.arguments import argument
+
+    wanted = [
+        each
+        for each in launches.launches
+        if kernel is None or _plain(kernel) == _plain(each.kernel)
+    ]
+    conflicts: dict[str, int] = {}
+    hottest: list[tuple[int, str]] = []
+    problems: list[str] = []
+    for each in wanted:
+        if each.unknown:
+            problems.append(
+                f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"
+                f" known: {', '.join(each.unknown)}. Fill them in:\n  {each.command(file)}"
+            )
+            continue
+        try:
+            launch = {
+                "kernel": each.kernel, "grid": shape(each.grid, "--grid"),
+                "block": shape(each.block, "--block"), "shared_bytes": int(each.shared_bytes),
+                "args": [argument(text, i) for i, text in enumerate(each.arguments)],
+            }  # fmt: skip
+            reports = replay(each, launch)
+        except SassError as error:
+            problems.append(
+                f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {each.command(file)}"
+            )
+            continue
+        show(each, reports)
+        for rule, report in reports.items():
+            conflicts[rule] = conflicts.get(rule, 0) + report.totals()["all"]["bank_conflicts"]
+        first = next(iter(reports.values()))
+        rows = first.lines()
+        hottest += [
+            (cost, f"{Path(name).name}:{line}  {each.kernel}")
+            for name, line, cost in zip(
+                rows["file"], rows["line"], rows["bank_conflicts"], strict=True
+            )
+            if cost
+        ]
+    launched = {_plain(each.kernel) for each in launches.launches}
+    if kernel is None:
+        idle = [name for name in launches.kernels if name not in launched]
+    else:
+        idle = [] if wanted else [_plain(kernel)]
+    for name in idle:
+        said = "\n".join(commands(launches, file, name)[1:])
+        problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
+    if not conflicts:
+        text = "\n".join(problems) or (
+            f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
+        )
+        raise SassError(text)
+    if hot and hottest:
+        click.echo("\nMost bank conflicts:")
+        for cost, place in sorted(hottest, reverse=True)[:_HOTTEST]:
+            click.echo(f"{cost:>14,}  {place}")
+    for problem in problems:
+        click.echo(f"bankwise: {problem}", err=True)
+    return conflicts
+
+
+def save_outputs(folder: str, report: CompiledReport) -> None:
+    """Write each array of a launch to FOLDER as `argument_0.npy`, a structure's as `…_0.npy`.
+
+    Raises OutputError where the folder or a file cannot be written.
+    """
+    import numpy as np
+
+    from simulator.errors import OutputError
+
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for name, array in _arrays(report.outputs, "argument"):
+            np.save(place / f"{name}.npy", array, allow_pickle=False)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror}") from error
+
+
+def _arrays(values: Any, name: str) -> list[tuple[str, Any]]:
+    import numpy as np
+
+    found = []
+    for index, value in enumerate(values.values() if isinstance(values, dict) else values):
+        if isinstance(value, np.ndarray):
+            found.append((f"{name}_{index}", value))
+        elif isinstance(value, tuple | list | dict):
+            found += _arrays(value, f"{name}_{index}")
+    return found
+
+
+def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
+    """Compare outputs with files, `ARG=FILE.npy[:tolerance]`; give a line for each.
+
+    Raises LaunchError for a check that cannot be read, a shape that differs, or elements that
+    differ by more than the tolerance (relative and absolute; 0 without one).
+    """
+    import numpy as np
+
+    from simulator.errors import LaunchError
+    from simulator.sass.arguments import argument
+
+    said = []
+    for text in checks:
+        found = re.fullmatch(r"(\d+)=(.+?\.npy)(?::([0-9.eE+-]+))?", text)
+        if not found or int(found[1]) >= len(report.outputs):
+            raise LaunchError(
+                f"--check {text!r} (accepted: ARG=FILE.npy[:tolerance], ARG from 0 to"
+                f" {len(report.outputs) - 1})"
+            )
+        output, wanted = report.outputs[int(found[1])], argument(found[2])
+        if not isinstance(output, np.ndarray) or output.size != wanted.size:
+            size = getattr(output, "shape", "no array")
+            raise LaunchError(f"--check {text}: argument {found[1]} has {size}, not {wanted.shape}")
+        try:
+            tolerance = float(found[3] or 0)
+        except ValueError:
+            raise LaunchError(f"--check {text!r}: {found[3]!r} is not a number") from None
+        left = output.reshape(-1).astype(np.float64)
+        right = wanted.reshape(-1).astype(np.float64)
+        same = np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+        if not same.all():
+            at = int(np.flatnonzero(~same)[0])
+            raise LaunchError(
+                f"--check {text}: {int((~same).sum()):,} of {same.size:,} elements differ, the"
+                f" first at {at}: {left[at]} instead of {right[at]}"
+            )
+        said.append(f"argument {found[1]} equals {found[2]}, within {tolerance:g}")
+    return said

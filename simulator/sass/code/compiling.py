@@ -1,0 +1,150 @@
+"""CUDA source to a cubin, in a process of its own.
+
+Source can make a compiler loop, crash or eat memory: the child has a time limit and a memory
+limit, an empty folder to stand in, and what it says comes back as text, less what it says of
+files that are not the source's. It needs no GPU.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import CompileError, ToolError
+from simulator.sass.code.diagnostics import explain
+from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
+from simulator.sass.code.naming import plain_name
+from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.translation import Translation, translate
+
+__all__ = ["Compiled", "child", "compile_source"]
+
+
+_SECONDS = 180.0
+_LONGEST = 1 << 22  # characters of source
+# What the compiler asks for in its own messages, and the option that gives it.
+_RETRIES = {
+    "default-device": "--device-as-default-execution-space",
+    "device-as-default-execution-space": "--device-as-default-execution-space",
+    "__int128": "--device-int128",
+}
+_NEWER = re.compile(r"\"(?:concept|requires|consteval|constinit)\" is undefined")
+_NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A cubin, and the symbols of the templates that were asked for."""
+
+    cubin: bytes
+    symbols: dict[str, str] = field(default_factory=dict)
+    """By expression, such as "gemm<64, 64>"."""
+
+
+def compile_source(
+    source: str,
+    arch: str,
+    name: str,
+    expressions: tuple[str, ...] = (),
+    options: CompilerOptions | None = None,
+    folder: Path | None = None,
+) -> Compiled:
+    """Compile CUDA source for one architecture, such as sm_90.
+
+    `name` is the file's, for messages and line numbers; `expressions` instantiate templates:
+    "gemm<64, 64>". `folder` is the file's own; None: the source came without a file.
+
+    Raises CompileError with the cause, the way out and the compiler's messages, ToolError where
+    NVRTC is missing.
+    """
+    if len(source) > _LONGEST:
+        raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
+    options = options or CompilerOptions()
+    translation = translate(source, folder, options.include, options.define)
+    return compile_translation(translation, arch, name, expressions, options, source)
+
+
+def compile_translation(
+    translation: Translation, arch: str, name: str, expressions: tuple[str, ...],
+    options: CompilerOptions, source: str,
+) -> Compiled:  # fmt: skip
+    """Compile what `translate` made of a source. Raises as `compile_source` does."""
+    extra: list[str] = []
+    newer = False
+    headers = dict(translation.headers)
+    plain = plain_name(name)
+    while True:
+        request = {
+            "source": translation.source,
+            "name": str(Path(plain).absolute()),
+            "headers": headers,
+            "expressions": list(expressions),
+            "options": [
+                f"--gpu-architecture={arch}", "--generate-line-info", "--dopt=on",
+                f"--pre-include={PRELUDE}",
+                *(f"--include-path={each}" for each in headers_folders()),
+                *(f"--include-path={Path(each).absolute()}" for each in options.include),
+                *options.arguments(), *extra,
+            ],
+        }  # fmt: skip
+        answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), name))
+        if "missing" in answer:
+            raise ToolError(answer["missing"])
+        if "log" not in answer:
+            return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"])
+        wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
+        absent = _NOT_THERE.search(answer["log"])
+        if absent and is_standard(absent[1]) and absent[1] not in headers:
+            headers[absent[1]] = ""  # a header of the compiler's asks for one of the host's
+            continue
+        if not newer and _NEWER.search(answer["log"]) and "--std" not in " ".join(options.other):
+            options = replace(options, other=(*options.other, "--std=c++20"))
+            newer = True
+            continue
+        new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
+        if not new:
+            told = explain(answer["log"], plain, source, translation)
+            raise CompileError(told.replace(plain, name))
+        extra += new
+
+
+@lru_cache(maxsize=32)
+def child(module: str, request: str, name: str) -> str:
+    """Run a compiler in a process of its own; request and answer are JSON.
+
+    Raises CompileError where it does not end in time or ends without an answer.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            # Started away from here (-P), it finds its modules where this process does.
+            done = subprocess.run(  # noqa: S603  our own modules
+                [sys.executable, "-P", "-m", module], cwd=folder,
+                input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
+                env={**os.environ, "PYTHONPATH": _path()},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise CompileError(f"{name}: the compiler did not finish in {_SECONDS:.0f} s") from None
+    try:
+        answer: Any = json.loads(done.stdout)
+        if not isinstance(answer, dict):
+            raise ValueError
+    except ValueError:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CompileError(
+            f"{name}: the compiler ended with {done.returncode}: {said[-1] if said else ''}"
+        ) from None
+    return done.stdout.decode()
+
+
+def _path() -> str:
+    """Where this process finds its modules: full, for a child that stands elsewhere."""
+    return os.pathsep.join(os.path.abspath(each) for each in sys.path)

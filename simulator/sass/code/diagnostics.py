@@ -1,0 +1,92 @@
+"""A compiler's messages for a reader: first the cause and the way out, then what it said.
+
+Messages about files that are neither the source's nor the compiler's own are left out: a source
+may name any file of this machine, and an error must not print it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from simulator.sass.code.headers import headers_folders, is_standard
+from simulator.sass.code.translation import Translation
+
+__all__ = ["explain"]
+
+_MOST = 12  # messages that are shown
+_HEAD = re.compile(
+    r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b"
+)
+
+
+def explain(log: str, name: str, source: str, translation: Translation) -> str:
+    """Give the text of a CompileError: the cause, the way out, the compiler's messages."""
+    full = str(Path(name).absolute())
+    messages = _messages(log)
+    errors = [each for each in messages if "error" in each[1] or not each[0]]
+    shown, hidden = [], 0
+    for file, _, text in errors:
+        if file and not _allowed(file, full, translation):
+            hidden += 1
+        else:
+            shown.append(text.replace(full, name))
+    said = [f"{name} does not compile:"]
+    said += _causes("\n".join(text for _, _, text in errors), name, translation)
+    said += shown[:_MOST]
+    if len(shown) > _MOST:
+        said.append(f"and {len(shown) - _MOST} more")
+    if hidden:
+        said.append(
+            f"{hidden} messages are about files outside the source's folder and its include"
+            " folders, and are not shown"
+        )
+    return "\n".join(said)
+
+
+def _messages(log: str) -> list[tuple[str, str, str]]:
+    """Give file, kind and text of each message."""
+    found: list[tuple[str, str, str]] = []
+    for line in log.strip().splitlines():
+        if re.match(r"\d+ errors? detected", line):
+            continue
+        if head := _HEAD.match(line):
+            found.append((head["file"].strip(), head["kind"], line))
+        elif found and (line.startswith((" ", "\t")) or not line.strip()):
+            file, kind, text = found[-1]
+            found[-1] = (file, kind, f"{text}\n{line}".rstrip())
+        elif line.strip():
+            found.append(("", "error", line))
+    return found
+
+
+def _allowed(file: str, full: str, translation: Translation) -> bool:
+    if file == full or file in translation.headers:
+        return True
+    if not Path(file).is_absolute():
+        return Path(file).name == Path(full).name
+    place = Path(file).resolve()
+    return any(place.is_relative_to(folder.resolve()) for folder in headers_folders())
+
+
+def _causes(log: str, name: str, translation: Translation) -> list[str]:
+    """Say what is behind the messages, where that is known, and what to do."""
+    causes = []
+    missing = [each for each in translation.missing if not is_standard(each)]
+    unknown = re.search(
+        r"undefined|not a (?:class|template|type)|has no member|could not open|must be a name", log
+    )
+    if missing and unknown:
+        causes.append(
+            f"  Not found: {', '.join(missing[:8])}{' …' if len(missing) > 8 else ''}. Pass"
+            f" -I FOLDER with the folder of each: bankwise sass {name} -I FOLDER"
+        )
+    if found := re.search(r"identifier \"([A-Z][A-Z0-9_]+)\" is undefined", log):
+        causes.append(f"  If {found[1]} is set by the build, pass -D {found[1]}=VALUE.")
+    if "-std" in log or "requires C++" in log or "c++20" in log.lower():
+        causes.append("  It may need a newer language: pass -std c++20.")
+    if opened := re.search(r"(?:could not|cannot) open source file \"([^\"]*)\"", log):
+        causes.append(
+            f"  {opened[1]} is not in the source's folder, nor in a folder of -I: pass -I FOLDER."
+        )
+    return causes

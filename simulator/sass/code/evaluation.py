@@ -1,0 +1,381 @@
+"""Evaluating host expressions by their syntax tree: numbers, dim3, allocations; nothing is run.
+
+What is not understood is `Unknown` with its text, and stays so in whatever is made of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from simulator.sass.code.hostvalues import (
+    Allocation,
+    Cell,
+    Dim3,
+    Reference,
+    Type,
+    Unknown,
+    arithmetic,
+    cast,
+    plain_type,
+    type_size,
+)
+from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.source import parser
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["Evaluator", "text_of"]
+
+_DEEPEST = 40
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min, "max": max, "fmin": min, "fmax": max, "abs": abs, "fabs": abs,
+    "ceil": lambda x: float(math.ceil(x)), "ceilf": lambda x: float(math.ceil(x)),
+    "floor": lambda x: float(math.floor(x)), "floorf": lambda x: float(math.floor(x)),
+    "sqrt": lambda x: math.sqrt(x), "sqrtf": lambda x: math.sqrt(x),
+    "log2": lambda x: math.log2(x), "log2f": lambda x: math.log2(x),
+    "pow": lambda x, y: float(x) ** float(y) if abs(y) < 64 else Unknown("pow"),
+    "round": lambda x: float(round(x)),
+    "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
+}  # fmt: skip
+
+
+def text_of(node: Node) -> str:
+    """Give the source of a node, on one line."""
+    return " ".join((node.text or b"").decode(errors="replace").split())
+
+
+class Evaluator:
+    """Evaluates expressions; `scopes` are variables, the innermost last."""
+
+    def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
+        self.macros = macros
+        self.aliases = aliases
+        self.scopes: list[dict[str, Cell]] = [{}]
+        self.depth = 0
+
+    # ---- Variables. --------------------------------------------------------------------------
+    def find(self, name: str) -> Cell | None:
+        """Find a variable by name."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def declare(self, name: str, value: Any, kind: str = "") -> Cell:
+        """Make a variable in the innermost scope."""
+        cell = Cell(value, kind)
+        self.scopes[-1][name] = cell
+        return cell
+
+    def sized(self, name: str) -> int | None:
+        """Give the bytes of a type, template parameters looked up."""
+        plain = plain_type(name)
+        cell = self.find(plain.rstrip("*&"))
+        if cell is not None and isinstance(cell.value, Type) and not plain.endswith("*"):
+            plain = cell.value.name
+        return type_size(plain, self.aliases)
+
+    # ---- Expressions. ------------------------------------------------------------------------
+    def value(self, node: Node | None) -> Any:
+        """Evaluate an expression."""
+        if node is None:
+            return Unknown("nothing")
+        method = getattr(self, f"_{node.type}", None)
+        if method is None or self.depth > _DEEPEST:
+            return Unknown(text_of(node))
+        self.depth += 1
+        try:
+            return method(node)
+        except (ArithmeticError, TypeError, ValueError, RecursionError):
+            return Unknown(text_of(node))
+        finally:
+            self.depth -= 1
+
+    def from_text(self, text: str) -> Any:
+        """Evaluate an expression in source form, such as a macro's body."""
+        if len(text) > 2000:
+            return Unknown(text[:40])
+        tree = parser().parse(f"auto x = {text};".encode())
+        for node in tree.root_node.named_children:
+            for each in node.named_children:
+                if each.type == "init_declarator" and not node.has_error:
+                    return self.value(each.child_by_field_name("value"))
+        return Unknown(text)
+
+    def _number_literal(self, node: Node) -> Any:
+        text = text_of(node).replace("'", "")
+        if found := _INTEGER.fullmatch(text):
+            digits = found[1]
+            octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
+            return int(digits, 8 if octal else 0)
+        return float(text.rstrip("fFlL"))
+
+    def _true(self, node: Node) -> Any:
+        return True
+
+    def _false(self, node: Node) -> Any:
+        return False
+
+    def _nullptr(self, node: Node) -> Any:
+        return 0
+
+    def _null(self, node: Node) -> Any:
+        return 0
+
+    def _string_literal(self, node: Node) -> Any:
+        return text_of(node)
+
+    def _identifier(self, node: Node) -> Any:
+        name = text_of(node)
+        cell = self.find(name)
+        if cell is not None:
+            return Unknown(name) if isinstance(cell.value, Unknown) else cell.value
+        macro = self.macros.get(name)
+        if macro is not None and macro.parameters is None and macro.body != name:
+            found = self.from_text(macro.body)
+            return Unknown(name) if isinstance(found, Unknown) else found
+        return Unknown(name)
+
+    def _qualified_identifier(self, node: Node) -> Any:
+        name = node.child_by_field_name("name")
+        return self.value(name) if name is not None else Unknown(text_of(node))
+
+    def _parenthesized_expression(self, node: Node) -> Any:
+        return self.value(node.named_children[0])
+
+    def _condition_clause(self, node: Node) -> Any:
+        return self.value(node.child_by_field_name("value"))
+
+    def _comma_expression(self, node: Node) -> Any:
+        self.value(node.child_by_field_name("left"))
+        return self.value(node.child_by_field_name("right"))
+
+    def _unary_expression(self, node: Node) -> Any:
+        value = self.value(node.child_by_field_name("argument"))
+        if isinstance(value, Unknown):
+            return value
+        operator = text_of(node.children[0])
+        if operator == "-":
+            return -value
+        if operator == "~":
+            return ~value
+        return not value if operator == "!" else value
+
+    def _binary_expression(self, node: Node) -> Any:
+        left = self.value(node.child_by_field_name("left"))
+        operator = text_of(node.children[1])
+        if (operator, left) in (("&&", False), ("||", True)) and isinstance(left, bool):
+            return left
+        right = self.value(node.child_by_field_name("right"))
+        for each in (left, right):
+            if isinstance(each, Unknown):
+                return each
+        if isinstance(left, Allocation) and operator in "+-":
+            return left
+        return arithmetic(operator, left, right)
+
+    def _conditional_expression(self, node: Node) -> Any:
+        condition = self.value(node.child_by_field_name("condition"))
+        if isinstance(condition, Unknown):
+            return condition
+        return self.value(node.child_by_field_name("consequence" if condition else "alternative"))
+
+    def _cast_expression(self, node: Node) -> Any:
+        value = self.value(node.child_by_field_name("value"))
+        return self._cast(value, text_of(node.child_by_field_name("type")))  # type: ignore[arg-type]
+
+    def _cast(self, value: Any, kind: str) -> Any:
+        plain = plain_type(kind)
+        cell = self.find(plain)
+        if cell is not None and isinstance(cell.value, Type):
+            plain = cell.value.name
+        if plain.endswith("*"):
+            if isinstance(value, Allocation) and value.element is None:
+                value.element = plain[:-1]
+            return value
+        return cast(value, self.aliases.get(plain, plain))
+
+    def _sizeof_expression(self, node: Node) -> Any:
+        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
+        text = text_of(inner).strip("()") if inner is not None else ""
+        cell = self.find(text)
+        if cell is not None and not isinstance(cell.value, Type):
+            if isinstance(cell.value, Allocation) and cell.type.endswith("]"):
+                return cell.value.bytes if cell.value.bytes is not None else Unknown(text)
+            text = cell.type
+        size = self.sized(text.removeprefix("*") if text.startswith("*") else text)
+        return Unknown(f"sizeof({text})") if size is None else size
+
+    def _pointer_expression(self, node: Node) -> Any:
+        argument = node.child_by_field_name("argument")
+        if text_of(node.children[0]) == "&":
+            cell = self.place(argument)
+            return Reference(cell) if cell is not None else self.value(argument)
+        value = self.value(argument)
+        return value.cell.value if isinstance(value, Reference) else Unknown(text_of(node))
+
+    def _subscript_expression(self, node: Node) -> Any:
+        base = self.value(node.child_by_field_name("argument"))
+        indices = node.child_by_field_name("indices")
+        index = self.value(indices.named_children[0]) if indices and indices.named_children else 0
+        if isinstance(base, list | tuple) and isinstance(index, int) and 0 <= index < len(base):
+            return base[index]
+        return Unknown(text_of(node))
+
+    def _field_expression(self, node: Node) -> Any:
+        base = self.value(node.child_by_field_name("argument"))
+        name = text_of(node.child_by_field_name("field"))  # type: ignore[arg-type]
+        if isinstance(base, Reference):
+            base = base.cell.value
+        if isinstance(base, Dim3) and name in ("x", "y", "z"):
+            return getattr(base, name)
+        if isinstance(base, dict):
+            found = base.get(name)
+            return found.value if isinstance(found, Cell) else Unknown(text_of(node))
+        return Unknown(text_of(node))
+
+    def _initializer_list(self, node: Node) -> Any:
+        return [self.value(each) for each in node.named_children if each.type != "comment"]
+
+    def _compound_literal_expression(self, node: Node) -> Any:
+        kind = node.child_by_field_name("type")
+        value = self.value(node.child_by_field_name("value"))
+        if kind is not None and plain_type(text_of(kind)) in ("dim3", "uint3"):
+            return Dim3(*value)
+        return value
+
+    def _new_expression(self, node: Node) -> Any:
+        kind = text_of(node.child_by_field_name("type"))  # type: ignore[arg-type]
+        declarator = node.child_by_field_name("declarator")
+        count: Any = 1
+        if declarator is not None:
+            count = self.value(declarator.child_by_field_name("length"))
+        size = self.sized(kind)
+        known = isinstance(count, int) and size is not None
+        return Allocation(int(count) * size if known and size else None, plain_type(kind))
+
+    def _update_expression(self, node: Node) -> Any:
+        cell = self.place(node.child_by_field_name("argument"))
+        if cell is None or not isinstance(cell.value, int):
+            return Unknown(text_of(node))
+        before = cell.value
+        cell.value = before + (1 if "++" in text_of(node) else -1)
+        return before if text_of(node.children[0]) not in ("++", "--") else cell.value
+
+    def _assignment_expression(self, node: Node) -> Any:
+        value = self.value(node.child_by_field_name("right"))
+        cell = self.place(node.child_by_field_name("left"))
+        operator = text_of(node.children[1])
+        if cell is None:
+            return value
+        if operator != "=":
+            if isinstance(value, Unknown) or isinstance(cell.value, Unknown):
+                value = Unknown(text_of(node.child_by_field_name("left")))  # type: ignore[arg-type]
+            elif isinstance(cell.value, Allocation):
+                value = cell.value
+            else:
+                value = arithmetic(operator[:-1], cell.value, value)
+        cell.value = self._cast(value, cell.type) if cell.type else value
+        return cell.value
+
+    def place(self, node: Node | None) -> Cell | None:
+        """Find the variable that an expression names."""
+        if node is None:
+            return None
+        if node.type == "identifier":
+            return self.find(text_of(node))
+        if node.type == "parenthesized_expression":
+            return self.place(node.named_children[0])
+        if node.type == "pointer_expression" and text_of(node.children[0]) == "*":
+            value = self.value(node.child_by_field_name("argument"))
+            return value.cell if isinstance(value, Reference) else None
+        if node.type == "field_expression":
+            base = self.value(node.child_by_field_name("argument"))
+            if isinstance(base, Reference):
+                base = base.cell.value
+            if isinstance(base, dict):
+                name = text_of(node.child_by_field_name("field"))  # type: ignore[arg-type]
+                member: Cell = base.setdefault(name, Cell(Unknown(text_of(node))))
+                return member
+            if isinstance(base, Dim3):
+                return None
+        return None
+
+    # ---- Calls. ------------------------------------------------------------------------------
+    def arguments(self, node: Node) -> list[Node]:
+        """Give the arguments of a call."""
+        found = node.child_by_field_name("arguments")
+        return [each for each in found.named_children if each.type != "comment"] if found else []
+
+    def _call_expression(self, node: Node) -> Any:
+        function = node.child_by_field_name("function")
+        if function is None:
+            return Unknown(text_of(node))
+        given = self.arguments(node)
+        if function.type == "field_expression":
+            return self.method(function, given, node)
+        if function.type == "primitive_type":  # int(x)
+            return self._cast(self.value(given[0]), text_of(function)) if given else 0
+        if function.type == "template_function" and text_of(function).startswith(
+            ("static_cast", "reinterpret_cast", "const_cast")
+        ):
+            kind = text_of(function.child_by_field_name("arguments"))[1:-1]  # type: ignore[arg-type]
+            return self._cast(self.value(given[0]), kind) if given else Unknown(text_of(node))
+        name = re.split(r"<", text_of(function))[0].rsplit("::", 1)[-1]
+        return self.call(name, function, given, node)
+
+    def method(self, function: Node, given: list[Node], node: Node) -> Any:
+        """Evaluate a call of a member: of a vector, or a dim3."""
+        base = self.value(function.child_by_field_name("argument"))
+        name = text_of(function.child_by_field_name("field"))  # type: ignore[arg-type]
+        values = [self.value(each) for each in given]
+        if isinstance(base, Allocation):
+            size = self.sized(base.element or "")
+            if name in ("data", "get", "begin", "end"):
+                return base
+            if name in ("resize", "assign", "reserve") and values:
+                known = isinstance(values[0], int) and size
+                base.bytes = values[0] * size if known and size else None
+                return None
+            if name == "size" and base.bytes is not None and size:
+                return base.bytes // size
+        return Unknown(text_of(node))
+
+    def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
+        """Evaluate a call by name."""
+        if name in ("dim3", "make_uint3"):
+            return Dim3(*[self.value(each) for each in given])
+        macro = self.macros.get(name)
+        if macro is not None and macro.parameters is not None:
+            texts = [f"({text_of(each)})" for each in given]
+            found = self.from_text(expand(macro, texts))
+            if not isinstance(found, Unknown):
+                return found
+            values = [self.value(each) for each in given]  # CHECK(cudaMalloc(…))
+            return values[0] if len(values) == 1 else Unknown(text_of(node))
+        values = [self.value(each) for each in given]
+        if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
+            return values[0]
+        if name in _FUNCTIONS:
+            for each in values:
+                if isinstance(each, Unknown):
+                    return each
+            return _FUNCTIONS[name](*values)
+        if name in ("malloc", "aligned_alloc"):
+            size = values[-1] if values else None
+            return Allocation(size if isinstance(size, int) else None)
+        if name == "calloc" and len(values) == 2:
+            known = all(isinstance(each, int) for each in values)
+            return Allocation(values[0] * values[1] if known else None, zero=True)
+        return Unknown(text_of(node))
+
+
+def expand(macro: Macro, arguments: list[str]) -> str:
+    """Put arguments into a macro's body."""
+    table = dict(zip(macro.parameters or (), arguments, strict=False))
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)

@@ -1,0 +1,170 @@
+"""Values of host code while it is read for launches: numbers, allocations, unknowns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["SHORT_TYPES", "SIZES", "Allocation", "Cell", "Dim3", "Reference", "Type", "Unknown",
+           "arithmetic", "cast", "plain_type", "type_size"]  # fmt: skip
+
+SIZES = {
+    "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1,
+    "uint8_t": 1, "uchar": 1, "short": 2, "unsigned short": 2, "int16_t": 2, "uint16_t": 2,
+    "ushort": 2, "half": 2, "__half": 2, "nv_bfloat16": 2, "__nv_bfloat16": 2, "bfloat16": 2,
+    "int": 4, "unsigned": 4, "unsigned int": 4, "signed": 4, "int32_t": 4, "uint32_t": 4, "uint": 4,
+    "float": 4, "long": 8, "unsigned long": 8, "long long": 8, "unsigned long long": 8,
+    "long int": 8, "unsigned long int": 8, "long long int": 8, "unsigned long long int": 8,
+    "int64_t": 8, "uint64_t": 8, "size_t": 8, "ssize_t": 8, "ptrdiff_t": 8, "uintptr_t": 8,
+    "intptr_t": 8, "double": 8, "half2": 4, "__half2": 4, "nv_bfloat162": 4, "__nv_bfloat162": 4,
+    "__nv_fp8_e4m3": 1, "__nv_fp8_e5m2": 1, "cuComplex": 8, "cufftComplex": 8,
+    "cuDoubleComplex": 16, "dim3": 12,
+}  # fmt: skip
+"""Bytes of the types that a kernel's parameters have."""
+SIZES |= {
+    f"{sign}{name}{count}": size * count
+    for sign, name, size in (
+        ("", "char", 1), ("u", "char", 1), ("", "short", 2), ("u", "short", 2), ("", "int", 4),
+        ("u", "int", 4), ("", "float", 4), ("", "double", 8), ("", "long", 8), ("u", "long", 8),
+        ("", "longlong", 8), ("u", "longlong", 8),
+    )
+    for count in (1, 2, 3, 4)
+}  # fmt: skip
+
+SHORT_TYPES = {
+    "half": "f16", "__half": "f16", "half2": "f16", "__half2": "f16", "nv_bfloat16": "bf16",
+    "__nv_bfloat16": "bf16", "bfloat16": "bf16", "nv_bfloat162": "bf16", "__nv_bfloat162": "bf16",
+    "__nv_fp8_e4m3": "e4m3", "__nv_fp8_e5m2": "e5m2", "float": "f32", "double": "f64",
+    "cuComplex": "f32", "cufftComplex": "f32", "cuDoubleComplex": "f64", "bool": "u8",
+    "void": "u8",
+}  # fmt: skip
+"""Element types of arguments, by the type in C++ (integers go by their size)."""
+
+_WORDS = re.compile(
+    r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|restrict|static|constexpr"
+    r"|register|inline|extern|std::|__grid_constant__)(?:\b|(?<=:))\s*"
+)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What could not be evaluated, by the name that it has in the source."""
+
+    name: str
+
+
+@dataclass
+class Allocation:
+    """Memory that host code asked for."""
+
+    bytes: int | None
+    element: str | None = None
+    zero: bool = False
+    """Whether it was set to zeros last."""
+
+
+@dataclass(frozen=True)
+class Dim3:
+    """The extents of a grid or block."""
+
+    x: Any = 1
+    y: Any = 1
+    z: Any = 1
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type, where a template takes one."""
+
+    name: str
+
+
+@dataclass
+class Cell:
+    """A variable."""
+
+    value: Any
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The address of a variable."""
+
+    cell: Cell = field(compare=False)
+
+
+def plain_type(text: str) -> str:
+    """Give a type without qualifiers and with one space between words.
+
+    >>> plain_type("const  float * __restrict__"), plain_type("unsigned   int")
+    ('float*', 'unsigned int')
+    """
+    text = _WORDS.sub("", text)
+    return re.sub(r"\s*([*&<>,])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
+
+
+def type_size(name: str, aliases: Mapping[str, str], depth: int = 0) -> int | None:
+    """Give the bytes of a type; None where it is not known here."""
+    name = plain_type(name).removesuffix("&")
+    if name.endswith("*"):
+        return 8
+    if name in SIZES:
+        return SIZES[name]
+    short = name.rsplit("::", 1)[-1]
+    for each in (name, short):
+        if each in aliases and depth < 8:
+            return type_size(aliases[each], aliases, depth + 1)
+    return SIZES.get(short)
+
+
+def cast(value: Any, name: str) -> Any:
+    """Convert a number to a type, as C does."""
+    name = plain_type(name).removesuffix("&")
+    if not isinstance(value, int | float | bool):
+        return value
+    if name in ("float", "double"):
+        return float(value)
+    if name == "bool":
+        return bool(value)
+    size = SIZES.get(name)
+    if size is None or name in SHORT_TYPES or name in ("dim3",) or name[-1:].isdigit():
+        return value
+    if isinstance(value, float) and (value != value or abs(value) > 2.0**63):
+        return Unknown("a number out of range")
+    bits = 8 * size
+    number = int(value) & ((1 << bits) - 1)
+    unsigned = name.startswith(("u", "size_t", "unsigned"))
+    return number - (1 << bits) if not unsigned and number >> (bits - 1) else number
+
+
+def arithmetic(operator: str, left: Any, right: Any) -> Any:
+    """Apply an operator of C to two numbers."""
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
+        return Unknown(f"{left} {operator} {right}"[:60])
+    whole = isinstance(left, int) and isinstance(right, int)
+    if operator in ("/", "%"):
+        if right == 0:
+            return Unknown("a division by zero")
+        if operator == "%":
+            return int(math.fmod(left, right)) if abs(left) < 2**53 else left % right
+        quotient = abs(int(left)) // abs(int(right)) if whole else 0
+        return (quotient if (left < 0) == (right < 0) else -quotient) if whole else left / right
+    if operator in ("<<", ">>"):
+        if not whole or not 0 <= right < 64:
+            return Unknown(f"{left} {operator} {right}")
+        return int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+    table: dict[str, Callable[[Any, Any], Any]] = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+        "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+        "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b,
+        ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+        "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
+    }  # fmt: skip
+    if operator not in table:
+        return Unknown(f"{left} {operator} {right}")
+    result = table[operator](left, right)
+    return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")

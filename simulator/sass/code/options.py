@@ -1,0 +1,169 @@
+"""Options of the compiler: as nvcc spells them, as NVRTC takes them, as a build has them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simulator.errors import CompileError
+
+__all__ = ["CompilerOptions", "from_database", "make_options", "parse_options"]
+
+_LARGEST = 1 << 26
+# Options of nvcc with a value that say nothing about device code, or what the caller says anyway.
+_IGNORED_WITH_VALUE = (
+    "-o", "--output-file", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode",
+    "--generate-code", "-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options",
+    "-Xfatbin", "-Xnvlink", "-L", "--library-path", "-l", "--library", "-ccbin",
+    "--compiler-bindir", "-x", "--x", "-O", "--optimize", "-MF", "-MT", "-MQ", "-t", "--threads",
+    "-diag-suppress", "--diag-suppress", "-odir", "-cudart", "--cudart", "-rdc",
+    "--relocatable-device-code", "--machine", "-m",
+)  # fmt: skip
+_IGNORED = {
+    "-c", "--compile", "-dc", "-cubin", "--cubin", "-ptx", "-lineinfo", "--generate-line-info",
+    "-g", "--debug", "-w", "--disable-warnings", "-MD", "-MMD", "-MP", "-M", "-dlink", "--verbose",
+    "-v", "-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", "-keep",
+    "--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "-m64", "-fPIC", "-shared", "-pthread",
+    "-cuda", "-S", "-E",
+}  # fmt: skip
+_LONG = {"-std": "--std", "-use_fast_math": "--use_fast_math", "-maxrregcount": "--maxrregcount",
+         "-ftz": "--ftz", "-prec-div": "--prec-div", "-prec-sqrt": "--prec-sqrt",
+         "-fmad": "--fmad", "-default-device": "--device-as-default-execution-space",
+         "--default-device": "--device-as-default-execution-space",
+         "-extended-lambda": "--extended-lambda", "-expt-extended-lambda": "--extended-lambda",
+         "--expt-extended-lambda": "--extended-lambda", "-Xptxas": "--ptxas-options",
+         "-include": "--pre-include", "--pre-include": "--pre-include",
+         "-device-int128": "--device-int128", "-restrict": "--restrict",
+         "-split-compile": "--split-compile", "-ewp": "--extra-device-vectorization"}  # fmt: skip
+_WITH_VALUE = {"--std", "--maxrregcount", "--ptxas-options", "--pre-include", "--ftz", "--fmad",
+               "--prec-div", "--prec-sqrt", "--split-compile"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CompilerOptions:
+    """What a build says to the compiler of device code."""
+
+    include: tuple[str, ...] = ()
+    """Folders of headers: -I."""
+    define: tuple[str, ...] = ()
+    """Macros: "NAME" or "NAME=VALUE": -D."""
+    undefine: tuple[str, ...] = ()
+    """Macros taken away again: -U."""
+    other: tuple[str, ...] = ()
+    """Whatever else, in NVRTC's spelling."""
+
+    def __add__(self, other: CompilerOptions) -> CompilerOptions:
+        """Join two; the second's come last, and so win."""
+        return CompilerOptions(
+            self.include + other.include,
+            self.define + other.define,
+            self.undefine + other.undefine,
+            self.other + other.other,
+        )
+
+    def arguments(self) -> list[str]:
+        """Give the command line of NVRTC."""
+        given = list(self.other)
+        if not any(each.startswith("--std") for each in given):
+            given.append("--std=c++17")
+        return [
+            *given,
+            *(f"--define-macro={each}" for each in self.define),
+            *(f"--undefine-macro={each}" for each in self.undefine),
+        ]
+
+
+def parse_options(given: Sequence[str], *, known_only: bool = False) -> CompilerOptions:
+    """Read a compiler's command line.
+
+    What concerns the host or the output is left out. With `known_only` so is everything that is
+    not known here; without it, it is left to the compiler, which refuses what it does not know.
+
+    >>> parse_options(["-I", "inc", "-DN=4", "-O3", "-std=c++20", "-use_fast_math"])
+    CompilerOptions(include=('inc',), define=('N=4',), undefine=(), other=('--std=c++20', '--use_fast_math'))
+
+    Raises CompileError for an option without its value.
+    """  # noqa: E501  what Python prints
+    found: dict[str, list[str]] = {"I": [], "D": [], "U": [], "other": []}
+    todo = list(given)
+
+    def value(name: str) -> str:
+        if not todo:
+            raise CompileError(f"option {name} has no value")
+        return todo.pop(0)
+
+    while todo:
+        text = todo.pop(0)
+        name, equals, rest = text.partition("=")
+        if text[:2] in ("-I", "-D", "-U"):
+            found[text[1]].append(text[2:].lstrip("=") or value(text))
+        elif name in ("-isystem", "--include-path", "--system-include", "-iquote"):
+            found["I"].append(rest if equals else value(text))
+        elif name in ("--define-macro", "--undefine-macro"):
+            found["D" if name == "--define-macro" else "U"].append(rest if equals else value(text))
+        elif name in _IGNORED:
+            continue
+        elif name in _IGNORED_WITH_VALUE:
+            if not equals:
+                value(text)
+        elif text[:2] in ("-O", "-l", "-L", "-W", "-f") and name not in _LONG and text[1] != "-":
+            continue  # of the host's compiler or its linker
+        elif name in _LONG or name in _LONG.values():
+            long = _LONG.get(name, name)
+            if long in _WITH_VALUE:
+                found["other"].append(f"{long}={rest if equals else value(text)}")
+            else:
+                found["other"].append(long + (f"={rest}" if equals else ""))
+        elif not known_only:
+            found["other"].append(text)
+    return CompilerOptions(
+        tuple(found["I"]), tuple(found["D"]), tuple(found["U"]), tuple(found["other"])
+    )
+
+
+def make_options(
+    include: Iterable[str | Path], define: Mapping[str, object], options: Sequence[str]
+) -> CompilerOptions:
+    """Read the arguments of `replay_compiled`.
+
+    Raises CompileError for a name that is not a macro's, and for options that cannot be read.
+    """
+    macros = []
+    for name, value in define.items():
+        if not name.isidentifier():
+            raise CompileError(f"define: {name!r} is not the name of a macro")
+        macros.append(name if value is None else f"{name}={int(value) if value is True else value}")
+    first = CompilerOptions(tuple(str(each) for each in include), tuple(macros))
+    return first + parse_options(list(options))
+
+
+def from_database(source: Path) -> CompilerOptions:
+    """Read what the nearest compile_commands.json says of a file; nothing where there is none.
+
+    Looked for beside the file, in the folders above it, and in their `build` folders. Only options
+    that concern device code are taken; none of its commands is run.
+    """
+    try:
+        full = source.resolve()
+        places = [
+            folder / name
+            for folder in full.parents[:6]
+            for name in ("compile_commands.json", "build/compile_commands.json")
+        ]
+        database = next((each for each in places if each.is_file()), None)
+        if database is None or database.stat().st_size > _LARGEST:
+            return CompilerOptions()
+        for entry in json.loads(database.read_text()):
+            folder = Path(entry.get("directory", database.parent))
+            if (folder / entry["file"]).resolve() != full:
+                continue
+            command = entry.get("arguments") or shlex.split(entry["command"])
+            read = parse_options(command[1:], known_only=True)
+            folders = (folder / each for each in read.include)
+            return replace(read, include=tuple(str(each) for each in folders if each.is_dir()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, CompileError):
+        return CompilerOptions()  # the file compiles without it, or says what is missing
+    return CompilerOptions()

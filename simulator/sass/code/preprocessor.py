@@ -1,0 +1,185 @@
+"""Preprocessor lines of a source file: where they stand, which macros and headers they name.
+
+Nothing is expanded here; the compiler does that. What is needed before it: the lines that must
+survive when host code is hidden, the macros that only qualify a function, and the headers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+__all__ = ["QUALIFIERS", "Directive", "Macro", "blank", "branches", "directives", "includes",
+           "macros", "plain", "qualifiers"]  # fmt: skip
+
+_TOKENS = re.compile(
+    r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)"
+    r"|(?:\b(?:u8|[uUL])?R\"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)\"|\Z))"
+    r"|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9A-Za-z_])'(?:\\.|[^'\\\n])+'"
+    r"|(?m:^)[ \t]*\#(?:\\\r?\n|/\*.*?\*/|//[^\n]*|[^\n])*",
+    re.DOTALL,
+)
+_DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
+_DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
+
+QUALIFIERS = re.compile(
+    r"\s+|extern\s*\"C\"|\[\[[^\]]*\]\]|__(?:attribute|declspec|launch_bounds)__?\s*\([^()]*"
+    r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)|\b(?:__host__|__device__|__global__|__inline__"
+    r"|__inline|inline|__forceinline__|__forceinline|__noinline__|static|constexpr|const|volatile"
+    r"|__restrict__|__restrict|restrict|__grid_constant__|__managed__|__constant__|__shared__"
+    r"|__align__\s*\(\s*\w+\s*\)|alignas\s*\(\s*\w+\s*\)|noexcept|explicit|friend)(?!\w)"
+)
+"""What may stand before a function's type without being a part of it."""
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A preprocessor line, with its continuations."""
+
+    start: int
+    end: int
+    keyword: str
+    rest: str
+    """What follows the keyword, on one line and without comments."""
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A `#define`; `parameters` is None where it takes none."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+
+
+def plain(text: str) -> str:
+    r"""Give the text with comments, strings and preprocessor lines as spaces.
+
+    >>> plain('int a; // b\n#define C\nf("x");')
+    'int a;     \n         \nf(   );'
+    """
+    return _TOKENS.sub(lambda found: blank(found[0]), text)
+
+
+def blank(text: str) -> str:
+    """Give as many spaces, and the same line ends."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def directives(text: str) -> tuple[Directive, ...]:
+    r"""Give the preprocessor lines in order.
+
+    >>> [each.rest for each in directives("/*\n#if 0\n*/\n#define A \\\n  3 // three\n")]
+    ['A    3']
+    """
+    found = []
+    for token in _TOKENS.finditer(text):
+        line = _DIRECTIVE.match(token[0])
+        if line and token[0].lstrip().startswith("#"):
+            rest = re.sub(r"\\\r?\n", " ", line[2])
+            rest = re.sub(r"/\*.*?\*/|//[^\n]*", " ", rest, flags=re.DOTALL)
+            found.append(Directive(token.start(), token.end(), line[1], rest.strip()))
+    return tuple(found)
+
+
+def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
+    """Give the macros that are defined, the last definition of each."""
+    found = {}
+    for line in lines:
+        if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
+            parameters = None
+            if named[2]:
+                parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
+            found[named[1]] = Macro(named[1], parameters, named[4].strip())
+    return found
+
+
+def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:
+    """Give each `#include` that names its header: the line, the name, whether it is quoted."""
+    for line in lines:
+        if line.keyword in ("include", "include_next") and (
+            named := re.match(r"\"([^\"]+)\"|<([^>]+)>", line.rest)
+        ):
+            yield line, named[1] or named[2], bool(named[1])
+
+
+def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
+    r"""Give the macros that only qualify a function, such as HOST_DEVICE, with what they say.
+
+    >>> qualifiers(macros(directives("#define HD __host__ __device__\n#define N 32")))
+    {'HD': '__host__ __device__'}
+    """
+    found = {}
+    for name, macro in known.items():
+        if macro.parameters is not None:
+            continue
+        others = {
+            each.name: each.body
+            for each in known.values()
+            if each.parameters is None and each.name != name
+        }
+        body = macro.body
+        for _ in range(8):  # macros of macros
+            wider = _expanded(body, others)
+            if wider == body or len(wider) > 2000:
+                break
+            body = wider
+        if not QUALIFIERS.sub("", body):
+            found[name] = body
+    return found
+
+
+def _expanded(text: str, bodies: Mapping[str, str]) -> str:
+    return re.sub(r"\b[A-Za-z_]\w*", lambda word: bodies.get(word[0], word[0]), text)
+
+
+def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
+    r"""Give the text without preprocessor lines, with one branch of each conditional.
+
+    It is the first branch (the second of `#if 0`), or with `last` the last one. What is left out
+    is spaces, so every character keeps its place.
+
+    >>> text = "#if A\nint a;\n#else\nint b;\n#endif"
+    >>> branches(text, directives(text), True)
+    '     \n      \n     \nint b;\n      '
+    """
+    taken: list[bool] = []  # by open conditional: whether its current branch is read
+    seen: list[bool] = []  # whether one was read already
+    ends = _last_branches(lines) if last else set()
+    out: list[str] = []
+    place = 0
+    for line, following in pairwise([*lines, Directive(len(text), len(text), "", "")]):
+        if not out:
+            out.append(text[: line.start])
+        never = line.rest in ("0", "false")
+        if line.keyword in ("if", "ifdef", "ifndef"):
+            taken.append(not never and (not last or line.start in ends))
+            seen.append(taken[-1])
+        elif line.keyword in ("elif", "else", "elifdef", "elifndef") and taken:
+            wanted = line.start in ends if last else not seen[-1]
+            taken[-1] = wanted and not never
+            seen[-1] = seen[-1] or taken[-1]
+        elif line.keyword == "endif" and taken:
+            taken.pop()
+            seen.pop()
+        out.append(blank(text[line.start : line.end]))
+        piece = text[line.end : following.start]
+        out.append(piece if all(taken) else blank(piece))
+        place = following.start
+    return "".join(out) + text[place:]
+
+
+def _last_branches(lines: tuple[Directive, ...]) -> set[int]:
+    """Where the last branch of each conditional begins."""
+    found, open_ = set(), []
+    for line in lines:
+        if line.keyword in ("if", "ifdef", "ifndef"):
+            open_.append(line.start)
+        elif line.keyword in ("elif", "else", "elifdef", "elifndef") and open_:
+            if line.rest not in ("0", "false"):
+                open_[-1] = line.start
+        elif line.keyword == "endif" and open_:
+            found.add(open_.pop())
+    return found | set(open_)

@@ -1,0 +1,169 @@
+"""Kernels as their source declares them: parameters by type and name, template parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simulator.sass.code.evaluation import text_of
+from simulator.sass.code.hostvalues import plain_type
+from simulator.sass.code.preprocessor import plain
+from simulator.sass.code.source import Source, parser
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["Signature", "aliases", "field_types", "functions", "signatures", "walk"]
+
+_CLASSES = ("struct_specifier", "class_specifier", "union_specifier")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel's declaration."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    """Type and name of each."""
+    template: tuple[str, ...] = ()
+    """Its template parameters, as they are written; empty: it is not a template."""
+    line: int = 0
+    scope: tuple[str, ...] = ()
+    """Namespaces around it."""
+
+    @property
+    def full_name(self) -> str:
+        """With its namespaces."""
+        return "::".join((*self.scope, self.name))
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{kind} {name}".strip() for kind, name in self.parameters)
+        shown = f"<{', '.join(self.template)}>" if self.template else ""
+        return f"{self.full_name}{shown}({listed})"
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Give a node and all below it."""
+    todo = [node]
+    while todo:
+        each = todo.pop()
+        yield each
+        todo.extend(reversed(each.named_children))
+
+
+def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
+    """Give each function definition, its template parameters, and its head as it is written."""
+    for node in walk(parser().parse(source.readable().encode()).root_node):
+        if node.type != "function_definition":
+            continue
+        template: tuple[str, ...] = ()
+        start = node.start_byte
+        if node.parent is not None and node.parent.type == "template_declaration":
+            start = node.parent.start_byte
+            listed = node.parent.child_by_field_name("parameters")
+            if listed is not None:
+                template = tuple(
+                    text_of(each) for each in listed.named_children if each.type != "comment"
+                )
+        body = node.child_by_field_name("body")
+        # The parser may not see macros before it: they belong to the head.
+        before = source.text.rfind("\n", 0, start) + 1
+        head = source.text[before : body.start_byte if body else node.end_byte]
+        yield node, template, plain(head)
+
+
+def signatures(source: Source) -> dict[str, list[Signature]]:
+    """Give the kernels that a source defines, by name."""
+    found: dict[str, list[Signature]] = {}
+    for node, template, head in functions(source):
+        marked = " ".join([head, *(said for mark, said in source.marks.items() if mark in head)])
+        if "__global__" not in marked:
+            continue
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        if declarator is None:
+            continue
+        name = text_of(declarator.child_by_field_name("declarator") or declarator)
+        each = Signature(
+            name.rsplit("::", 1)[-1], tuple(_parameters(declarator)), template,
+            node.start_point.row + 1, _scope(node),
+        )  # fmt: skip
+        found.setdefault(each.name.split("<")[0], []).append(each)
+    return found
+
+
+def _scope(node: Node) -> tuple[str, ...]:
+    names: list[str] = []
+    up = node.parent
+    while up is not None:
+        if up.type == "namespace_definition" and (name := up.child_by_field_name("name")):
+            names[:0] = text_of(name).split("::")
+        up = up.parent
+    return tuple(names)
+
+
+def _parameters(declarator: Node) -> Iterator[tuple[str, str]]:
+    listed = declarator.child_by_field_name("parameters")
+    for each in listed.named_children if listed is not None else ():
+        if each.type not in ("parameter_declaration", "optional_parameter_declaration"):
+            continue
+        inner = each.child_by_field_name("declarator")
+        text = text_of(each).split("=")[0] if each.type.startswith("opt") else text_of(each)
+        name = ""
+        if inner is not None:
+            found = [n for n in walk(inner) if n.type == "identifier"]
+            name = text_of(found[-1]) if found else ""
+        kind = re.sub(rf"\b{re.escape(name)}\b\s*(\[[^\]]*\])?\s*$", r"*\1", text) if name else text
+        array = kind.rstrip().endswith("]")
+        kind = re.sub(r"\*?\[[^\]]*\]\s*$", "*", kind) if array else kind.removesuffix("*")
+        yield plain_type(kind), name
+
+
+def aliases(source: Source) -> dict[str, str]:
+    """Give the types that a source names by `using` and `typedef`."""
+    text = plain(source.text)
+    found = {
+        name: plain_type(kind)
+        for name, kind in re.findall(r"\busing\s+(\w+)\s*=\s*([\w:<>,\s*]+);", text)
+    }
+    found |= {
+        name: plain_type(kind)
+        for kind, name in re.findall(r"\btypedef\s+([\w:<>,\s*]+?)[\s]+(\**\w+)\s*;", text)
+        if not name.startswith("*")
+    }
+    for name, macro in source.macros.items():
+        if macro.parameters is None and re.fullmatch(r"[\w\s*]+", macro.body):
+            found.setdefault(name, plain_type(macro.body))
+    return found
+
+
+def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
+    """Give the members of each struct, type and name, in order."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for node in walk(parser().parse(source.readable().encode()).root_node):
+        if node.type not in _CLASSES:
+            continue
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if body is None:
+            continue
+        known = text_of(name) if name is not None else ""
+        up = node.parent
+        if up is not None and up.type == "type_definition":  # typedef struct { … } Name;
+            declared = up.child_by_field_name("declarator")
+            known = text_of(declared) if declared is not None else known
+        members = []
+        for each in body.named_children:
+            kind = each.child_by_field_name("type")
+            if each.type != "field_declaration" or kind is None:
+                continue
+            for declared in each.children_by_field_name("declarator"):
+                stars = text_of(declared).count("*")
+                names = [n for n in walk(declared) if n.type == "field_identifier"]
+                if names and declared.type != "function_declarator":
+                    members.append((plain_type(text_of(kind) + "*" * stars), text_of(names[-1])))
+        if known:
+            found[known] = members
+    return found

@@ -1,0 +1,129 @@
+"""Variables of a module that host code sets before a launch: `__constant__` and `__device__`."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from layouts.errors import accepted
+from simulator.errors import LaunchError
+from simulator.sass.code.cubin import Cubin, Variable, base_name
+from simulator.sass.code.nvdisasm import SassInstruction
+
+__all__ = ["Symbol", "module_symbols", "never_set", "with_symbols"]
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable: the section that holds it, where in it, and how many bytes."""
+
+    name: str
+    section: str
+    offset: int
+    size: int
+
+    @property
+    def bank(self) -> int | None:
+        """The constant bank; None for global memory."""
+        found = re.match(r"\.nv\.constant(\d+)", self.section)
+        return int(found[1]) if found else None
+
+
+def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
+    """Give the variables of a module by their names in the symbol table."""
+    from elftools.elf.elffile import ELFFile
+
+    elf: Any = ELFFile(io.BytesIO(cubin.image))
+    table = elf.get_section_by_name(".symtab")
+    found = {}
+    for symbol in table.iter_symbols() if table is not None else ():
+        place = symbol["st_shndx"]
+        if symbol["st_info"]["type"] != "STT_OBJECT" or not isinstance(place, int):
+            continue
+        section = elf.get_section(place).name
+        if re.match(r"\.nv\.(?:constant3|global(?:\.init)?)$", section) and symbol["st_size"]:
+            found[symbol.name] = Symbol(
+                symbol.name, section, int(symbol["st_value"]), int(symbol["st_size"])
+            )
+    return found
+
+
+def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
+    """Give the module with variables set.
+
+    A value is an array or a scalar of NumPy, of at most the variable's bytes; it is written from
+    the variable's beginning. Raises LaunchError for a name that is not there (the names that are
+    there are listed), and for a value that does not fit.
+    """
+    if not given:
+        return cubin
+    known = module_symbols(cubin)
+    banks: dict[int, bytearray] = {}
+    for kernel in cubin.kernels.values():
+        for number, data in kernel.banks.items():
+            banks.setdefault(number, bytearray(data))
+    variables = {each.name: bytearray(each.data) for each in cubin.variables}
+    for name, value in given.items():
+        symbol = _find(name, known)
+        if not isinstance(value, np.ndarray | np.generic) or value.dtype.hasobject:
+            raise LaunchError(f"symbol {name}: {type(value).__name__} (accepted: arrays of NumPy)")
+        data = value.tobytes()
+        if len(data) > symbol.size:
+            raise LaunchError(
+                f"symbol {name} has {symbol.size} bytes and the value {len(data)} (accepted: at"
+                f" most {symbol.size})"
+            )
+        target = banks[symbol.bank] if symbol.bank is not None else variables[symbol.section]
+        target[symbol.offset : symbol.offset + len(data)] = data
+    kernels = {
+        name: replace(
+            kernel,
+            banks={
+                number: bytes(banks[number]) if number == 3 else data
+                for number, data in kernel.banks.items()
+            },
+        )
+        for name, kernel in cubin.kernels.items()
+    }
+    return replace(
+        cubin, kernels=kernels,
+        variables=tuple(Variable(name, bytes(data)) for name, data in variables.items()),
+    )  # fmt: skip
+
+
+def _find(name: str, known: Mapping[str, Symbol]) -> Symbol:
+    if name in known:
+        return known[name]
+    fitting = [each for each in known.values() if base_name(each.name) == name.rsplit("::", 1)[-1]]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = sorted({base_name(each) for each in known})
+    if not names:
+        raise LaunchError(f"symbol {name!r}: the module has no variables")
+    raise LaunchError(f"symbol {name!r}: {accepted(name, names)}")
+
+
+def never_set(
+    cubin: Cubin, instructions: Iterable[SassInstruction], given: Mapping[str, Any]
+) -> list[str]:
+    """Give the names of constants that the code reads, that hold zeros, and that nobody set."""
+    text = " ".join(each.operands for each in instructions)
+    offsets = {int(each, 16) for each in re.findall(r"c\[0x3\]\[(?:\w+\+)?(0x[0-9a-f]+)\]", text)}
+    if re.search(r"c\[0x3\]\[(?:U?R\d+)\]", text):
+        offsets.add(0)
+    names = {each.rsplit("::", 1)[-1] for each in given}
+    found = []
+    for symbol in module_symbols(cubin).values():
+        if symbol.bank is None or {symbol.name, base_name(symbol.name)} & names:
+            continue
+        data = next(iter(cubin.kernels.values())).banks.get(symbol.bank, b"")
+        inside = data[symbol.offset : symbol.offset + symbol.size]
+        read = any(symbol.offset <= each < symbol.offset + symbol.size for each in offsets)
+        if read and not any(inside):
+            found.append(base_name(symbol.name))
+    return found

@@ -1,0 +1,307 @@
+"""One translation unit: a source and the headers that it finds, with only what the device needs.
+
+Kept are kernels, device functions and variables, and, from there, whatever they name: types,
+constants, constexpr functions, macros. All else is the host's, and becomes spaces. Headers are
+looked up here, not by the compiler, so that a source reads nothing but its own folder, folders
+given with -I, the git repository that it stands in, and the compiler's headers; a header that is
+in none of them is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from simulator.errors import CompileError
+from simulator.sass.code.headers import headers_folders, is_standard, stand_in
+from simulator.sass.code.naming import plain_name
+from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
+from simulator.sass.code.source import Declaration, Source, words
+
+__all__ = ["Translation", "translate"]
+
+_MOST_FILES = 4000
+_MOST_CHARACTERS = 64 << 20
+_MOST_WALKED = 200_000
+_LONGEST = 1 << 22
+_HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
+            ".c", ".cc", ".cpp", ".cxx", ".def", ".td", ".txx", ".icc", ""}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a compiler of device code is given."""
+
+    source: str
+    """The file, host code hidden; every line keeps its number."""
+    headers: dict[str, str]
+    """By the name that an `#include` asks for; a project's headers by their full path."""
+    missing: tuple[str, ...]
+    """Headers that were not found, and are empty."""
+    declarations: tuple[tuple[str, Source, Declaration], ...] = field(repr=False, default=())
+    """What was kept, each with its file."""
+    files: tuple[tuple[str, Source], ...] = field(repr=False, default=())
+
+
+@dataclass
+class _File:
+    source: Source
+    changes: list[tuple[Directive, str]] = field(default_factory=list)
+    """Lines that include a header of the project, with the header's full path."""
+
+
+def translate(
+    text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = ()
+) -> Translation:
+    """Find the headers of a source and hide the host's code in all of them.
+
+    `folder`: the source's own; None for source without a file, which has no headers beside it.
+    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE".
+
+    Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
+    """
+    folders = [Path(each).expanduser() for each in include]
+    for place in folders:
+        if not place.is_dir():
+            raise CompileError(f"-I {place}: there is no such folder")
+    files, missing = _gather(text, folder, folders)
+    outside: dict[str, Macro] = {}
+    for each in files.values():
+        outside.update(each.source.macros)
+    for macro in defined:
+        name, _, value = macro.partition("=")
+        outside.setdefault(name, Macro(name, None, value or "1"))
+    for each in files.values():
+        each.source.outside = outside
+    kept = _needed(files, outside)
+    texts = {}
+    used: set[str] = set()
+    for name, each in files.items():
+        texts[name] = _written(each, kept.get(name, set()))
+        used |= set(re.findall(r"\bstd::(\w+)", plain(texts[name])))
+    named = {word for each in texts.values() for word in words(each)}
+    source = texts.pop("")
+    spaces = _namespaces(files)
+    told = {word for chosen in kept.values() for each in chosen for word in each.words}
+    missing |= dict.fromkeys(_unused(files, told))
+    headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
+    everything = tuple(
+        (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
+    )
+    return Translation(
+        source, headers, tuple(missing), everything,
+        tuple((name, each.source) for name, each in files.items()),
+    )  # fmt: skip
+
+
+def _gather(
+    text: str, folder: Path | None, folders: list[Path]
+) -> tuple[dict[str, _File], dict[str, None]]:
+    """Read the source and the project's headers; "" is the source itself."""
+    files = {"": _File(Source(text))}
+    missing: dict[str, None] = {}
+    roots = [each.resolve() for each in [*([folder] if folder else []), *folders]]
+    if folder is not None:
+        roots += _project(folder.resolve())
+    todo = [("", folder)]
+    size = len(text)
+    while todo:
+        name, here = todo.pop()
+        file = files[name]
+        for line, wanted, quoted in includes(file.source.lines):
+            found = _find(wanted, here if quoted else None, folders, roots)
+            if found is None:
+                if not _is_compilers(wanted):
+                    missing[wanted] = None
+                continue
+            full = plain_name(str(found))
+            file.changes.append((line, full))
+            if full in files:
+                continue
+            try:
+                content = found.read_text(errors="replace")
+            except OSError:
+                missing[wanted] = None
+                continue
+            size += len(content)
+            if len(files) > _MOST_FILES or size > _MOST_CHARACTERS or len(content) > _LONGEST:
+                raise CompileError(
+                    f"{full}: too many headers, or too long (accepted: {_MOST_FILES} files of"
+                    f" together {_MOST_CHARACTERS} characters)"
+                )
+            files[full] = _File(Source(content))
+            todo.append((full, found.parent))
+    return files, missing
+
+
+def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
+    """Give the headers of the compiler's libraries that only host code uses.
+
+    Thrust launches kernels from the host, and does not compile for the device alone.
+    """
+    for file in files.values():
+        for _, wanted, _ in includes(file.source.lines):
+            library = wanted.split("/")[0]
+            if library in ("thrust", "cub") and library not in named and "/" in wanted:
+                yield wanted
+
+
+def _project(folder: Path) -> list[Path]:
+    """Give the repository around a folder: `#include "../common.h"` reaches into it."""
+    for each in (folder, *folder.parents):
+        if (each / ".git").exists():
+            return [each]
+    return []
+
+
+def _is_compilers(wanted: str) -> bool:
+    """Whether the compiler's own folders have a header; it may not point out of them."""
+    path = Path(wanted)
+    if path.is_absolute() or ".." in path.parts or "\0" in wanted:
+        return False
+    return any((each / path).is_file() for each in headers_folders())
+
+
+def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]) -> Path | None:
+    """Find a header; nothing outside the source's folder, its repository and -I is opened."""
+    if "\0" in wanted or len(wanted) > 1000:
+        return None
+    if here is None and _is_compilers(wanted):
+        return None  # the compiler's own comes first
+    for each in [*([here] if here else []), *folders]:
+        place = (each / wanted).resolve()
+        allowed = any(place.is_relative_to(root) for root in roots)
+        if allowed and place.suffix.lower() in _HEADERS and place.is_file():
+            return place
+    for root in roots[-1:]:
+        if (root / ".git").exists() and here is not None:
+            return _of_repository(root, wanted, here)
+    return None
+
+
+def _of_repository(root: Path, wanted: str, here: Path) -> Path | None:
+    """Find a header anywhere in the repository, as the -I of its build would: the nearest one."""
+    if is_standard(wanted) or ".." in Path(wanted).parts:
+        return None
+    parts = Path(wanted).parts
+    fitting = [
+        place
+        for place in _repository(root).get(parts[-1], ())
+        if place.parts[-len(parts) :] == parts
+    ]
+    return max(
+        fitting, key=lambda place: (len(os.path.commonpath([place, here])), -len(place.parts)),
+        default=None,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _repository(root: Path) -> dict[str, list[Path]]:
+    """Give the headers of a repository by their file names."""
+    found: dict[str, list[Path]] = {}
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for name in names:
+            count += 1
+            if Path(name).suffix.lower() in _HEADERS - {""}:
+                place = (Path(folder) / name).resolve()
+                if place.is_relative_to(root):
+                    found.setdefault(name, []).append(place)
+        if count > _MOST_WALKED:
+            break
+    return found
+
+
+def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[Declaration]]:
+    """Choose the declarations that device code needs, by file."""
+    by_name: dict[str, list[tuple[str, Declaration]]] = {}
+    kept: dict[str, set[Declaration]] = {name: set() for name in files}
+    todo: list[str] = []
+    seen: set[str] = set()
+    device: set[str] = set()
+
+    def keep(file: str, each: Declaration) -> None:
+        if each not in kept[file]:
+            kept[file].add(each)
+            todo.extend(each.words - seen)
+
+    later = []
+    for name, file in files.items():
+        for each in file.source.declarations:
+            if each.kind == "device":
+                device |= each.names
+                keep(name, each)
+            elif each.kind in ("neutral", "instance"):
+                for word in each.names:
+                    by_name.setdefault(word, []).append((name, each))
+                if not each.names or each.kind == "instance":
+                    later.append((name, each))
+            elif each.kind == "directive":
+                kept[name].add(each)
+        # What stands outside every declaration was not made out: it stays.
+    while todo:
+        word = todo.pop()
+        if word in seen:
+            continue
+        seen.add(word)
+        if word in known:
+            todo.extend(words(known[word].body) - seen)
+        for name, each in by_name.get(word, ()):
+            if each.kind == "neutral":
+                keep(name, each)
+    declared = {
+        word for file in files.values() for each in file.source.declarations for word in each.names
+    }
+    names = {word for chosen in kept.values() for each in chosen for word in each.names}
+    for name, each in later:
+        if each.kind == "instance":
+            if each.names & (device | names):
+                keep(name, each)
+        elif not each.words & (declared - device - names):
+            keep(name, each)  # a static_assert of what is kept, or what was not made out
+    return kept
+
+
+def _written(file: _File, kept: set[Declaration]) -> str:
+    """Give a file's text: host code hidden, headers of the project by their full path."""
+    hidden: list[tuple[int, int]] = []
+    chosen = [(each.start, each.end) for each in kept]
+    for each in file.source.declarations:
+        if each in kept:
+            hidden += each.hidden
+        elif not any(a >= each.start and b <= each.end for a, b in chosen):
+            hidden.append((each.start, each.end))
+    text = file.source.hide(hidden)
+    if not file.changes:
+        return text
+    rows = text.split("\n")
+    for line, full in file.changes:
+        at = file.source.text.count("\n", 0, line.start + len(_indent(file.source, line)))
+        named = f'"{full}"'.replace("\\", "\\\\")
+        rows[at] = re.sub(r"(\"[^\"]*\"|<[^>]*>)", named, rows[at], count=1)
+    return "\n".join(rows)
+
+
+def _indent(source: Source, line: Directive) -> str:
+    """Give the white space before a directive, with line ends."""
+    return source.text[line.start : line.end].split("#", 1)[0]
+
+
+def _namespaces(files: dict[str, _File]) -> tuple[str, ...]:
+    """Give the namespaces that a `using namespace` names, but for aliases."""
+    wanted: dict[str, None] = {}
+    aliases: set[str] = set()
+    for file in files.values():
+        for each in file.source.declarations:
+            text = file.source.text[each.start : each.end]
+            if each.kind == "directive" and (
+                found := re.search(r"using\s+namespace\s+(?:::)?\s*([\w:]+)", plain(text))
+            ):
+                wanted[found[1].strip(":")] = None
+        aliases |= set(re.findall(r"\bnamespace\s+(\w+)\s*=", file.source.text))
+    return tuple(each for each in wanted if not set(each.split("::")) & aliases)

@@ -1,0 +1,260 @@
+"""A kernel's parameters as bytes: arrays as addresses, structures by C's rules of alignment.
+
+A structure is a tuple or a dict of its members, a NumPy record, or a ctypes structure. Arrays may
+stand inside: the member is then their address. Where the bytes do not fit the parameter nothing
+is guessed: the error shows what was understood.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import LaunchError
+from simulator.sass.code.cubin import Parameter
+
+__all__ = ["Parameters"]
+
+_ACCEPTED = (
+    "NumPy arrays, NumPy scalars such as numpy.int32(1024), None for a null pointer, tuples and"
+    " dicts of them for structures, lists of arrays for arrays of pointers"
+)
+_DEEPEST = 16
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A member's place among a parameter's bytes: its bytes, or an array whose address it is."""
+
+    offset: int
+    data: bytes | int
+    """Bytes, or the number of an array."""
+    said: str
+
+
+@dataclass(frozen=True)
+class _Array:
+    """An array among the arguments, by its number."""
+
+    number: int
+    dtype: Any = None
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A NumPy record with arrays in it: its members and where they lie."""
+
+    members: dict[str, Any]
+    places: dict[str, int]
+    size: int
+
+
+class Parameters:
+    """The arguments of a launch, made fit for a kernel's parameters.
+
+    `arrays` are to be placed in memory, in order; `data` gives each parameter's bytes once their
+    addresses are known. Raises LaunchError for arguments that the parameters cannot hold.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Parameter], arguments: Sequence[Any], kernel: str
+    ) -> None:
+        if len(arguments) != len(parameters):
+            sizes = ", ".join(str(each.size) for each in parameters)
+            raise LaunchError(
+                f"{len(arguments)} arguments for the {len(parameters)} parameters of {kernel}"
+                + (f" (their bytes: {sizes})" if parameters else "")
+            )
+        self.arrays: list[NDArray[Any]] = []
+        """Every array that the kernel may reach, those inside structures too."""
+        self._tables: dict[int, list[int | None]] = {}  # arrays of pointers
+        self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
+        self._pieces = [
+            self._parameter(index, value, parameter.size)
+            for index, (value, parameter) in enumerate(zip(self._values, parameters, strict=True))
+        ]
+        self._sizes = [parameter.size for parameter in parameters]
+
+    def data(self, addresses: Sequence[int]) -> list[bytes]:
+        """Give each parameter's bytes; `addresses` are those of `arrays`."""
+        for number, members in self._tables.items():
+            table = [0 if each is None else addresses[each] for each in members]
+            self.arrays[number][:] = np.array(table, dtype=np.uint64)
+        found = []
+        for size, pieces in zip(self._sizes, self._pieces, strict=True):
+            data = bytearray(size)
+            for piece in pieces:
+                value = piece.data
+                if isinstance(value, int):
+                    value = addresses[value].to_bytes(8, "little")
+                data[piece.offset : piece.offset + len(value)] = value
+            found.append(bytes(data))
+        return found
+
+    def outputs(self, read: Callable[[int], NDArray[Any]]) -> list[Any]:
+        """Give the arguments as the kernel left them; `read` gives an array by its number."""
+        return [self._output(value, read) for value in self._values]
+
+    def _output(self, value: Any, read: Callable[[int], NDArray[Any]]) -> Any:
+        if isinstance(value, _Array):
+            return read(value.number)
+        if isinstance(value, _Record):
+            return {name: self._output(each, read) for name, each in value.members.items()}
+        if isinstance(value, dict):
+            return {name: self._output(each, read) for name, each in value.items()}
+        if isinstance(value, tuple | list):
+            return type(value)([self._output(each, read) for each in value])
+        return value
+
+    # ---- Bytes. ------------------------------------------------------------------------------
+    def _registered(self, value: Any, index: int) -> Any:
+        """Give the value with its arrays numbered; each is an array of its own."""
+        if isinstance(value, np.ndarray):
+            if value.dtype.hasobject:
+                raise LaunchError(f"argument {index} holds {value.dtype} (accepted: {_ACCEPTED})")
+            return self._numbered(value)
+        if isinstance(value, dict):
+            return {name: self._registered(each, index) for name, each in value.items()}
+        if isinstance(value, tuple | list):
+            members = [self._registered(each, index) for each in value]
+            return members if isinstance(value, list) else tuple(members)
+        if isinstance(value, np.void) and value.dtype.hasobject and value.dtype.names:
+            places = {name: int(value.dtype.fields[name][1]) for name in value.dtype.names}  # type: ignore[index]
+            members_ = {name: self._registered(value[name], index) for name in places}
+            return _Record(members_, places, value.dtype.itemsize)
+        return value
+
+    def _numbered(self, array: NDArray[Any]) -> _Array:
+        self.arrays.append(array)
+        return _Array(len(self.arrays) - 1)
+
+    def _parameter(self, index: int, value: Any, size: int) -> list[_Piece]:
+        if value is None or isinstance(value, _Array):
+            if size != 8:
+                what = "a null pointer" if value is None else "an array"
+                raise LaunchError(
+                    f"argument {index} is {what} for a parameter of {size} bytes (accepted: a"
+                    " scalar of that size, or a structure: a tuple in Python, --arg '{…}')"
+                )
+            return [self._member(index, value, 0)]
+        if isinstance(value, list) and size == 8:
+            return [_Piece(0, self._table(index, value), "an array of pointers")]
+        if isinstance(value, tuple | list | dict):
+            return self._structure(index, value, size)
+        if isinstance(value, _Record):
+            pieces = [
+                self._member(index, value.members[name], place)
+                for name, place in value.places.items()
+            ]
+            self._check(index, size, value.size, pieces)
+            return pieces
+        if isinstance(value, ctypes.Structure | ctypes.Array | ctypes._SimpleCData):
+            data = bytes(value)
+        elif isinstance(value, np.generic) and not value.dtype.hasobject:
+            data = value.tobytes()
+        else:
+            raise LaunchError(
+                f"argument {index} is {type(value).__name__} {str(value)[:40]!r}"
+                f" (accepted: {_ACCEPTED})"
+            )
+        if len(data) != size:
+            what = f"{value.dtype} {value!s}" if isinstance(value, np.generic) else "a structure"
+            raise LaunchError(
+                f"argument {index}, {what}, has {len(data)} bytes and the parameter {size}"
+            )
+        return [_Piece(0, data, "bytes")]
+
+    def _table(self, index: int, members: Sequence[Any]) -> int:
+        """Make an array of pointers; its number."""
+        if not all(each is None or isinstance(each, _Array) for each in members):
+            raise LaunchError(
+                f"argument {index} is a list (accepted: a list of NumPy arrays or None, for an"
+                " array of pointers)"
+            )
+        number = self._numbered(np.zeros(max(len(members), 1), dtype=np.uint64)).number
+        self._tables[number] = [None if each is None else each.number for each in members]
+        return number
+
+    def _structure(self, index: int, value: Any, size: int) -> list[_Piece]:
+        members = list(value.values()) if isinstance(value, dict) else list(value)
+        if not members:
+            if size != 1:
+                raise LaunchError(
+                    f"argument {index} is an empty structure for a parameter of {size} bytes"
+                    " (accepted for it: members)"
+                )
+            return []
+        found: list[tuple[list[_Piece], int]] = []
+        for vectors in (False, True):  # float4 is aligned to 16, a struct of four floats to 4
+            pieces, total, _ = self._layout(index, members, 0, vectors, 0)
+            found.append((pieces, total))
+            if total == size:
+                return pieces
+        if size == 8 and all(each is None or isinstance(each, _Array) for each in members):
+            return [_Piece(0, self._table(index, members), "an array of pointers")]
+        self._check(index, size, found[0][1], found[0][0])
+        return found[0][0]
+
+    def _layout(
+        self, index: int, members: list[Any], base: int, vectors: bool, depth: int
+    ) -> tuple[list[_Piece], int, int]:
+        """Place members one after the other; give pieces, bytes and alignment."""
+        if depth > _DEEPEST:
+            raise LaunchError(f"argument {index}: structures nest deeper than {_DEEPEST}")
+        pieces: list[_Piece] = []
+        offset, most = 0, 1
+        for each in members:
+            if isinstance(each, tuple | dict):
+                inner = list(each.values()) if isinstance(each, dict) else list(each)
+                _, total, alignment = self._layout(index, inner, 0, vectors, depth + 1)
+                same = len({getattr(n, "dtype", None) for n in inner}) == 1
+                if vectors and same and len(inner) in (2, 4) and total <= 16:
+                    alignment = total
+                offset = -(-offset // alignment) * alignment
+                pieces += self._layout(index, inner, base + offset, vectors, depth + 1)[0]
+            else:
+                piece = self._member(index, each, 0)
+                total = 8 if isinstance(piece.data, int) else len(piece.data)
+                alignment = total if total in (1, 2, 4, 8) else _alignment(each)
+                offset = -(-offset // alignment) * alignment
+                pieces.append(_Piece(base + offset, piece.data, piece.said))
+            offset += total
+            most = max(most, alignment)
+        return pieces, -(-max(offset, 1) // most) * most, most
+
+    def _member(self, index: int, value: Any, offset: int) -> _Piece:
+        if value is None:
+            return _Piece(offset, bytes(8), "a null pointer")
+        if isinstance(value, _Array):
+            return _Piece(offset, value.number, "a pointer")
+        if isinstance(value, list):
+            return _Piece(offset, self._table(index, value), "an array of pointers")
+        if isinstance(value, np.generic) and not value.dtype.hasobject:
+            return _Piece(offset, value.tobytes(), str(value.dtype))
+        if isinstance(value, ctypes.Structure | ctypes.Array | ctypes._SimpleCData):
+            return _Piece(offset, bytes(value), type(value).__name__)
+        raise LaunchError(
+            f"argument {index} holds {type(value).__name__} {str(value)[:40]!r}"
+            f" (accepted: {_ACCEPTED})"
+        )
+
+    def _check(self, index: int, size: int, total: int, pieces: list[_Piece]) -> None:
+        if total == size:
+            return
+        shown = ", ".join(f"{piece.said} at {piece.offset}" for piece in pieces[:16])
+        raise LaunchError(
+            f"argument {index} is a structure of {total} bytes for a parameter of {size}"
+            f" (understood: {shown}{' …' if len(pieces) > 16 else ''}; a nested {{…}} or tuple is a"
+            " structure of its own, and numpy.void(bytes) gives the bytes themselves)"
+        )
+
+
+def _alignment(value: Any) -> int:
+    if isinstance(value, ctypes.Structure | ctypes.Array | ctypes._SimpleCData):
+        return ctypes.alignment(value)
+    return int(value.dtype.alignment) if isinstance(value, np.generic) else 8

@@ -1,0 +1,1 @@
+"""What runs beside a kernel's own instructions: tensor maps, bulk copies, mbarriers, wgmma."""

@@ -1,0 +1,285 @@
+"""mbarriers: 64-bit words of shared memory that count arrivals and bytes.
+
+    bit 63       phase: the parity of the phase that is not complete yet
+    bits 43-62   2**20 - pending arrivals; an arrival adds, and the carry flips the phase
+    bits 21-42   bytes outstanding (tx-count), two's complement
+    bits 1-20    2**20 - arrivals that each phase expects
+
+What init writes, `mbarrier.pending_count` and the waits (which compare bit 63) show all but the
+bytes (NVRTC 13.5, sm_90a). Their place is what is left, and no compiled code reads it. A phase is
+complete when no arrival and no byte is pending: PTX ISA, "Phase of the mbarrier object".
+
+`SYNCS` forms, each from the PTX named (compiled by the same; the tests compile them again):
+
+    SYNCS.EXCH.64                         mbarrier.init
+    SYNCS.CCTL.IV                         mbarrier.inval
+    SYNCS.ARRIVE.TRANS64                  arrive.expect_tx: one arrival, bytes of a register
+    SYNCS.ARRIVE.TRANS64.A1T0             arrive: one arrival
+    SYNCS.ARRIVE.TRANS64.ART0             arrive with a count: a register of arrivals
+    SYNCS.ARRIVE.TRANS64.RED.A0TR         expect_tx: bytes of a register
+    SYNCS.ARRIVE.TRANS64.RED.A0TX         complete_tx: bytes of a register, taken off
+    SYNCS.ARRIVE.TRANS64.RED.A0T1         cp.async.mbarrier.arrive: one byte, which
+    ARRIVES.LDGSTSBAR.64.TRANSCNT           this takes off once the copies are done
+    ARRIVES.LDGSTSBAR.64.ARVCNT           cp.async.mbarrier.arrive.noinc: an arrival then
+    …RED…                                 .shared::cluster: no state is returned
+    …OPTOUT…                              arrive_drop
+    …TMASK…                               .noComplete
+    SYNCS.PHASECHK.TRANS64                test_wait: bit 31 of a register is the phase asked for
+    SYNCS.PHASECHK.TRANS64.TRYWAIT        try_wait
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from layouts.errors import accepted
+from simulator.errors import BarrierError, MemoryAccessError, UnsupportedError
+from simulator.sass.run.rows import Bytes
+
+__all__ = [
+    "Barrier",
+    "Syncs",
+    "arrive",
+    "complete_tx",
+    "describe",
+    "initialise",
+    "invalidate",
+    "load",
+    "parse_syncs",
+    "passed",
+    "pending_count",
+]
+
+MOST = (1 << 20) - 1
+"""Arrivals, and bytes outstanding (PTX ISA, "Size and alignment of mbarrier object")."""
+
+Amount = Literal["none", "one", "register", "minus register"]
+
+
+@dataclass(frozen=True)
+class Syncs:
+    """What a form of SYNCS or ARRIVES does.
+
+    An "arrive" adds `arrivals`, then `bytes`, to what a phase has; `drops` takes its arrivals off
+    later phases too, `completes` is False where it must not end the phase.
+    """
+
+    action: Literal["init", "invalidate", "arrive", "wait", "after copies"]
+    arrivals: Amount = "none"
+    bytes: Amount = "none"
+    drops: bool = False
+    completes: bool = True
+    remote: bool = False
+    """The address is one of the cluster, and no state is returned."""
+    blocks: bool = False
+    """try_wait: it may suspend the thread until the phase ends."""
+
+
+_AMOUNTS: dict[str, tuple[Amount, Amount]] = {
+    "": ("one", "register"),
+    "A1T0": ("one", "none"),
+    "ART0": ("register", "none"),
+    "A0TR": ("none", "register"),
+    "A0TX": ("none", "minus register"),
+    "A0T1": ("none", "one"),
+}
+
+
+@lru_cache
+def parse_syncs(opcode: str) -> Syncs:
+    """Return what an opcode such as SYNCS.ARRIVE.TRANS64.A1T0 does.
+
+    Raises UnsupportedError for a form that no PTX of sm_90a makes.
+
+    >>> parse_syncs("SYNCS.ARRIVE.TRANS64.RED.A0TR").bytes
+    'register'
+    """
+    name, _, rest = opcode.partition(".")
+    parts = rest.split(".")
+    match name, parts:
+        case "SYNCS", ["EXCH", "64"]:
+            return Syncs("init")
+        case "SYNCS", ["CCTL", "IV"]:
+            return Syncs("invalidate")
+        case "SYNCS", ["PHASECHK", "TRANS64", *last] if last in ([], ["TRYWAIT"]):
+            return Syncs("wait", blocks=bool(last))
+        case "ARRIVES", ["LDGSTSBAR", "64", "TRANSCNT"]:
+            return Syncs("after copies", bytes="one")
+        case "ARRIVES", ["LDGSTSBAR", "64", "ARVCNT"]:
+            return Syncs("after copies", arrivals="one")
+        case "SYNCS", ["ARRIVE", "TRANS64", *options]:
+            flags = {"RED", "OPTOUT", "TMASK"} & set(options)
+            left = [each for each in options if each not in flags]
+            if len(left) < 2 and "".join(left) in _AMOUNTS and len(options) == len({*options}):
+                arrivals, size = _AMOUNTS["".join(left)]
+                return Syncs(
+                    "arrive", arrivals, size, drops="OPTOUT" in flags,
+                    completes="TMASK" not in flags, remote="RED" in flags,
+                )  # fmt: skip
+    raise UnsupportedError(
+        f"{opcode} is not modelled"
+        f" ({accepted(opcode, ('SYNCS.EXCH.64', 'SYNCS.CCTL.IV', 'SYNCS.ARRIVE.TRANS64'))}, …)"
+    )
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """An mbarrier's state: what its word says."""
+
+    phase: int
+    """Parity of the phase that is not complete: 0 after init."""
+    pending: int
+    expected: int
+    """Arrivals of each phase."""
+    bytes: int = 0
+    """Bytes expected and not yet there; below 0 where they came first."""
+
+    @classmethod
+    def of(cls, word: int) -> Barrier:
+        """Read a word."""
+        size = word >> 21 & 0x3FFFFF
+        return cls(
+            word >> 63, -(word >> 43) & MOST, -(word >> 1) & MOST,
+            size - (1 << 22) if size >> 21 else size,
+        )  # fmt: skip
+
+    @property
+    def word(self) -> int:
+        """The 64 bits."""
+        counts = (-self.pending & MOST) << 43 | (-self.expected & MOST) << 1
+        return self.phase << 63 | counts | (self.bytes & 0x3FFFFF) << 21
+
+    def __str__(self) -> str:
+        """Say what is pending, for a message about a wait that does not end."""
+        arrived = f"{self.pending} of {self.expected} arrivals pending"
+        if self.bytes < 0:
+            return f"phase parity {self.phase}, {arrived}, {-self.bytes} bytes came unexpected"
+        return f"phase parity {self.phase}, {arrived}, {self.bytes} bytes outstanding"
+
+
+def load(shared: Bytes, address: int) -> Barrier:
+    """Return the mbarrier at a shared address.
+
+    Raises MemoryAccessError unless it is 8-byte aligned and inside, BarrierError for a word that
+    was never initialised.
+    """
+    _check(shared, address)
+    barrier = Barrier.of(int.from_bytes(shared[address : address + 8].tobytes(), "little"))
+    if not barrier.expected:
+        raise BarrierError(
+            f"the mbarrier at {address:#x} was never initialised, was invalidated, or all threads"
+            " dropped out of it (do next: mbarrier.init, then a barrier before its first use)"
+        )
+    return barrier
+
+
+def initialise(shared: Bytes, address: int, word: int) -> None:
+    """Store the word that `mbarrier.init` makes of a count (SYNCS.EXCH.64).
+
+    Raises BarrierError for a word that no count makes: counts go from 1 to 1,048,575.
+    """
+    _check(shared, address)
+    count = -(word >> 1) & MOST
+    if not count or word != Barrier(0, count, count).word:
+        raise BarrierError(
+            f"mbarrier.init at {address:#x} with the word {word:#x}"
+            f" (accepted: counts of 1 to {MOST})"
+        )
+    _store(shared, address, word)
+
+
+def invalidate(shared: Bytes, address: int) -> None:
+    """End an mbarrier's life (SYNCS.CCTL.IV); its bytes become 0. Raises what `load` raises."""
+    load(shared, address)
+    _store(shared, address, 0)
+
+
+def arrive(
+    shared: Bytes,
+    address: int,
+    count: int = 1,
+    *,
+    expect: int = 0,
+    drop: bool = False,
+    completes: bool = True,
+) -> int:
+    """Expect bytes, then arrive `count` times; return the word before (PTX's state).
+
+    `count` 0 only expects. `drop` takes the arrivals off later phases too. Raises BarrierError for
+    more arrivals than are pending, for bytes or counts beyond 1,048,575, and for an arrival that
+    ends the phase though it says `completes=False`; what `load` raises.
+    """
+    barrier = load(shared, address)
+    where = f"the mbarrier at {address:#x} ({barrier})"
+    if not 0 <= count <= MOST or not 0 <= expect <= MOST:
+        raise BarrierError(
+            f"{count} arrivals and {expect} bytes expected at {where} (accepted: 0 to {MOST})"
+        )
+    if count > barrier.pending:
+        raise BarrierError(f"{count} arrivals at {where}: more than are pending")
+    after = _moved(barrier, where, count, expect, drop)
+    if not completes and count and after.phase != barrier.phase:
+        raise BarrierError(f"{count} arrivals .noComplete at {where} complete its phase")
+    _store(shared, address, after.word)
+    return barrier.word
+
+
+def complete_tx(shared: Bytes, address: int, size: int) -> bool:
+    """Take `size` bytes off those outstanding; return whether that ended the phase.
+
+    Bytes may come before they are expected. Raises BarrierError for more than 1,048,575 in all,
+    and what `load` raises.
+    """
+    barrier = load(shared, address)
+    after = _moved(barrier, f"the mbarrier at {address:#x} ({barrier})", 0, -size, False)
+    _store(shared, address, after.word)
+    return after.phase != barrier.phase
+
+
+def passed(shared: Bytes, address: int, wanted: int) -> bool:
+    """Return whether the phase asked for is complete: test_wait, and one try of try_wait.
+
+    `wanted` is the register of SYNCS.PHASECHK: bit 31 is a parity, or the phase of the upper half
+    of a state that `arrive` returned. Raises what `load` raises.
+    """
+    return load(shared, address).phase != (wanted >> 31 & 1)
+
+
+def pending_count(state: int) -> int:
+    """Return the arrivals that were pending at a state that `arrive` returned."""
+    return Barrier.of(state).pending
+
+
+def describe(shared: Bytes, address: int) -> str:
+    """Say what an mbarrier waits for, also where it is not one: for messages about deadlocks."""
+    try:
+        return f"mbarrier at {address:#x}: {load(shared, address)}"
+    except (BarrierError, MemoryAccessError) as error:
+        return str(error)
+
+
+def _moved(barrier: Barrier, where: str, count: int, size: int, drop: bool) -> Barrier:
+    """Return the barrier after `count` arrivals and `size` more bytes outstanding."""
+    pending, outstanding = barrier.pending - count, barrier.bytes + size
+    if abs(outstanding) > MOST:
+        raise BarrierError(
+            f"{outstanding} bytes outstanding at {where} (accepted: {-MOST} to {MOST})"
+        )
+    expected = barrier.expected - count if drop else barrier.expected
+    if pending or outstanding:
+        return Barrier(barrier.phase, pending, expected, outstanding)
+    return Barrier(1 - barrier.phase, expected, expected)
+
+
+def _check(shared: Bytes, address: int) -> None:
+    if address % 8 or not 0 <= address <= shared.size - 8:
+        raise MemoryAccessError(
+            f"an mbarrier at shared address {address:#x} (accepted: multiples of 8 within the"
+            f" block's {shared.size} bytes)"
+        )
+
+
+def _store(shared: Bytes, address: int, word: int) -> None:
+    shared[address : address + 8].view("<u8")[0] = word

@@ -1,0 +1,306 @@
+"""Tiles and bulk copies between global and shared memory, as Hopper's TMA makes them.
+
+A tile's rows lie in shared memory one after the other, the contiguous axis of the box first. A
+swizzle permutes 16-byte pieces by bits of the shared byte address: 32 bytes `a4 ^= a7`, 64 bytes
+`a[5:4] ^= a[8:7]`, 128 bytes `a[6:4] ^= a[9:7]` (CUTLASS: Swizzle<1|2|3, 4, 3>). Elements outside
+the tensor are filled on a load and left out of a store; either way a copy counts all bytes of
+the box (PTX ISA, cp.async.bulk.tensor). Not recorded on a chip, and taken from documents: the bits
+of the fill "nan" (the type's canonical NaN), and rows shorter than the swizzle's span, which are
+kept dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
+from simulator.sass.run.map_fields import MapFields
+from simulator.sass.run.rows import Addresses, Bytes, GlobalMemory
+
+__all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_tile", "swizzled"]
+
+TILE_ALIGNMENT = 128
+"""Bytes: a tile's place in shared memory (PTX ISA)."""
+BULK_ALIGNMENT = 16
+
+_NAN = {"float16": 0x7FFF, "bfloat16": 0x7FFF, "float64": 0x7FFF_FFFF_FFFF_FFFF}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a copy moved: bytes in shared memory, rows of the box, 32-byte sectors of global memory.
+
+    `bytes` is what a barrier's complete_tx counts, filled elements included.
+    """
+
+    bytes: int
+    rows: int
+    sectors: int
+
+
+def load_tile(
+    fields: MapFields,
+    coordinates: Sequence[int],
+    memory: GlobalMemory,
+    blocks: Sequence[Bytes],
+    destination: int,
+    offsets: Sequence[int] = (),
+) -> Moved:
+    """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
+
+    Coordinates count elements, the contiguous axis first, and may be negative or beyond the end.
+    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap.
+
+    Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
+    that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
+    """
+    for shared in blocks:
+        _check_place(shared, destination, fields.bytes, TILE_ALIGNMENT, "a tile")
+    addresses, inside, low, high = _rows(fields, coordinates, offsets)
+    size = fields.counts[0] * fields.itemsize
+    if inside is None and high - low == size:
+        tile = memory.read(addresses, size)
+    else:
+        tile = _filled(fields, len(addresses), size)
+        chosen = slice(None) if inside is None else inside
+        if high > low:
+            tile[chosen, low:high] = memory.read(addresses[chosen] + low, high - low)
+        addresses = addresses[chosen]
+    pieces = _pieces(tile.reshape(-1))
+    order = swizzled(destination >> 4, len(pieces), fields.swizzle)
+    for shared in blocks:
+        _pieces(shared)[order] = pieces
+    return Moved(fields.bytes, len(tile), _sectors(addresses + low, high - low))
+
+
+def store_tile(
+    fields: MapFields,
+    coordinates: Sequence[int],
+    memory: GlobalMemory,
+    shared: Bytes,
+    source: int,
+    combine: Callable[[Bytes, Bytes], Bytes] | None = None,
+) -> Moved:
+    """Store a tile of shared memory; `combine(old, new)` makes the stored bytes of a reduction.
+
+    Elements outside the tensor are left out. Raises what `load_tile` raises.
+    """
+    if fields.kind == "im2col":
+        raise UnsupportedError("a store through an im2col map is not modelled (accepted: loads)")
+    _check_place(shared, source, fields.bytes, TILE_ALIGNMENT, "a tile")
+    addresses, inside, low, high = _rows(fields, coordinates, ())
+    size = fields.counts[0] * fields.itemsize
+    count = len(addresses)
+    order = swizzled(source >> 4, fields.bytes >> 4, fields.swizzle)
+    tile = _pieces(shared).take(order).view(np.uint8).reshape(count, size)
+    if inside is not None:
+        tile, addresses = tile[inside], addresses[inside]
+    if high > low and len(addresses):
+        _put(memory, addresses + low, tile[:, low:high], combine)
+    return Moved(fields.bytes, count, _sectors(addresses + low, high - low))
+
+
+def load_bulk(
+    memory: GlobalMemory, address: int, size: int, blocks: Sequence[Bytes], destination: int
+) -> Moved:
+    """Copy `size` bytes of global memory into the shared memory of one block or of several.
+
+    Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+    """
+    _check_bulk(address, size)
+    for shared in blocks:
+        _check_place(shared, destination, size, BULK_ALIGNMENT, "a bulk copy")
+    row = memory.read(np.array([address]), size)[0]
+    for shared in blocks:
+        shared[destination : destination + size] = row
+    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+
+
+def store_bulk(
+    memory: GlobalMemory,
+    address: int,
+    size: int,
+    shared: Bytes,
+    source: int,
+    combine: Callable[[Bytes, Bytes], Bytes] | None = None,
+) -> Moved:
+    """Copy `size` bytes of shared memory to global memory, or reduce them there by `combine`.
+
+    Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+    """
+    _check_bulk(address, size)
+    _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
+    _put(memory, np.array([address]), shared[None, source : source + size], combine)
+    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+
+
+def copy_bulk(
+    shared: Bytes,
+    source: int,
+    size: int,
+    other: Bytes,
+    destination: int,
+    combine: Callable[[Bytes, Bytes], Bytes] | None = None,
+) -> Moved:
+    """Copy `size` bytes from one block's shared memory to another's, or reduce them there.
+
+    Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+    """
+    _check_bulk(0, size)
+    _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
+    _check_place(other, destination, size, BULK_ALIGNMENT, "a bulk copy")
+    new = shared[source : source + size].copy()
+    place = other[destination : destination + size]
+    place[:] = new if combine is None else combine(place[None], new[None])[0]
+    return Moved(size, 1, 0)
+
+
+def swizzled(first: int, count: int, swizzle: int | None) -> NDArray[np.int64]:
+    """Return where `count` 16-byte pieces from piece `first` on lie: numbers of pieces.
+
+    >>> swizzled(0, 16, 128).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 13, 12, 15, 14]
+    """
+    base = first & ~63  # a pattern of 8 x 8 pieces repeats
+    return _order(first - base, count, swizzle) + base
+
+
+@lru_cache(maxsize=256)
+def _order(first: int, count: int, swizzle: int | None) -> NDArray[np.int64]:
+    pieces = np.arange(first, first + count)
+    return pieces ^ (pieces >> 3 & (swizzle or 16) // 16 - 1)
+
+
+def _pieces(data: Bytes) -> NDArray[Any]:
+    return data[: data.size & ~15].view("V16")
+
+
+@lru_cache(maxsize=256)
+def _steps(fields: MapFields) -> tuple[tuple[NDArray[np.int64], ...], Addresses]:
+    """Return the steps in elements along each axis, and the byte offsets of the box's rows."""
+    steps = tuple(
+        np.arange(count) * step
+        for count, step in zip(fields.counts, fields.element_strides, strict=True)
+    )
+    offsets = np.zeros(1, np.int64)
+    for step, stride in zip(steps[1:], fields.strides, strict=True):
+        offsets = (step[:, None] * stride + offsets).ravel()
+    return steps, offsets
+
+
+def _rows(
+    fields: MapFields, coordinates: Sequence[int], offsets: Sequence[int]
+) -> tuple[Addresses, NDArray[np.bool_] | None, int, int]:
+    """Return the rows' addresses, which lie inside (None: all), and the bytes of each that do."""
+    if fields.interleave:
+        raise UnsupportedError(
+            f"a copy through a map with interleave={fields.interleave} is not modelled"
+            " (accepted: interleave=None)"
+        )
+    if len(coordinates) != fields.rank:
+        raise TensorMapError(
+            "coordinates",
+            f"{len(coordinates)} coordinates for a map of rank {fields.rank}"
+            f" (accepted: {fields.rank})",
+        )
+    width, itemsize = fields.sizes[0], fields.itemsize
+    first, count = int(coordinates[0]), fields.counts[0]
+    low = min(max(-first, 0), count) * itemsize
+    high = max(min(width - first, count) * itemsize, low)
+    start = fields.address + first * itemsize
+    if fields.kind == "im2col":
+        places = _pixels(fields, tuple(coordinates[1:]))
+        places[:, : fields.rank - 2] += np.asarray(offsets, np.int64)
+        inside = np.all((places >= 0) & (places < np.array(fields.sizes[1:])), axis=1)
+        return start + places @ np.array(fields.strides), inside, low, high
+    steps, rows = _steps(fields)
+    start += sum(int(at) * by for at, by in zip(coordinates[1:], fields.strides, strict=True))
+    mask: NDArray[np.bool_] | None = None  # one bit per row
+    axes = zip(coordinates[1:], steps[1:], fields.sizes[1:], strict=True)
+    if any(at < 0 or at + int(step[-1]) >= size for at, step, size in axes):
+        mask = np.ones(1, np.bool_)
+        for at, step, size in zip(coordinates[1:], steps[1:], fields.sizes[1:], strict=True):
+            axis: NDArray[np.bool_] = (step + at >= 0) & (step + at < size)
+            mask = np.logical_and(axis[:, None], mask).ravel()
+    return start + rows, mask, low, high
+
+
+def _pixels(fields: MapFields, start: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the pixels that an im2col load visits from `start` on, shape (pixels, W H N).
+
+    They run through the bounding box line by line: from the lower corner to the last pixel plus
+    the upper corner, by the element strides.
+    """
+    place, found = list(start), []
+    spatial = fields.rank - 2
+    for _ in range(fields.pixels):
+        found.append(tuple(place))
+        for axis in range(spatial):
+            place[axis] += fields.element_strides[axis + 1]
+            if place[axis] < fields.sizes[axis + 1] + fields.upper[axis]:
+                break
+            place[axis] = fields.lower[axis]
+        else:
+            place[spatial] += 1
+    return np.array(found, np.int64)
+
+
+def _filled(fields: MapFields, rows: int, size: int) -> Bytes:
+    """Return a tile of what lies outside the tensor."""
+    if fields.fill == "zero":
+        return np.zeros((rows, size), np.uint8)
+    pattern = _NAN.get(fields.element, 0x7FFF_FFFF)
+    element = np.frombuffer(pattern.to_bytes(fields.itemsize, "little"), np.uint8)
+    return np.tile(element, (rows, size // fields.itemsize))
+
+
+def _put(
+    memory: GlobalMemory,
+    addresses: Addresses,
+    rows: Bytes,
+    combine: Callable[[Bytes, Bytes], Bytes] | None,
+) -> None:
+    if combine is None:
+        memory.write(addresses, rows)
+        return
+    size = rows.shape[1]
+    ordered = np.sort(addresses)
+    if (ordered[1:] - ordered[:-1] >= size).all():
+        memory.write(addresses, combine(memory.read(addresses, size), rows))
+        return
+    for number in range(len(addresses)):  # rows that share bytes: each sees the one before
+        one = addresses[number : number + 1]
+        memory.write(one, combine(memory.read(one, size), rows[number : number + 1]))
+
+
+def _sectors(addresses: Addresses, size: int) -> int:
+    if size <= 0 or not len(addresses):
+        return 0
+    return int(((addresses + (size - 1) >> 5) - (addresses >> 5) + 1).sum())
+
+
+def _check_bulk(address: int, size: int) -> None:
+    for name, value in (("address", address), ("size", size)):
+        if value % BULK_ALIGNMENT or value < 0:
+            raise MemoryAccessError(
+                f"a bulk copy's {name} is {value:#x} (accepted: multiples of {BULK_ALIGNMENT})"
+            )
+
+
+def _check_place(shared: Bytes, place: int, size: int, alignment: int, what: str) -> None:
+    if place % alignment:
+        raise MemoryAccessError(
+            f"{what} at shared address {place:#x} is misaligned"
+            f" (accepted: multiples of {alignment})"
+        )
+    if place < 0 or place + size > shared.size:
+        raise MemoryAccessError(
+            f"{what} of {size} bytes at shared address {place:#x} lies outside the block's"
+            f" {shared.size} bytes"
+        )

@@ -1,0 +1,124 @@
+"""`bankwise sass my.cu`: the file's own launches, lists, options of the compiler, outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.cli import main
+from tests.sass_kernels import needs_compiler, needs_tools
+
+pytestmark = [needs_tools, needs_compiler]
+
+SOURCE = """#include <vector>
+#define TILE 32
+template <int N> __global__ void turn(const float *in, float *out, int n) {
+    __shared__ float tile[N][N];
+    tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * n + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void fill(float *out) { out[threadIdx.x] = FACTOR * threadIdx.x; }
+__global__ void idle(int *p, float s) { p[0] = s; }
+int main(int argc, char **argv) {
+    int n = 32;
+    float *a, *b;
+    cudaMalloc(&a, n * n * sizeof(float));
+    cudaMalloc(&b, n * n * sizeof(float));
+    turn<TILE><<<1, dim3(TILE, TILE)>>>(a, b, n);
+    fill<<<1, n>>>(b);
+    fill<<<1, atoi(argv[1])>>>(b);
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "my.cu"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def test_every_launch_of_the_file_is_replayed(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "-DFACTOR=2"]) == 0
+    said = capsys.readouterr()
+    assert "turn<32> (sm_90), grid 1x1x1, block 32x32x1" in said.out
+    assert "fill (sm_90)" in said.out
+    assert "Most bank conflicts:\n           992  my.cu:7  turn<32>" in said.out
+    assert "fill is launched with values that are not known: atoi(argv[1])" in said.err
+    assert "idle: no launch of it is in my.cu" in said.err
+    assert f"bankwise sass {source} --kernel idle --grid <grid>" in said.err
+
+
+def test_one_kernel_can_be_chosen_and_json_has_all_rows(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["sass", source, "-D", "FACTOR=2", "--kernel", "turn", "--format", "json"]
+    assert main(arguments) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["kernel"] for row in answer["rows"]] == ["turn<32>", "turn<32>"]
+    assert answer["totals"] == {"bank_conflicts": 992}
+    assert main([*arguments, "--fail-on-conflict"]) == 1
+
+
+def test_a_kernel_that_nothing_launches_gives_a_command(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "-DFACTOR=2", "--kernel", "idle"]) == 2
+    assert "--arg 'random:i32[<elements of p>]' --arg 'f32=<s>'" in capsys.readouterr().err
+
+
+def test_a_list_has_templates_and_commands_even_of_what_does_not_compile(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "--list", "-DFACTOR=2"]) == 0
+    said = capsys.readouterr().out
+    assert "turn<int N>(float* in, float* out, int n)" in said
+    assert "--kernel 'turn<32>' --grid 1 --block 32x32" in said
+    assert main(["sass", source, "--list"]) == 2
+    said_too = capsys.readouterr()
+    assert "turn<int N>" in said_too.out
+    assert "pass -D FACTOR=VALUE" in said_too.err
+
+
+def test_options_after_two_dashes_go_to_the_compiler(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["--kernel", "fill", "--block", "32", "--arg", "zeros:f32[32]"]
+    assert main(["sass", source, *chosen, "--", "-DFACTOR=3", "--use_fast_math"]) == 0
+    assert main(["sass", source, *chosen, "-DFACTOR=3", "--", "--nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+    assert main(["sass", source, "-I"]) == 2
+
+
+def test_outputs_are_saved_and_checked(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted, folder = tmp_path / "wanted.npy", tmp_path / "out"
+    np.save(wanted, np.arange(32, dtype=np.float32) * 2)
+    base = ["sass", source, "-DFACTOR=2", "--kernel", "fill", "--arg", "zeros:f32[32]"]
+    assert main([*base, "--save-outputs", str(folder), "--check", f"0={wanted}:1e-6"]) == 0
+    assert "argument 0 equals" in capsys.readouterr().out
+    assert (np.load(folder / "argument_0.npy") == np.load(wanted)).all()
+    np.save(wanted, np.arange(32, dtype=np.float32))
+    assert main([*base, "--check", f"0={wanted}:1e-6"]) == 2
+    assert "31 of 32 elements differ, the first at 1: 2.0 instead of 1.0" in capsys.readouterr().err
+    for check in ("9=x.npy", "nonsense", "0=gone.npy"):
+        assert main([*base, "--check", check]) == 2
+
+
+def test_variables_are_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "w.cu"
+    path.write_text("__constant__ int w[2];\n__global__ void k(int *a) { a[0] = w[1]; }\n")
+    base = ["sass", str(path), "--arg", "zeros:i32[1]"]
+    assert main(base) == 0
+    assert "w is read and was never set" in capsys.readouterr().out
+    wanted = tmp_path / "one.npy"
+    np.save(wanted, np.ones(1, dtype=np.int32))
+    assert main([*base, "--set", "w=arange:i32[2]", "--check", f"0={wanted}"]) == 0
+    assert main([*base, "--set", "w"]) == 2

@@ -1,0 +1,12 @@
+"""Each test opens the GPU anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_check.device import open_chip
+
+
+@pytest.fixture(autouse=True)
+def no_kept_chip() -> None:
+    open_chip.cache_clear()

@@ -1,0 +1,192 @@
+"""Compiling what people have: options, headers, refusals, templates, PTX, module variables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import replay_compiled
+from simulator.errors import CompileError, CubinError, LaunchError
+from simulator.sass.code.compiling import compile_source
+from simulator.sass.code.cubin import read_cubin
+from simulator.sass.code.nvrtc import preload
+from simulator.sass.code.options import CompilerOptions, parse_options
+from simulator.sass.code.ptx import assemble
+from tests.sass_kernels import needs_compiler, needs_tools
+
+pytestmark = [needs_tools, needs_compiler]
+
+ADD = 'extern "C" __global__ void k(float *a) { a[threadIdx.x] += VALUE; }'
+PTX = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d1, [p];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d2, %r1, 4;
+    add.s64 %d3, %d1, %d2;
+    st.global.u32 [%d3], %r1;
+    ret;
+}
+"""
+
+
+def compiled(source: str, *options: str, folder: Path | None = None) -> bytes:
+    return compile_source(source, "sm_90", "k.cu", (), parse_options(options), folder).cubin
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__global__ void k(uint *a, ushort b, uchar c, size_t d, int64_t e) { a[0] = b + c + d; }",
+        "#include <cuda_runtime.h>\n__global__ void k(cudaTextureObject_t t, float4 *a) {}",
+        "#include <vector>\n#include <windows.h>\nint main() { std::vector<int> v; }\n"
+        "__global__ void k() {}",
+        "#include <algorithm>\n"
+        "__global__ void k(int *a) { a[0] = std::min(std::max(a[1], 2), 3); }",
+        "#include <limits>\n"
+        "__global__ void k(float *a) { a[0] = std::numeric_limits<float>::max(); }",
+        "using namespace std;\nusing namespace nowhere::deep;\n__global__ void k() {}",
+        "#include <cublas_v2.h>\n__global__ void k(half *a, __nv_bfloat16 *b) {}",
+        "__global__ void k(float *a) { a[0] = M_PI * FLT_MAX + INT_MAX; }",
+        "const int LIMIT = 4;\nint helper(int);\n__global__ void k(int *a) { a[0] = LIMIT; }",
+        "__global__ void k(__int128 *a) { a[0] *= 3; }",
+        "inline constexpr int two() { return 2; }\n__global__ void k(int *a) { a[0] = two(); }",
+        "#include <thrust/device_vector.h>\nvoid f() { thrust::device_vector<int> v; }\n"
+        "__global__ void k() {}",
+        "template <typename T> concept Small = sizeof(T) < 8;\n"
+        "template <Small T> __global__ void k(T *a) {}\ntemplate __global__ void k(int *);",
+        "struct __align__(8) P { float a, b; };\n__global__ void k(P *p) { p->a = p->b; }",
+    ],
+)  # fmt: skip
+def test_what_nvcc_takes_is_taken(source: str) -> None:
+    assert read_cubin(compiled(source)).kernels
+
+
+def test_options_reach_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "value.h").write_text("#pragma once\n#define VALUE (A + 2)\n")
+    source = f"#include <value.h>\n{ADD}"
+    options = {"include": [tmp_path / "inc"], "define": {"A": 1}, "options": ["--use_fast_math"]}
+    a = np.zeros(32, np.float32)
+    report = replay_compiled(source, grid=1, block=32, args=[a], **options)  # type: ignore[arg-type]
+    assert (report.outputs[0] == 3).all()
+    with pytest.raises(CompileError, match="no such folder"):
+        compiled(source, "-I", str(tmp_path / "gone"))
+    with pytest.raises(CompileError):
+        compiled("__global__ void k() {}", "--no-such-option")
+
+
+def test_a_builds_database_beside_the_file_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(ADD)
+    entry = {"directory": str(tmp_path), "file": "k.cu", "arguments": ["nvcc", "-DVALUE=4", "k.cu"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    report = replay_compiled(path, grid=1, block=32, args=[np.zeros(32, np.float32)])
+    assert (report.outputs[0] == 4).all()
+
+
+def test_a_missing_header_comes_first_with_the_way_out() -> None:
+    with pytest.raises(CompileError) as caught:
+        compiled('#include "mine.cuh"\n__global__ void k(Mine *m) { m->x = 1; }')
+    lines = str(caught.value).split("\n")
+    assert "Not found: mine.cuh" in lines[1]
+    assert "-I FOLDER" in lines[1]
+    with pytest.raises(CompileError, match="-D VALUE=VALUE"):
+        compiled(ADD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#include "{secret}"',
+        '#define X "{secret}"\n#include X',
+        '#include "../secret.h"',
+        "#include <{secret}>",
+        '#line 1 "{secret}"\nint main(; __device__ int broken = ;',
+    ],
+)
+def test_no_file_from_elsewhere_is_in_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "secret.h").write_text("hidden_word another_word;\n")
+    folder = tmp_path / "inside"
+    folder.mkdir()
+    source = text.replace("{secret}", str(tmp_path / "secret.h"))
+    with pytest.raises(CompileError) as caught:
+        compiled(f"{source}\n__global__ void k() {{ undefined_thing(); }}", folder=folder)
+    assert "hidden_word" not in str(caught.value)
+    assert "another_word" not in str(caught.value)
+
+
+def test_templates_are_named_as_people_write_them() -> None:
+    source = "template <int N, typename T> __global__ void k(T *a) { a[threadIdx.x] = N; }\n"
+    a = np.zeros(32, np.float32)
+    report = replay_compiled(source, kernel="k<4, float>", grid=1, block=32, args=[a])
+    assert (report.outputs[0] == 4).all()
+    with pytest.raises(CubinError) as caught:
+        replay_compiled(source, grid=1, block=32, args=[a])
+    assert "k<int N, typename T>(T* a)" in str(caught.value)
+    assert "--kernel 'k<…, …>'" in str(caught.value)
+    two = (
+        source
+        + "template __global__ void k<1, int>(int *);template __global__ void k<2, int>(int *);"
+    )
+    image = compiled(two)
+    with pytest.raises(CubinError, match=r"accepted: k<1, int>, k<2, int>"):
+        replay_compiled(image, kernel="k", grid=1, block=32, args=[a])
+    report = replay_compiled(image, kernel="k<2,int>", grid=1, block=32, args=[a.astype(np.int32)])
+    assert (report.outputs[0] == 2).all()
+
+
+def test_ptx_is_assembled() -> None:
+    report = replay_compiled(PTX, grid=1, block=32, args=[np.zeros(32, np.int32)])
+    assert report.outputs[0].tolist() == list(range(32))
+    with pytest.raises(CompileError, match="it is for sm_80"):
+        assemble(PTX.replace("mul.wide.u32", "mul.nonsense"), "sm_90", "k.ptx")
+    with pytest.raises(CompileError):
+        assemble(".version 8.0\n" + "x" * 100, "sm_90", "k.ptx")
+
+
+def test_variables_of_the_module_are_set() -> None:
+    source = """__constant__ float w[32]; __device__ int count;
+    namespace n { __constant__ int bias; }
+    __global__ void k(float *a) {
+        a[threadIdx.x] = w[threadIdx.x] + n::bias + (threadIdx.x == 0 ? atomicAdd(&count, 1) : 0);
+    }"""
+    given = {"grid": 1, "block": 32, "args": [np.zeros(32, np.float32)]}
+    symbols = {"w": np.arange(32, dtype=np.float32), "count": np.int32(100), "n::bias": np.int32(5)}
+    report = replay_compiled(source, symbols=symbols, **given)  # type: ignore[arg-type]
+    assert report.outputs[0].tolist() == [105.0, *(i + 5.0 for i in range(1, 32))]
+    assert report.notes == ()
+    unset = replay_compiled(source, symbols={"bias": np.int32(1)}, **given)  # type: ignore[arg-type]
+    assert [note for note in unset.notes if "constant w is read and was never set" in note]
+    assert not [note for note in unset.notes if "bias" in note]
+    for symbols, words in (
+        ({"v": np.int32(1)}, "accepted|did you mean"),
+        ({"count": np.zeros(2, np.int64)}, "has 4 bytes and the value 16"),
+        ({"count": 3}, "arrays of NumPy"),
+    ):
+        with pytest.raises(LaunchError, match=words):
+            replay_compiled(source, symbols=symbols, **given)  # type: ignore[arg-type]
+
+
+def test_a_compiler_that_is_asked_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    import simulator.sass.code.compiling as compiling
+
+    monkeypatch.setattr(compiling, "_SECONDS", 2.0)
+    source = "template <int N> __device__ void f() { f<N + 1>(); f<N + 2>(); }\n"
+    source += "__global__ void k(int *a) { constexpr auto g = [](int n) { long s = 0;"
+    source += (
+        " for (long i = 0; i < 1000000000000; ++i) s += i; return s; }; a[0] = g(3); f<0>(); }"
+    )
+    with pytest.raises(CompileError):
+        compile_source(source, "sm_90", "slow.cu", (), CompilerOptions())
+
+
+def test_a_library_that_is_not_there_is_left_to_the_one_who_asks() -> None:
+    preload("no_such_library")

@@ -1,0 +1,160 @@
+"""Launches read from host code: shapes, sizes, templates, and what is asked for by name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.sass.code.launches import find_launches
+
+pytest.importorskip("tree_sitter_cuda")
+
+KERNEL = "__global__ void k(float *a, int n) { a[n] = 1; }\n"
+
+
+def only(body: str, kernel: str = KERNEL, before: str = ""):  # type: ignore[no-untyped-def]
+    found = find_launches(f"{kernel}{before}int main(int argc, char **argv) {{ {body} }}").launches
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "block", "shared"),
+    [
+        ("k<<<4, 256>>>(a, n);", "4", "256", "0"),
+        ("int n = 1000; k<<<(n + 255) / 256, 256, 64 * sizeof(float)>>>(a, n);", "4", "256", "256"),
+        ("dim3 g(2, 3), b = dim3(32, 8); k<<<g, b>>>(a, n);", "2x3", "32x8", "0"),
+        ("dim3 g{2, 3, 4}; k<<<g, dim3(32)>>>(a, n);", "2x3x4", "32", "0"),
+        ("const int t = 16; dim3 b(t, t); dim3 g(64 / b.x, 32 / b.y); k<<<g, b>>>(a, n);",
+         "4x2", "16x16", "0"),
+        ("int n = 100; if (argc > 1) n = atoi(argv[1]); k<<<n, 32>>>(a, n);", "100", "32", "0"),
+        ("unsigned long n = 1u << 10; k<<<n >> 2, n % 1000 + 8>>>(a, n);", "256", "32", "0"),
+        ("int b = ceil(1000 / 256.0); k<<<b, 256>>>(a, 1);", "4", "256", "0"),
+        ("int x = -7 / 2; k<<<-x, 5 > 3 ? 64 : 32>>>(a, 1);", "3", "64", "0"),
+        ("int n = 0; n += 3; n *= 2; ++n; k<<<n, 32>>>(a, 1);", "7", "32", "0"),
+        ("dim3 b(32); b.y = 4; k<<<std::max(1, 2), 32>>>(a, 1);", "2", "32", "0"),
+        ("for (int i = 3; i < 9; i++) k<<<3, 32>>>(a, 1);", "3", "32", "0"),
+        ("int m = 2; switch (m) { case 1: m = 5; break; case 2: m = 7; break; }"
+         " k<<<m, 32>>>(a, 1);",
+         "7", "32", "0"),
+    ],
+)  # fmt: skip
+def test_shapes_are_evaluated(body: str, grid: str, block: str, shared: str) -> None:
+    launch = only(body)
+    assert (launch.grid, launch.block, launch.shared_bytes) == (grid, block, shared)
+
+
+@pytest.mark.parametrize(
+    ("body", "argument"),
+    [
+        ("float *p; cudaMalloc(&p, 4096); k<<<1, 1>>>(p, 1);", "random:f32[1024]"),
+        ("float *p; CHECK(cudaMalloc((void **)&p, 10 * sizeof(float))); k<<<1, 1>>>(p, 1);",
+         "random:f32[10]"),
+        ("float *p; cudaMallocManaged(&p, 40); cudaMemset(p, 0, 40); k<<<1, 1>>>(p, 1);",
+         "zeros:f32[10]"),
+        ("std::vector<float> v(12); float *p; cudaMalloc(&p, v.size() * sizeof(float));"
+         " k<<<1, 1>>>(p, 1);", "random:f32[12]"),
+        ("thrust::device_vector<float> v(12); k<<<1, 1>>>(thrust::raw_pointer_cast(v.data()), 1);",
+         "random:f32[12]"),
+        ("float *p = new float[9]; k<<<1, 1>>>(p, 1);", "random:f32[9]"),
+        ("k<<<1, 1>>>(nullptr, 1);", "null"),
+        ("float *p; make(p, 30); k<<<1, 1>>>(p, 1);", "random:f32[30]"),
+        ("float *p; give(&p, 30); k<<<1, 1>>>(p, 1);", "random:f32[30]"),
+    ],
+)  # fmt: skip
+def test_allocations_give_sizes(body: str, argument: str) -> None:
+    before = """void make(float *&p, int n) { cudaMalloc(&p, n * sizeof(float)); }
+void give(float **p, int n) { cudaMalloc(p, n * sizeof(*p[0])); }
+"""
+    before = before.replace("sizeof(*p[0])", "sizeof(float)")
+    assert only(body, before=before).arguments[0] == argument
+
+
+def test_macros_constants_and_helpers() -> None:
+    before = """#define TILE 32
+#define DIV(a, b) (((a) + (b) - 1) / (b))
+constexpr int N = 1 << 7;
+static int blocks(int n) { int each = TILE; return DIV(n, each); }
+"""
+    launch = only("k<<<blocks(N), TILE>>>(a, N);", before=before)
+    assert (launch.grid, launch.block, launch.arguments[1]) == ("4", "32", "i32=128")
+
+
+def test_templates_and_types() -> None:
+    kernel = "template <typename T, int N> __global__ void k(const T *a, T s, unsigned n) {}\n"
+    body = "half *p; cudaMalloc(&p, 64); k<half, 8 * 2><<<1, 1>>>(p, s0, 7);"
+    launch = only(body, kernel, "const float s0 = 2;")
+    assert launch.kernel == "k<half, 16>"
+    assert launch.arguments == ("random:f16[32]", "f16=2.0", "u32=7")
+
+
+def test_structures_are_described_member_by_member() -> None:
+    kernel = "struct P { float *in; int n; float2 s; };\n__global__ void k(P p) {}\n"
+    body = "float *d; cudaMalloc(&d, 16); P p; p.in = d; p.n = 3; p.s = {1, 2}; k<<<1, 1>>>(p);"
+    assert only(body, kernel).arguments == ("{random:f32[4], i32=3, {f32=1.0, f32=2.0}}",)
+
+
+def test_the_runtimes_calls_are_launches() -> None:
+    body = """float *d; int n = 5; cudaMalloc(&d, 16); void *args[] = {&d, &n};
+        cudaLaunchKernel((void *)k, dim3(2), dim3(32), args, 128, 0);"""
+    launch = only(body)
+    assert launch.arguments == ("random:f32[4]", "i32=5")
+    assert (launch.grid, launch.block, launch.shared_bytes) == ("2", "32", "128")
+    assert only(body.replace("LaunchKernel", "LaunchCooperativeKernel")).grid == "2"
+    body = """float *d; cudaMalloc(&d, 16); cudaLaunchConfig_t c; c.gridDim = 2; c.blockDim = 32;
+        c.dynamicSmemBytes = 64; cudaLaunchKernelEx(&c, k, d, 5);"""
+    launch = only(body, before="struct cudaLaunchConfig_t { dim3 gridDim; dim3 blockDim; size_t"
+                  " dynamicSmemBytes; };")  # fmt: skip
+    assert (launch.grid, launch.shared_bytes, launch.arguments[1]) == ("2", "64", "i32=5")
+
+
+def test_what_is_not_known_is_asked_for_by_name() -> None:
+    launch = only("int n = atoi(argv[1]); float *d; cudaMalloc(&d, n * 4); k<<<n, 32>>>(d, n);")
+    assert launch.unknown == ("elements of a", "n")
+    assert launch.grid == "<n>"
+    assert "--grid <n> --block 32" in launch.command("my.cu")
+
+
+def test_functions_that_main_never_calls_are_read_with_unknown_parameters() -> None:
+    found = find_launches(KERNEL + "void run(float *a, int n) { k<<<2, 32>>>(a, n); }").launches
+    assert found[0].grid == "2"
+    assert found[0].unknown == ("elements of a", "n")
+
+
+def test_a_table_of_kernels_is_followed() -> None:
+    text = """__global__ void one(int *a) {}
+__global__ void two(int *a) {}
+int main() {
+  void (*kernel)(int *); int *d; cudaMalloc(&d, 8);
+  for (int i = 0; i < 2; i++) {
+    switch (i) { case 0: kernel = &one; break; case 1: kernel = &two; break; }
+    kernel<<<1, 32>>>(d);
+  }
+}"""
+    assert [each.kernel for each in find_launches(text).launches] == ["one", "two"]
+
+
+def test_what_a_loop_or_a_branch_changed_is_not_known_afterwards() -> None:
+    launch = only("int n = 1; while (more()) { n *= 2; } k<<<n, 32>>>(a, 1);")
+    assert launch.grid == "<n>"
+    launch = only("int n = 1; if (odd()) n = 2; k<<<n, 32>>>(a, 1);")
+    assert launch.grid == "<n>"
+
+
+def test_endless_recursion_ends() -> None:
+    text = KERNEL + "int f(int n) { return f(n + 1); } int main() { k<<<f(1), 1>>>(0, f(2)); }"
+    assert find_launches(text).launches[0].unknown
+
+
+@given(st.text(alphabet='k<>(){};=*&,"ab1 \n', max_size=60))
+def test_no_host_code_breaks_the_reader(body: str) -> None:
+    find_launches(f"{KERNEL}int main() {{ {body} }}")
+
+
+@given(st.integers(-1000, 1000), st.integers(1, 50), st.sampled_from("+-*/%"))
+def test_integers_are_cs(a: int, b: int, operator: str) -> None:
+    launch = only(f"int x = ({a}) {operator} {b}; k<<<1, 1>>>(p, x);")
+    quotient = abs(a) // b * (1 if a >= 0 else -1)
+    wanted = {"+": a + b, "-": a - b, "*": a * b, "/": quotient, "%": a - quotient * b}[operator]
+    assert launch.arguments[1] == f"i32={wanted}"

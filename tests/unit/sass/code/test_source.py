@@ -1,0 +1,199 @@
+"""Telling device code from host code: what survives, what is hidden, and where lines stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.sass.code.source import Source
+from simulator.sass.code.translation import translate
+
+pytest.importorskip("tree_sitter_cuda")
+
+
+def kept(text: str, folder: Path | None = None, **options: object) -> str:
+    return translate(text, folder, **options).source  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("host", "device"),
+    [
+        ("int main() { f<<<1, 1>>>(); }", "__global__ void f() {}"),
+        ("bool runTest(int argc);", "__global__ void f() {}"),
+        ('extern "C" void g();', "__global__ void f() {}"),
+        ("static int counter;", "__device__ int used;"),
+        ("template <typename T> void run(T t) { puts(t); }", "__constant__ float w[32];"),
+        ("template void run<float>(float);", "__global__ void f() {}"),
+        ("class Timer { std::string name; void start() {} };", "__global__ void f() {}"),
+        ('PYBIND11_MODULE(x, m) { m.def("f", &f); }', "__global__ void f() {}"),
+        ("const char* name(int i) { return names[i]; }", "__global__ void f() {}"),
+        ("std::vector<int> all{1, 2};", "__global__ void f() {}"),
+    ],
+)
+def test_host_code_is_hidden_and_device_code_stays(host: str, device: str) -> None:
+    for text in (f"{host}\n{device}", f"{device}\n{host}"):
+        assert kept(text).strip() == device
+        assert kept(text).count("\n") == 1
+
+
+def test_defines_and_conditionals_before_a_host_function_survive() -> None:
+    text = "#define N 32\n#if N > 3\n#include <cmath>\n#endif\nint main() {\n#define M 4\n}\n"
+    assert kept(text + "__global__ void f(int *a) { a[N] = M; }") == (
+        "#define N 32\n#if N > 3\n#include <cmath>\n#endif\n\n#define M 4\n\n"
+        "__global__ void f(int *a) { a[N] = M; }"
+    )
+
+
+def test_functions_qualified_by_macros_are_the_devices() -> None:
+    text = """#define HD __host__ __device__
+#define HOST_DEVICE_INLINE HD inline
+#define QUIET [[nodiscard]]
+HOST_DEVICE_INLINE int div_ceil(int a, int b) { return a / b; }
+QUIET int host() { return time(0); }
+"""
+    assert "div_ceil" in kept(text)
+    assert "time" not in kept(text)
+
+
+def test_both_halves_of_a_conditional_may_open_a_brace() -> None:
+    text = """#ifdef WINDOWS
+int main(int argc) {
+#else
+int main() {
+#endif
+  run();
+}
+__global__ void f() {}
+"""
+    assert kept(text).split() == ["#ifdef", "WINDOWS", "#else", "#endif", "__global__", "void",
+                                  "f()", "{}"]  # fmt: skip
+
+
+def test_types_and_constants_stay_where_the_device_names_them() -> None:
+    text = """struct Used {
+    float a; Used(std::string s) : a(0) {} __device__ float get() { return a; }
+};
+struct Unused { std::string s; };
+const int LIMIT = 4;
+const int OTHER = 5;
+constexpr int twice(int x) { return 2 * x; }
+using Alias = Used;
+enum { FIRST, SECOND };
+__global__ void f(Alias u, float *o) { o[twice(LIMIT)] = u.get() + SECOND; }
+"""
+    found = kept(text)
+    for word in ("struct Used", "get()", "LIMIT = 4", "twice(int", "using Alias", "enum"):
+        assert word in found
+    for word in ("Unused", "OTHER", "std::string"):
+        assert word not in found
+
+
+def test_explicit_instances_stay_with_their_kernel() -> None:
+    text = """template <typename T> __global__ void k(T *a) {}
+template __global__ void k<float>(float *);
+template void host<float>(float *);
+"""
+    assert "k<float>" in kept(text)
+    assert "host" not in kept(text)
+
+
+def test_comments_strings_and_raw_strings_open_nothing() -> None:
+    text = """/* int main() { */ const char *s = "__global__ {"; // }
+const char *r = R"(int x() { )";
+__global__ void f() {}
+"""
+    assert kept(text).strip().endswith("__global__ void f() {}")
+
+
+@given(st.text(alphabet="abc{}();#\"'/*\\\n<> ", max_size=80))
+def test_no_text_breaks_the_reader_and_lines_keep_their_numbers(text: str) -> None:
+    assert kept(text).count("\n") == text.count("\n")
+
+
+@given(st.integers(0, 5), st.sampled_from(["int h() { return 1; }", "#define A 1", "struct S;"]))
+def test_a_kernel_stays_wherever_it_stands(place: int, filler: str) -> None:
+    kernel = "__global__ void k(int *a) { a[0] = 1; }"
+    lines = [filler] * 5
+    lines.insert(place, kernel)
+    assert kept("\n".join(lines)).split("\n")[place] == kernel
+
+
+def test_a_macro_that_makes_kernels_stays() -> None:
+    text = """#define MAKE(T) __global__ void k_##T(T *a) { a[0] = 1; }
+#define BIND(T) void run_##T(T *a) { k_##T<<<1, 1>>>(a); }
+MAKE(float)
+BIND(float)
+"""
+    assert "MAKE(float)" in kept(text)
+    assert "\nBIND(float)" not in kept(text)
+
+
+def test_a_macro_that_instantiates_stays_with_its_kernel() -> None:
+    text = """template <typename T> __global__ void k(T *a) {}
+template <typename T> void run(T *a) { k<<<1, 1>>>(a); }
+#define KERNEL(T) template __global__ void k<T>(T *)
+#define RUN(T) template void run<T>(T * a)
+KERNEL(float);
+RUN(float);
+"""
+    assert "\nKERNEL(float);" in kept(text)
+    assert "\nRUN(float);" not in kept(text)
+
+
+def test_headers_of_the_project_are_found_and_others_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.cuh").write_text('#include "sub/b.cuh"\nvoid host() {}\n')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.cuh").write_text("__device__ int b;\n")
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "c.h").write_text("#define C 3\n")
+    unit = translate(
+        '#include "a.cuh"\n#include <c.h>\n#include "gone.h"\n#include <vector>\n',
+        tmp_path, [str(tmp_path / "inc")],
+    )  # fmt: skip
+    assert unit.missing == ("gone.h", "vector")
+    assert "__device__ int b;" in unit.headers[str(tmp_path / "sub" / "b.cuh")]
+    assert "host" not in unit.headers[str(tmp_path / "a.cuh")]
+    assert f'#include "{tmp_path / "inc" / "c.h"}"' in unit.source
+    assert unit.headers["gone.h"].strip() == "#pragma once"
+
+
+def test_nothing_outside_the_folders_is_opened(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.h").write_text("secret\n")
+    (inside / "link.h").symlink_to(tmp_path / "secret.h")
+    (inside / "plain").write_text("fine\n")
+    text = f'#include "../secret.h"\n#include "{tmp_path / "secret.h"}"\n#include "link.h"\n'
+    unit = translate(text + '#include "/etc/passwd"\n', inside)
+    assert len(unit.missing) == 4
+    assert not any("secret\n" in each or "root:" in each for each in unit.headers.values())
+
+
+def test_a_repositorys_own_header_is_found_as_its_build_would(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for place in ("src/kernels", "src/include", "other/include"):
+        (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "src/include/utils.h").write_text("#define NEAR 1\n")
+    (tmp_path / "other/include/utils.h").write_text("#define FAR 1\n")
+    unit = translate('#include "utils.h"\n', tmp_path / "src" / "kernels")
+    assert unit.missing == ()
+    assert str(tmp_path / "src/include/utils.h") in unit.headers
+
+
+def test_what_std_has_for_the_device_comes_from_the_cuda_library() -> None:
+    pytest.importorskip("nvidia")
+    text = "#include <algorithm>\n__global__ void f(int *a) { a[0] = std::max(a[0], a[1]); }"
+    prelude = translate(text, None).headers["bankwise_prelude.h"]
+    assert "cuda/std/__algorithm/max.h" in prelude
+    assert (
+        "cuda/std/" not in translate(text.replace("std::", ""), None).headers["bankwise_prelude.h"]
+    )
+
+
+def test_positions_are_those_of_the_text_given() -> None:
+    source = Source("ä int x;\n__global__ void f() {}\n")
+    kinds = {source.text[each.start : each.end]: each.kind for each in source.declarations}
+    assert kinds["__global__ void f() {}"] == "device"

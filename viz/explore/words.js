@@ -1,0 +1,141 @@
+// What the figures mean, in words: the verdict, its cause, and the name of a lane's place.
+"use strict";
+const Words = (() => {
+  const NUMBERS = ["no", "one", "two", "three", "four"];
+  const number = (count) => count.toLocaleString("en");
+  const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+  const word = (count) => NUMBERS[count] ?? number(count);
+  const listed = (parts) => (parts.length > 1
+    ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : String(parts[0]));
+
+  // Ascending integers with runs shortened: 0-3, 8, 10-11.
+  function ranges(numbers) {
+    const runs = [];
+    for (const each of numbers) {
+      const last = runs.at(-1);
+      if (last && last[1] + 1 === each) last[1] = each;
+      else runs.push([each, each]);
+    }
+    return runs.map(([first, last]) => (first === last ? `${first}` : `${first}\u2013${last}`))
+      .join(", ");
+  }
+
+  // An access taken apart: its phases that have an active lane, and what each bank serves in them.
+  function apart(instruction, addresses, mask, rule) {
+    const groups = Law.activeLanes(instruction, mask).length
+      ? Law.phases(instruction, addresses, mask, rule) : [];
+    return groups.map((lanes, index) => {
+      const active = lanes.filter((lane) => Law.isActive(mask, lane));
+      const queues = Law.bankQueues(instruction, addresses, active);
+      const depth = Math.max(0, ...[...queues.values()].map((queue) => queue.length));
+      return { index, lanes, active, queues, depth };
+    });
+  }
+
+  // {level, text, more}: level is free, harmless, conflict or nothing.
+  function verdict(instruction, figures, phases) {
+    const { name } = instruction;
+    if (!instruction.phases) {
+      return { level: "free", text: "Conflict-free: it does not pass through the shared-memory pipe",
+        more: `${name} writes beside the pipe that wavefronts are counted on.` };
+    }
+    if (!figures.wavefronts) {
+      return { level: "nothing", text: "No lane is active: nothing is accessed", more: "" };
+    }
+    const { wavefronts, excessive, bank_conflicts: conflicts } = figures;
+    const depths = phases.filter(({ depth }) => depth).map(({ depth }) => depth);
+    const fused = figures.phases < instruction.phases;
+    const nsight = `Nsight calls that ${wavefronts}-way`;
+    if (!conflicts) return { level: "free", text: free(instruction, wavefronts, depths, fused, nsight) };
+    if (!excessive) {
+      const alike = new Set(depths).size === 1;
+      const each = alike
+        ? `${word(depths.length)} ${fused ? "fused " : ""}phase${depths.length > 1 ? "s" : ""} of`
+          + ` ${word(depths[0])} wavefronts`
+        : `${fused ? "fused " : ""}phases of ${listed(depths.map(word))} wavefronts`;
+      return { level: "harmless", text: `${plural(conflicts, "bank conflict")} that cost${
+        conflicts === 1 ? "s" : ""} nothing: ${each}` };
+    }
+    const least = wavefronts - instruction.passes * conflicts;
+    const price = `${plural(wavefronts, "wavefront")} where ${number(least)} would do`;
+    const most = Math.max(...depths);
+    if (depths.length === 1) return { level: "conflict", text: `${most}-way bank conflict: ${price}` };
+    const where = new Set(depths).size === 1 ? `in each of its ${depths.length} phases`
+      : `in the worst of its ${depths.length} phases`;
+    return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${nsight})` };
+  }
+
+  function free(instruction, wavefronts, depths, fused, nsight) {
+    const { name, passes } = instruction;
+    if (wavefronts === 1) return "Conflict-free: 1 wavefront, and no access takes fewer";
+    if (passes > 1) {
+      return `Conflict-free: every ${name} takes its wavefronts ${passes === 2 ? "twice" : `${passes} times`}`
+        + ` (${nsight})`;
+    }
+    const own = `Conflict-free: its ${wavefronts} wavefronts are`;
+    if (fused) {
+      return `${own} ${word(depths.length)} fused phases, half of what ${name} takes unfused (${nsight})`;
+    }
+    if (depths.length < instruction.phases) {
+      return `${own} the ${depths.length} phases that have an active lane (${nsight})`;
+    }
+    return `${own} the ${depths.length} phases that every ${name} needs (${nsight})`;
+  }
+
+  // Why: the lanes that meet in the worst bank, and whether phases fused.
+  function cause(instruction, addresses, mask, rule, phases) {
+    const worst = phases.reduce((most, each) => (each.depth > most.depth ? each : most),
+      phases[0] ?? { depth: 0 });
+    const said = [];
+    if (worst.depth > 1) said.push(meeting(instruction, worst, phases.length > 1));
+    else if (worst.depth === 1) {
+      const shared = instruction.merges
+        && [...worst.queues.values()].some((queue) => queue[0].lanes.length > 1);
+      said.push(shared ? "No bank serves more than one word; lanes on the same word share it."
+        : `No bank serves more than one ${instruction.merges ? "word" : "lane"} in a phase.`);
+    }
+    const note = fusing(instruction, addresses, mask, rule);
+    return [...said, note].filter(Boolean).join(" ");
+  }
+
+  function meeting(instruction, { queues, depth, index }, several) {
+    const full = [...queues].filter(([, queue]) => queue.length === depth).sort((a, b) => a[0] - b[0]);
+    const heads = (queue) => queue.map(({ lanes }) => lanes[0]).join();
+    const alike = full.filter(([, queue]) => heads(queue) === heads(full[0][1]));
+    const banks = alike.map(([bank]) => bank);
+    const [, queue] = full[0];
+    const lanes = [...queue.map((entry) => entry.lanes[0])].sort((a, b) => a - b);
+    const words = new Set(queue.map((entry) => entry.word)).size;
+    const what = words === lanes.length ? `${words} different words of`
+      : `${words === 1 ? "the same word" : `${words} words`} of`;
+    const not = words === lanes.length ? "" : `, which ${instruction.name} does not merge`;
+    const likewise = full.length - alike.length;
+    return `${several ? `In phase ${index}, lanes` : "Lanes"} ${lanes.length < 5 ? listed(lanes)
+      : ranges(lanes)} ${instruction.verb} ${what} bank${banks.length > 1 ? "s" : ""}`
+      + ` ${ranges(banks)}${not}${likewise ? ` (${plural(likewise, "other bank")} likewise)` : ""}.`;
+  }
+
+  function fusing(instruction, addresses, mask, rule) {
+    if (!instruction.fuses || !Law.activeLanes(instruction, mask).length) return "";
+    const from = `${instruction.phases} phases`;
+    if (rule === "documented") return `The documented rule never fuses its ${from}.`;
+    const [partner] = Law.holdingPartners(instruction, addresses, mask, rule);
+    if (partner) {
+      const into = instruction.phases / 2;
+      return `Its ${from} fuse into ${into}: active lanes i and i^${partner} agree on their address.`;
+    }
+    const pairs = [1, 2].map((each) => Law.brokenPairs(addresses, mask, each)[0]);
+    return `Its ${from} stay apart: lanes ${pairs.map((pair) => pair.join(" and ")).join(", and ")},`
+      + " have different addresses.";
+  }
+
+  // The access of a thread, with its own numbers: s[5][0].
+  function element({ question }, lane) {
+    if (!lane) return "";
+    const { array, offsets } = question;
+    const at = lane.indices.map((index) => `[${index}]`).join("");
+    return offsets.length ? `${array.name} + ${lane.moved} bytes` : array.name + at;
+  }
+
+  return { apart, cause, element, number, plural, ranges, verdict };
+})();

@@ -1,0 +1,103 @@
+"""Put the page together: styles, scripts, the instructions, and what it shows first."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+
+from simulator.law import specification
+from simulator.law.accesses import SHARED_BYTES
+from simulator.law.instructions import INSTRUCTIONS, RULES
+from viz.page.file import write_page
+
+__all__ = ["SCRIPTS", "page", "write"]
+
+SCRIPTS = (
+    "law.js", "expression.js", "parse.js", "cure.js", "ask.js", "words.js", "map.js", "state.js",
+    "answer.js", "cures.js", "page.js",
+)  # fmt: skip
+"""The page's scripts, in the order in which they need each other."""
+
+
+def page(
+    text: str | None = None,
+    *,
+    block: str | None = None,
+    op: str | None = None,
+    rule: str | None = None,
+) -> str:
+    """Give the page as HTML.
+
+    `text` is the declaration and access that it shows first; `block` is "32x32" or so, `op` the
+    name of an instruction. The reader of the page judges them, and says at which column it fails.
+    """
+    start = {"text": text, "block": block, "op": op, "rule": rule}
+    start = {name: value for name, value in start.items() if value is not None}
+    style = _source("page.css")
+    scripts = [_source(name) for name in SCRIPTS]
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))};"
+        f" style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    made = f"Made by bankwise {version('bankwise')}. Its law is the one measured on an H200."
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<link rel="icon" href="data:,">',  # else a browser asks a server for one
+            f"<title>bankwise explore</title>\n<style>{style}</style>\n</head>\n<body>",
+            _source("page.html").replace('<p id="made"></p>', f'<p id="made">{escape(made)}</p>'),
+            f'<script type="application/json" id="facts">{_json(_facts())}</script>',
+            f'<script type="application/json" id="start">{_json(start)}</script>',
+            *(f"<script>{script}</script>" for script in scripts),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def write(
+    path: str | os.PathLike[str],
+    text: str | None = None,
+    *,
+    block: str | None = None,
+    op: str | None = None,
+    rule: str | None = None,
+    force: bool = False,
+) -> None:
+    """Write the page to a file; raises ReportError for an existing one without `force`."""
+    write_page(path, page(text, block=block, op=op, rule=rule), force=force)
+
+
+def _facts() -> dict[str, object]:
+    """Give what the page's law is made of: nothing of it stands in the scripts."""
+    return {
+        "banks": specification.BANKS,
+        "word": specification.WORD,
+        "partners": INSTRUCTIONS["LDS.64"].partners,
+        "shared_bytes": SHARED_BYTES,
+        "rules": RULES,
+        "instructions": [
+            {**asdict(known), "is_matrix": known.is_matrix} for known in INSTRUCTIONS.values()
+        ],
+    }
+
+
+def _source(name: str) -> str:
+    return (files("viz.explore") / name).read_text(encoding="utf-8")
+
+
+def _json(data: object) -> str:
+    """Write JSON that no HTML parser mistakes for markup."""
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
