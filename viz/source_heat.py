@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from simulator.results.columns import COLUMNS, COSTS, profiler_heading
+from simulator.results.columns import COLUMNS, COSTS, TRAFFIC, profiler_heading
 from simulator.results.text import Listing
 
 __all__ = ["source_heat"]
 
 _CONTEXT = 6  # lines shown around one with figures; what is further off is folded
 _SHOWN = ("wavefronts", "bank_conflicts")
-_TOLD = ("instructions", "executed", *COSTS)
+_TOLD = ("instructions", "executed", *COSTS, *TRAFFIC)
 _FAINTEST = 0.1
 _STRONGEST = {"conflicts": 0.55, "free": 0.25}  # opacity of the shade
 

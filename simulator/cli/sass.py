@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, Table, on_terminal, show
+from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.results.text import by_rule
 
@@ -140,7 +141,7 @@ def _run_file(
     path = Path(options["file"])
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
-        common = {name: options[name] for name in ("blocks", "arch", "max_instructions")}
+        common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
         return {
             rule: _replay(path, rule=rule, symbols=symbols, options=compiler, **common, **launch)
             for rule in rules
@@ -164,7 +165,7 @@ def _run_file(
     conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, tables)
     if not tables:
         sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
-        show(Table(rows, sums), output)
+        show(Table(rows, sums if len(rules) > 1 else sums[rules[0]]), output)
     return conflicts
 
 
@@ -254,18 +255,29 @@ def _list(
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
-    """Replay, with instructions a second where somebody is there to see them."""
+    """Replay; where somebody is there to see it, say what is waited for, and how fast it runs."""
+    show_line = _show_line if sys.stderr.isatty() else None
+    if show_line:
+        show_line("starting")  # to import what is needed takes a moment, too
     from simulator.sass.replay import replay_compiled
 
-    progress = _show_progress() if on_terminal() else None
+    progress = _show_progress(show_line) if show_line else None
     try:
-        return replay_compiled(given, progress=progress, **launch)
+        return replay_compiled(given, progress=progress, announce=show_line, **launch)
     finally:
-        if progress:
-            click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+        if show_line:
+            click.echo("\r" + " " * _WIDE + "\r", nl=False, err=True)
 
 
-def _show_progress() -> Callable[[int, int, int], None]:
+_WIDE = 70
+
+
+def _show_line(text: str) -> None:
+    """Write a line of the terminal again."""
+    click.echo(f"\r{text[:_WIDE].ljust(_WIDE)}", nl=False, err=True)
+
+
+def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int], None]:
     start = last = time.monotonic()
 
     def progress(threads: int, done: int, of: int) -> None:
@@ -274,8 +286,7 @@ def _show_progress() -> Callable[[int, int, int], None]:
         if now - last > 0.2:
             last = now
             speed = threads / (now - start) / 1e6
-            text = f"\rblock {done} of {of}, {speed:,.0f} million thread instructions/s"
-            click.echo(text.ljust(60), nl=False, err=True)
+            show_line(f"block {done} of {of}, {speed:,.0f} million thread instructions/s")
 
     return progress
 

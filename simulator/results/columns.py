@@ -10,14 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS",
-    "COSTS",
-    "OUTCOMES",
-    "Column",
-    "heading",
-    "law_columns",
+    "COLUMNS", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "law_columns",
     "profiler_heading",
-]
+]  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -46,13 +41,22 @@ _ALL = (
     Column("instructions", "instructions", "Instructions Executed", "instructions", True),
     Column("requests", "requests", "Requests", "executions by a warp", True),
     Column("phases", "phases", "Phases", "groups of lanes", True),
-    Column("sectors", "sectors", "Sectors", "sectors of 32 bytes", True),
+    Column("sectors", "sectors", "L2 Theoretical Sectors Global", "sectors of 32 bytes", True),
+    Column(
+        "ideal_sectors",
+        "ideal sectors",
+        "L2 Theoretical Sectors Global Ideal",
+        "sectors of 32 bytes",
+        True,
+    ),
     Column("lines", "lines", "Lines", "cache lines of 128 bytes", True),
     Column("executed", "executed", "Instructions Executed", "executions by a warp"),
     # What the figures are of.
     Column("access", "access", "Access"),
     Column("op", "op", "Instruction"),
     Column("opcode", "opcode", "Instruction"),
+    Column("space", "space", "Address Space"),
+    Column("unit", "unit", "Unit"),
     Column("address", "address", "Address", "bytes from the kernel's start"),
     Column("fragment", "fragment", "Fragment"),
     Column("source", "source", "Source"),
@@ -103,6 +107,9 @@ OUTCOMES = tuple(column.name for column in _ALL if column.outcome)
 
 COSTS = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 """What shared-memory accesses cost, in the order in which tables show it."""
+
+TRAFFIC = ("sectors", "ideal_sectors")
+"""What global-memory accesses move, in the order in which tables show it."""
 
 
 def heading(name: str) -> str:

@@ -26,7 +26,6 @@ from simulator.errors import (
     MemoryAccessError,
     UnsupportedError,
 )
-from simulator.law.chips import Chip
 from simulator.law.counting import count
 from simulator.law.instructions import Rule
 from simulator.sass import machine as m
@@ -100,8 +99,6 @@ class GridRun:
     max_instructions: int | None = None
     rule: Rule = "silicon"
     progress: Progress | None = None
-    chip: Chip | None = None
-    """Whose law counts, and whose shared memory there is; None: the H200's law."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -144,8 +141,6 @@ class GridRun:
         static = self.kernel.shared_bytes - self.architecture.reserved
         static = max(static, 0)
         most = self.architecture.shared_bytes
-        if self.chip is not None:
-            most = min(most, self.chip.shared_bytes)
         if self.shared_bytes < 0 or static + self.shared_bytes > most:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
@@ -426,9 +421,7 @@ class _Worker:
             if not chosen.any():
                 continue
             masks = trace[chosen, 1].view(np.uint32)
-            counts = count(
-                op, trace[chosen, 2:], masks, rule=self.launch.rule, chip=self.launch.chip
-            )
+            counts = count(op, trace[chosen, 2:], masks, rule=self.launch.rule)
             for place, figure in enumerate(
                 (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -16,13 +16,14 @@ from simulator.law.instructions import Rule
 from simulator.sass.architectures import Arch
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load
-from simulator.sass.code.naming import plain_name
+from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import make_options
 from simulator.sass.code.symbols import never_set, with_symbols
-from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import Dim3, GridRun, Progress, dim3
-from simulator.sass.report import CompiledReport, make_report
+from simulator.sass.lift.program import decode
+from simulator.sass.report import CompiledReport
+from simulator.sass.rows import make_report
+from simulator.sass.run.grid import Dim3, GridRun, Progress, dim3
 from simulator.sass.source import source_lines
 
 __all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
@@ -56,8 +57,9 @@ def replay_compiled(
     max_instructions: int | None = None,
     rule: Rule = "silicon",
     progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> CompiledReport:
-    """Execute a compiled kernel's machine code on the CPU and count its shared-memory accesses.
+    """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary,
     an object, a library, PTX or CUDA source, told by content); any other str is CUDA source or PTX;
@@ -66,13 +68,14 @@ def replay_compiled(
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
-    the grid where all of them agree; where they do not, the report covers those blocks only and
-    its notes say so. `max_instructions`: of warps, in the launch.
+    the grid where all of them agree in shared memory; where they do not, the report covers those
+    blocks only and its notes say so. `max_instructions`: of warps, in the launch.
     `symbols`: arrays or scalars for `__constant__` and `__device__` variables, by name. `include`,
     `define`, `options`: folders of headers, macros, and whatever else nvcc would be given, for the
     compiler. Source is compiled for `arch`, by default that of the chip, and sm_90 without one; a
     cubin is for its own. `rule`, `chip`: those of `count`. `progress` is called now and then with
-    thread instructions executed, blocks done, blocks to do.
+    thread instructions executed, blocks done, blocks to do; `announce` with what is about to be
+    waited for, a few words.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -84,7 +87,9 @@ def replay_compiled(
     ...     grid=1, block=(32, 32), args=[np.arange(1024, dtype=np.float32).reshape(32, 32)],
     ... )
     >>> report.instructions["opcode"], report.instructions["wavefronts"]
-    (['STS', 'LDS'], [32, 1024])
+    (['LDG.E', 'STS', 'LDS', 'STG.E'], [0, 32, 1024, 0])
+    >>> report.instructions["sectors"], report.instructions["ideal_sectors"]
+    ([128, 0, 0, 128], [128, 0, 0, 128])
     >>> bool((report.outputs[0] == np.arange(1024).reshape(32, 32).T).all())
     True
 
@@ -97,10 +102,13 @@ def replay_compiled(
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
+    say = announce or (lambda _: None)
+    say("reading the kernel, or compiling it with NVRTC")
     built = make_options(include, define or {}, options)
     cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel, built)
     _check_runs(cubin, chosen_chip)
     chosen = cubin.kernel(kernel)
+    say(f"disassembling {chosen.name}")
     instructions = _named(disassemble(cubin.image, chosen.name), source)
     unset = [
         f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
@@ -109,10 +117,10 @@ def replay_compiled(
     ]
     cubin = with_symbols(cubin, symbols or {})
     chosen = cubin.kernels[chosen.name]
-    lowered = lower(instructions, chosen)
+    program = decode(instructions, chosen)
     launch = GridRun(
-        cubin, lowered, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
-        chip=chosen_chip,
+        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
+        announce, chosen_chip,
     )  # fmt: skip
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
@@ -156,7 +164,7 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
 
 def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
     """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(plain_name(source)).absolute())
+    full = str(Path(plain_path(source)).absolute())
     return tuple(
         replace(each, file=source) if source and each.file == full else each
         for each in instructions
@@ -170,11 +178,18 @@ def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
     notes = list(notes)
     if len(sample) == count:
         return make_report(launch, total, 1, count, notes)
-    if all(first.agrees(other, launch.sites) for other in tallies[1:]):
+    sites = launch.program.sites
+    if all(first.agrees(other, sites) for other in tallies[1:]):
         notes.append(
             f"{len(sample)} of {count} blocks ran and agreed: their figures stand for the grid"
         )
-        return make_report(launch, first, count, len(sample), notes, total.threads)
+        differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
+        if differing:
+            notes.append(
+                f"global memory: {', '.join(map(launch.place, differing))}: the blocks' figures"
+                " differ, and are not known for the grid (blocks='all' runs every block)"
+            )
+        return make_report(launch, first, count, len(sample), notes, total.threads, differing)
     notes.append(
         f"{len(sample)} of {count} blocks ran and did not agree: the figures are those blocks'"
         " sums, not the grid's (blocks='all' runs every block)"

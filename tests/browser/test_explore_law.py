@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_check import packaged
-from gpu_check.probe.ops import form
+from gpu_check.probe.ops import probe_op
 from layouts.swizzle import Swizzle
 from simulator.errors import ExpressionError
 from simulator.inputs.expression import Expression
@@ -65,14 +65,14 @@ def test_every_recorded_access_is_equal(law: Any, chip: str, rows: int) -> None:
     for each in packaged(f"{chip}_accesses").measurements:
         if each.wavefronts is None:
             continue
-        whole = form(each.op).is_matrix
+        whole = probe_op(each.op).is_matrix
         masks = [ALL_LANES] * len(each) if whole else each.masks.tolist()
         counted = law.evaluate(
             """([op, addresses, masks]) => addresses.map((each, k) => {
                  const found = Law.countAccess(Law.INSTRUCTIONS.get(op), each, masks[k], "silicon");
                  return [found.wavefronts, found.bank_conflicts];
                })""",
-            [form(each.op).name, each.addresses.tolist(), masks],
+            [probe_op(each.op).name, each.addresses.tolist(), masks],
         )
         wavefronts, conflicts = np.array(counted).T
         assert np.array_equal(wavefronts, each.wavefronts), each.op

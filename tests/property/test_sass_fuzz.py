@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from simulator import replay_compiled
 from simulator.errors import CubinError, SassError
 from simulator.sass.code.cubin import read_cubin
-from simulator.sass.code.headers import hide_host_code
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.decode.decoder import OPCODES, lower
 from simulator.sass.decode.operands import DecodeProblem, parse
-from tests.property.test_sass_machine import KERNEL
 from tests.sass_kernels import cubin, needs_tools
+from tests.sass_machines import CUBIN, KERNEL
 
 pieces = st.sampled_from(
     ["R0", "R7.reuse", "-R254", "|R3|", "~R9", "RZ", "R300", "R2.H0_H0", "R5.B1", "UR4", "URZ",
@@ -66,7 +65,6 @@ def test_any_instructions_lower_to_rows_that_exist(found: list[SassInstruction])
 def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     found = data.draw(st.lists(instruction_texts(), min_size=1, max_size=12))
     from simulator.sass.launch import GridRun, _Worker
-    from tests.property.test_sass_machine import CUBIN
 
     numbered = [
         SassInstruction(16 * i, each.guard, each.opcode, each.operands)
@@ -111,11 +109,6 @@ def test_damaged_code_is_replayed_or_refused(data: st.DataObject) -> None:
         )  # fmt: skip
     except SassError:
         return
-
-
-@given(st.text(alphabet="{}()<>;\"'/*\n #ab\\", max_size=200))
-def test_hiding_host_code_keeps_the_lines(source: str) -> None:
-    assert hide_host_code(source).count("\n") == source.count("\n")
 
 
 @needs_tools

@@ -34,6 +34,14 @@ def replayed(case: dict[str, Any]) -> tuple[list[Any], Any]:
     return args, report
 
 
+def shared(report: Any) -> dict[str, list[Any]]:
+    """Rows of the instructions that access shared memory."""
+    chosen = [
+        place for place, space in enumerate(report.instructions["space"]) if space != "global"
+    ]
+    return {name: [each[i] for i in chosen] for name, each in report.instructions.items()}
+
+
 @pytest.mark.parametrize("name", GEMMS)
 def test_gemm_results_are_those_of_numpy(name: str) -> None:
     (a, b, *_), report = replayed(CASES[name])
@@ -177,7 +185,7 @@ def test_instructions_cost_what_the_profiler_saw_of_the_authors_kernels(name: st
         HERE / "cubins" / case["cubin"], kernel=case["kernel"], grid=(1024 // tile, 1024 // tile),
         block=tuple(case["block"]), args=[zeros, zeros, zeros, size, size, size],
     )  # fmt: skip
-    rows = report.instructions
+    rows = shared(report)
     assert report.extrapolated
     columns = (rows[each] for each in ("opcode", "executed", "wavefronts", "ideal"))
     found = Counter(row for row in zip(*columns, strict=True) if row[2])
@@ -202,7 +210,7 @@ VIEW_DIFFERS = {
 @pytest.mark.parametrize("name", CASES)
 def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
     """An H200, Nsight Compute's per-instruction figures of these very cubins and launches."""
-    rows = replayed(CASES[name])[1].instructions
+    rows = shared(replayed(CASES[name])[1])
     seen = {int(row["address"]): row for row in recorded("h200_sass_instructions", name)}
     assert sorted(seen) == rows["address"]
     differ = set()
@@ -219,6 +227,28 @@ def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
             assert opcode == "LDGSTS.E.BYPASS.128"
             differ.add((name, address))
     assert differ == {place for place in VIEW_DIFFERS if place[0] == name}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_global_sectors_are_those_the_profiler_recorded(name: str) -> None:
+    """An H100, Nsight Compute's theoretical sectors of these very cubins and launches."""
+    rows = replayed(CASES[name])[1].instructions
+    seen = {int(row["address"]): row for row in recorded("h100_sass_global", name)}
+    found = {
+        address: (opcode, executed, sectors, ideal)
+        for address, opcode, space, executed, sectors, ideal in zip(
+            *(rows[each] for each in ("address", "opcode", "space", "executed", "sectors",
+                                      "ideal_sectors")), strict=True,
+        )
+        if space != "shared"
+    }  # fmt: skip
+    view = "memory_l2_theoretical_sectors_global"
+    assert sorted(found) == sorted(seen)
+    for address, (opcode, *figures) in found.items():
+        row = seen[address]
+        assert opcode in row["sass"].split()
+        wanted = [int(row[each]) for each in ("inst_executed", view, f"{view}_ideal")]
+        assert wanted == figures, (hex(address), opcode)
 
 
 @pytest.mark.parametrize("name", CASES)

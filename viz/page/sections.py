@@ -118,6 +118,7 @@ def _of_compiled(result: Any) -> Section:
     sums: list[dict[str, Any]] = [
         {"memory": "total" if kind == "all" else f"shared {kind}s", **figures}
         for kind, figures in report.totals().items()
+        if kind != "global"
     ]
     listings = report.listings()
     grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))

@@ -22,7 +22,7 @@ from typing import Any
 from simulator.errors import CompileError, ToolError
 from simulator.sass.code.diagnostics import explain
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
-from simulator.sass.code.naming import plain_name
+from simulator.sass.code.naming import plain_path
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import Translation, translate
 
@@ -81,7 +81,7 @@ def compile_translation(
     extra: list[str] = []
     newer = False
     headers = dict(translation.headers)
-    plain = plain_name(name)
+    plain = plain_path(name)
     while True:
         request = {
             "source": translation.source,

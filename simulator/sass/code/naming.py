@@ -6,16 +6,16 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["plain_name"]
+__all__ = ["plain_path"]
 
 # PTX writes a file's name between quotes, unescaped, and listings write other bytes in octal.
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")
 
 
-def plain_name(name: str) -> str:
+def plain_path(name: str) -> str:
     """Return the name under which a compiler sees a file: the file's own, where that is plain.
 
-    >>> plain_name("src/gemm.cu")
+    >>> plain_path("src/gemm.cu")
     'src/gemm.cu'
     """
     full = Path(name).absolute()

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from simulator.errors import CubinError, ToolError, install
+from simulator.sass import kept
 
 __all__ = ["SassInstruction", "disassemble", "tool"]
 
@@ -68,12 +70,7 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
 
     Raises CubinError where nvdisasm cannot read it, ToolError where there is none.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "image.cubin"
-        path.write_bytes(image)
-        with ThreadPoolExecutor(2) as pool:
-            runs = [pool.submit(_run, [*flags, str(path)]) for flags in (("-json",), ("-c", "-g"))]
-            described, listing = (run.result() for run in runs)
+    described, listing = _printed(image)
     try:
         functions = json.loads(described)[1]
         raw = next(each for each in functions if each["function-name"] == kernel)
@@ -91,6 +88,26 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
             SassInstruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
         )
     return tuple(instructions)
+
+
+def _printed(image: bytes) -> tuple[str, str]:
+    """Give what nvdisasm prints of a cubin: instructions in JSON, and a listing with lines.
+
+    It takes half a second for the least kernel, so what it printed is kept.
+    """
+    program = Path(tool("nvdisasm"))
+    name = kept.key("nvdisasm", str(program), program.stat().st_size, sha256(image).hexdigest())
+    if (found := kept.find(name)) is not None:
+        described, listing = json.loads(found)
+        return described, listing
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "image.cubin"
+        path.write_bytes(image)
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(_run, [*flags, str(path)]) for flags in (("-json",), ("-c", "-g"))]
+            described, listing = (run.result() for run in runs)
+    kept.keep(name, json.dumps([described, listing]).encode())
+    return described, listing
 
 
 def _run(arguments: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from simulator.errors import CompileError
 from simulator.sass.code.headers import headers_folders, is_standard, stand_in
-from simulator.sass.code.naming import plain_name
+from simulator.sass.code.naming import plain_path
 from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
 
@@ -118,7 +118,7 @@ def _gather(
                 if not _is_compilers(wanted):
                     missing[wanted] = None
                 continue
-            full = plain_name(str(found))
+            full = plain_path(str(found))
             file.changes.append((line, full))
             if full in files:
                 continue

@@ -36,7 +36,7 @@ def run(*arguments: str) -> str:
 def test_a_row_an_instruction_or_a_line() -> None:
     table = run(*TRANSPOSE)
     assert "transpose_naive (sm_90), grid 4x4x1, block 32x8x1" in table
-    assert re.search(r"0x0270 +LDS +transpose\.cu +16 +128 +4,096 +128", table)
+    assert re.search(r"0x0270 +LDS +shared +transpose\.cu +16 +128 +4,096 +128", table)
     assert "agreed: their figures stand for the grid" in table
     rows = json.loads(run(*TRANSPOSE, "--by", "line", "--format", "json"))["rows"]
     assert [(row["line"], row["wavefronts"]) for row in rows] == [(10, 512), (16, 16384)]
@@ -47,7 +47,12 @@ def test_json_and_csv_hold_the_same_rows() -> None:
     found = json.loads(run(*TRANSPOSE, "--format", "json"))
     assert set(found) == {"rows", "totals"}
     assert found["totals"]["bank_conflicts"] == 15872
-    assert found["rows"][0]["opcode"] == "STS"
+    assert found["totals"]["sectors"] == found["totals"]["ideal_sectors"] == 4096
+    kinds = [(row["opcode"], row["space"], row["unit"]) for row in found["rows"]]
+    assert kinds == 4 * [("LDG.E", "global", "lsu")] + [
+        *4 * [("STS", "shared", "lsu")], *4 * [("LDS", "shared", "lsu")],
+        *4 * [("STG.E", "global", "lsu")],
+    ]  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(run(*TRANSPOSE, "--format", "csv"))))
     assert [int(row["address"]) for row in rows] == [row["address"] for row in found["rows"]]
 
@@ -127,8 +132,9 @@ def test_a_page_is_written_as_by_every_command(
     assert 'name="viewport"' in html
     assert "transpose_naive, silicon rule: 16,896 wavefronts" in html
     assert re.search(
-        r'data-heat="conflicts"[^>]*title="line 16: 4 instructions, 512 executed, 16,384 '
-        r'wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts">'
+        r'data-heat="conflicts"[^>]*title="line 16: 8 instructions, 1,024 executed, 16,384 '
+        r"wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts, 2,048 sectors, 2,048 "
+        r'ideal sectors">'
         r"<span>16,384</span><span>15,872</span>",
         html,
     )
@@ -155,7 +161,8 @@ def test_a_report_has_the_compiled_kernel(
 
 def test_lines_are_rows_of_csv_too() -> None:
     rows = list(csv.DictReader(io.StringIO(run(*TRANSPOSE, "--by", "line", "--format", "csv"))))
-    assert [row["instructions"] for row in rows] == ["4", "4"]
+    assert [row["instructions"] for row in rows] == ["8", "8"]
+    assert [(row["sectors"], row["ideal_sectors"]) for row in rows] == [("2048", "2048")] * 2
 
 
 @needs_compiler

@@ -342,4 +342,5 @@ def test_described_and_compiled_kernels_share_a_table_and_nothing_else() -> None
     assert {"m", "n", "k", "form", "parameters", "about"} == described - compiled
     for report in (KernelReport, CompiledReport):
         assert issubclass(report, SiteTable)
-        assert report.totals is SiteTable.totals
+        assert report.global_totals is SiteTable.global_totals
+    assert KernelReport.totals is SiteTable.totals  # a compiled kernel's has "global" beside

@@ -53,18 +53,25 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
     assert report.outputs[2] == 32
     rows = report.instructions
     assert list(rows) == [
-        "address", "opcode", "file", "line", "executed", "wavefronts", "ideal", "excessive",
-        "bank_conflicts",
+        "address", "opcode", "space", "unit", "file", "line", "executed", "wavefronts", "ideal",
+        "excessive", "bank_conflicts", "sectors", "ideal_sectors",
     ]  # fmt: skip
-    assert rows["opcode"] == ["STS", "LDS"]
-    assert rows["line"] == [5, 7]
-    assert rows["executed"] == [32, 32]
-    assert rows["wavefronts"] == [1024, 32]
-    assert rows["bank_conflicts"] == [992, 0]
+    assert rows["opcode"] == ["LDG.E", "STS", "LDS", "STG.E"]
+    assert rows["space"] == ["global", "shared", "shared", "global"]
+    assert rows["unit"] == ["lsu"] * 4
+    assert rows["line"] == [5, 5, 7, 7]
+    assert rows["executed"] == [32] * 4
+    assert rows["wavefronts"] == [0, 1024, 32, 0]
+    assert rows["bank_conflicts"] == [0, 992, 0, 0]
+    assert rows["sectors"] == rows["ideal_sectors"] == [128, 0, 0, 128]
     assert report.lines()["bank_conflicts"] == [992, 0]
+    assert report.lines()["sectors"] == [128, 128]
     assert report.totals()["all"]["wavefronts"] == 1056
+    assert report.totals()["global"] == {
+        "requests": 64, "sectors": 256, "ideal_sectors": 256, "lines": 64,
+    }  # fmt: skip
     assert report.metrics()["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"] == 992
-    assert report.to_dict()["sites"]["op"] == ["STS", "LDS"]
+    assert report.to_dict()["sites"]["op"] == ["LDG.E", "STS", "LDS", "STG.E"]
     assert a[0, 1] == 1  # arguments are copied
 
 
@@ -123,6 +130,7 @@ def test_executions_without_active_lanes_cost_nothing() -> None:
                  "a[threadIdx.x] = s[31 - threadIdx.x];")  # fmt: skip
     rows = report.instructions
     idle = [i for i, cost in enumerate(rows["wavefronts"]) if cost == 0]
+    assert any(rows["space"][i] == "shared" for i in idle)
     assert all(rows["ideal"][i] == rows["bank_conflicts"][i] == 0 for i in idle)
     assert sum(rows["wavefronts"]) == 2
 
@@ -337,3 +345,19 @@ def test_the_librarys_sort_and_scan(arch: str) -> None:
     assert (report.outputs[1] == np.sort(keys)).all()
     wanted = np.arange(128).reshape(4, 32).cumsum(axis=1)
     assert (report.outputs[2].reshape(4, 32) == wanted).all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_lanes_of_a_branch_add_together(arch: str) -> None:
+    """The compiler gathers the adds of a branch: VOTEU counts the lanes that are in it alone."""
+    source = """__global__ void tally(const int *a, int *out) {
+    if (a[threadIdx.x] % 3 == 0) { atomicAdd(out, 1); out[4] = 1; }
+    else if (a[threadIdx.x] % 3 == 1) { atomicAdd(out + 1, 5); out[5] = 1; }
+    else { atomicAdd(out + 2, -1); out[6] = 1; }
+}"""
+    a = np.random.default_rng(1).integers(0, 99, 48, dtype=np.int32)
+    out = np.zeros(8, dtype=np.int32)
+    report = replay_compiled(source, grid=1, block=48, args=[a, out], arch=arch)
+    counts = [int((a % 3 == rest).sum()) for rest in range(3)]
+    assert report.outputs[1].tolist() == [counts[0], 5 * counts[1], -counts[2], 0, 1, 1, 1, 0]

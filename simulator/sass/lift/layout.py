@@ -1,0 +1,120 @@
+"""Where the state of a running block lies in memory: shared by compiled code and NumPy.
+
+The *context* is one block of threads': 64-bit integers, pointers among them, by name. A *warp* has
+its own piece of memory: a head, then its registers, a row of 32 words for each.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = [
+    "ALIVE",
+    "BARRIERS",
+    "CONTEXT",
+    "FAULTED",
+    "NUMBER",
+    "PREDICATES",
+    "REGISTERS",
+    "ROW",
+    "SCRATCH",
+    "SLOT_BITS",
+    "SPECIAL",
+    "STAY",
+    "SUBWARPS",
+    "UNIFORM",
+    "UNIFORM_PREDICATES",
+    "ZERO",
+    "Fault",
+    "State",
+    "Status",
+]  # fmt: skip
+
+_NAMES = (
+    # What it is doing, and how it ended.
+    "status", "why", "pc", "thread", "address", "budget", "threads",
+    # Scheduling.
+    "warps", "warp_count", "warp_bytes", "turn", "steps", "resume", "running", "lanes", "group",
+    "joined", "extra", "needed",
+    "votes_yes", "votes_no", "result_yes", "result_no",
+    # The program.
+    "length", "whole", "masked", "lengths", "sites", "counts",
+    # Memory. `arena` is 2 GiB past the first byte of global memory, so that 32 bits reach all.
+    "shared", "shared_start", "shared_bytes", "arena", "arena_start", "starts", "ends", "ranges",
+    "range", "local", "local_bytes", "banks", "bank_at", "generic_shared",
+    # The trace.
+    "trace", "heads", "weights", "slots", "traced", "trace_rows", "scattered",
+    # What each warp does, in order: only where `noting` is set.
+    "noting", "events", "event_count", "event_room",
+    # The block.
+    "block_x", "block_y", "block_z",
+)  # fmt: skip
+
+CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
+"""Offset of each field of the context, in bytes."""
+
+ROW = 128
+"""Bytes of a register: 32 lanes' words."""
+
+SLOT_BITS = 14
+"""The trace finds a pattern again among so many slots."""
+
+# Offsets in a warp's memory. Its first 8 bytes point to the context.
+NUMBER = 8
+ALIVE = 16
+"""Lanes that have not exited."""
+PREDICATES = 64
+UNIFORM_PREDICATES = 96
+SUBWARPS = 128
+"""Four rows: program counter, mask, state and argument of the subwarp filed under each lane."""
+UNIFORM = SUBWARPS + 4 * ROW
+"""64 words: the uniform registers."""
+ZERO = UNIFORM + 2 * ROW
+"""Four rows of zeros, for RZ."""
+SCRATCH = ZERO + 4 * ROW
+SPECIAL = SCRATCH + 4 * ROW
+"""Four rows: SR_TID.X, .Y, .Z, and SR_TID, which packs them."""
+BARRIERS = SPECIAL + 4 * ROW
+"""16 rows: the convergence barriers."""
+REGISTERS = BARRIERS + 16 * ROW
+
+
+class State(IntEnum):
+    """What a subwarp is doing; 0: there is none."""
+
+    READY = 1
+    AT_BSYNC = 2
+    AT_WARPSYNC = 3
+    AT_BARRIER = 4
+
+
+class Status(IntEnum):
+    """Why compiled code came back."""
+
+    DONE = 0
+    FLUSH = 1
+    """The trace is full."""
+    PAUSE = 2
+    """The budget is used up."""
+    FAULT = 3
+    COMPILE = 4
+    """The block of instructions at `pc` is not compiled yet; `why`: 1 for its masked version."""
+
+
+class Fault(IntEnum):
+    """What went wrong."""
+
+    NONE = 0
+    UNKNOWN = 1
+    BOUNDS = 2
+    ALIGN = 3
+    DEADLOCK = 4
+    BRANCH = 5
+    LANES = 6
+    KILL = 7
+    CONSTANT = 8
+
+
+STAY, FAULTED = -1, -2
+"""What a block of instructions returns beside the next instruction's number: its subwarp was
+filed elsewhere, or there was a fault."""

@@ -1,0 +1,173 @@
+"""Loads and stores of 8×8 matrices, asynchronous copies, indexed constants: their helpers."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from simulator.sass.lift.emitter import Emitter
+from simulator.sass.lift.helpers import helper
+from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
+from simulator.sass.lift.layout import NUMBER, ROW, Fault
+from simulator.sass.lift.memory import shuffled, stacked
+from simulator.sass.lift.spaces import (
+    WORDS,
+    Place,
+    in_global,
+    in_shared,
+    lanes,
+    refuse,
+    trace,
+)
+from simulator.sass.lift.state import context, pointer, record
+from simulator.sass.lift.values import Value
+
+__all__: list[str] = []
+
+_HALVES = vector(I16)
+
+
+# ---- LDSM, STSM: lane 8·i + r gives the address of row r of matrix i. ---------------------------
+@helper(I1, POINTER, I32, WORDS, I64, I64)
+def load_matrices(at: Emitter, matrices: int, transposed: int) -> None:
+    """LDSM."""
+    place, rows = _rows(at, matrices)
+    everyone = at.i32(-1).by_lane
+    for matrix in range(matrices):
+        if not transposed:
+            value = at.gather(_words(at, place, matrix), everyone, at.constant(WORDS, 0), 4)
+        else:
+            low, high = (
+                at.gather(_halves(at, place, matrix, part), everyone, at.constant(_HALVES, 0), 2)
+                for part in range(2)
+            )
+            value = high.resized(32) << 16 | low.resized(32)
+        at.store(value, rows, matrix * ROW)
+    at.give(at.bit(True))
+
+
+@helper(I1, POINTER, I32, WORDS, I64, I64)
+def store_matrices(at: Emitter, matrices: int, transposed: int) -> None:
+    """STSM; where rows lie on one another, the last lane's stays."""
+    place, rows = _rows(at, matrices)
+    everyone = at.i32(-1).by_lane
+    for matrix in range(matrices):
+        value = at.load(rows, WORDS, matrix * ROW)
+        if not transposed:
+            at.scatter(value, _words(at, place, matrix), everyone, 4)
+            continue
+        for part in range(2):
+            half = (value >> 16 * part).resized(16)
+            at.scatter(half, _halves(at, place, matrix, part), everyone, 2)
+    at.give(at.bit(True))
+
+
+def _rows(at: Emitter, matrices: int) -> tuple[Place, Value]:
+    """Find the rows of all matrices; the helper ends for no lanes, and where some are missing."""
+    warp, mask, addresses, row, site = at.arguments
+    with at.when(mask == 0, likely=False):
+        at.give(at.bit(True))
+    block = context(at, warp)
+    with at.when(mask != 0xFFFFFFFF, likely=False):
+        record(at, block, Fault.LANES, at.load(warp, I64, NUMBER) * 32, at.i64(0))
+        at.give(at.bit(False))
+    asked = at.i32((1 << 8 * matrices) - 1)
+    place = in_shared(at, block, warp, asked, addresses, 16)
+    offsets = asked.by_lane.choose(place.offsets, 0)
+    trace(at, block, warp, site, Place(place.base, offsets, mask))
+    return Place(place.base, offsets, mask), at.beside(warp, row)
+
+
+def _words(at: Emitter, place: Place, matrix: int) -> Value:
+    """Point to the word of each lane: two elements of row lane / 4."""
+    starts = shuffled(place.offsets, place.offsets, [8 * matrix + lane // 4 for lane in range(32)])
+    return at.beside(place.base, starts + at.each([4 * (lane % 4) for lane in range(32)]))
+
+
+def _halves(at: Emitter, place: Place, matrix: int, part: int) -> Value:
+    """Point to one of the two elements of each lane: of column lane / 4."""
+    order = [8 * matrix + 2 * (lane % 4) + part for lane in range(32)]
+    starts = shuffled(place.offsets, place.offsets, order)
+    return at.beside(place.base, starts + at.each([2 * (lane // 4) for lane in range(32)]))
+
+
+# ---- LDGSTS. -----------------------------------------------------------------------------------
+_UNITS = {4: I32, 8: I64, 16: ir.VectorType(I32, 4)}
+
+
+@helper(I1, POINTER, I32, WORDS, vector(I64), I32, I64)
+def copy(at: Emitter, width: int) -> None:
+    """LDGSTS: copies for some lanes, zeros for the others.
+
+    Its number stands for shared memory, the next one for global memory.
+    """
+    warp, mask, targets, sources, copied, site = at.arguments
+    with at.when(mask == 0, likely=False):
+        at.give(at.bit(True))
+    block, unit = context(at, warp), _UNITS[width]
+    place = in_shared(at, block, warp, mask, targets, width)
+    misaligned = (sources & (width - 1)) != 0
+    refuse(at, block, warp, misaligned & mask.by_lane, misaligned, sources)
+    trace(at, block, warp, site, place)
+    _note_scattered(at, block, mask, sources, width, site)
+    to, copied = stacked(at, place.offsets), mask & copied
+    with at.when(copied != 0):
+        source = in_global(at, block, warp, copied, sources, width)
+        trace(at, block, warp, site + 1, source)
+        from_ = stacked(at, source.offsets)
+        with at.bits_of(copied) as lane:
+            here = lane.resized(64) * 4
+            value = at.load(_there(at, source, from_, here), unit, align=4)
+            at.store(value, _there(at, place, to, here), align=4)
+    with at.bits_of(mask & ~copied) as lane:
+        zero = Value(at, ir.Constant(unit, None))
+        at.store(zero, _there(at, place, to, lane.resized(64) * 4), align=4)
+    at.give(at.bit(True))
+
+
+def _there(at: Emitter, place: Place, offsets: Value, here: Value) -> Value:
+    return at.beside(place.base, at.load(offsets, I32, here).resized(64, signed=True))
+
+
+def _note_scattered(
+    at: Emitter, block: Value, mask: Value, sources: Value, width: int, site: Value
+) -> None:
+    """Count a copy whose sources are not one run of bytes in the lanes' order."""
+    first = mask.lowest
+    apart = (lanes(at) - first).resized(64, signed=True) * width
+    astray = (sources - sources.lane(first) != apart).ballot & mask
+    with at.when(astray != 0):
+        counts = pointer(at, block, "scattered")
+        at.store(at.load(counts, I64, site * 8) + 1, counts, site * 8)
+
+
+# ---- LDC. --------------------------------------------------------------------------------------
+@helper(I1, POINTER, I32, WORDS, I64)
+def load_constant(at: Emitter, width: int, signed: int, bank: int, by_offset: int) -> None:
+    """LDC with an index: from a bank, or one that the offset's high half counts from it."""
+    warp, mask, offsets, row = at.arguments
+    block = context(at, warp)
+    listed, rows = stacked(at, offsets), at.beside(warp, row)
+    ends, banks = pointer(at, block, "bank_at"), pointer(at, block, "banks")
+    with at.bits_of(mask) as lane:
+        here = lane.resized(64) * 4
+        offset = at.load(listed, I32, here)
+        which = at.i64(bank)
+        if by_offset:
+            far = offset >= 0x10000
+            counted = ((offset >> 16) + bank & 31).resized(64)
+            which = far.choose(counted, which)
+            offset = far.choose(offset & 0xFFFF, offset)
+        inside = offset.resized(64)
+        start = at.load(ends, I64, which * 8) + inside
+        outside = start + width > at.load(ends, I64, which * 8 + 8)
+        thread = at.load(warp, I64, NUMBER) * 32 + lane.resized(64)
+        for wrong, why in ((offset & width - 1) != 0, Fault.ALIGN), (outside, Fault.CONSTANT):
+            with at.when(wrong, likely=False):
+                record(at, block, why, thread, inside)
+                at.give(at.bit(False))
+        kind = {1: I8, 2: I16}.get(width, I32)
+        value = at.load(banks, kind, start, align=1).resized(32, signed=bool(signed))
+        at.store(value, rows, here)
+        if width == 8:
+            at.store(at.load(banks, I32, start + 4, align=1), at.beside(rows, ROW), here)
+    at.give(at.bit(True))

@@ -1,0 +1,114 @@
+"""Floats of 16 bits, roundings and the way between types, as values of LLVM IR.
+
+Nothing here asks for instructions that only some processors have: 16-bit floats are converted with
+integers, so results are the same everywhere. What is not a number becomes 0x7FFF in 16 bits, as on
+the chip.
+"""
+
+from __future__ import annotations
+
+from simulator.sass.decode.operands import DecodeProblem
+from simulator.sass.lift.line import Line
+from simulator.sass.lift.values import Value
+
+__all__ = [
+    "DOWN", "NEAREST", "ROUNDINGS", "TO_ZERO", "UP", "clamped", "directed", "directed16", "from16",
+    "fused", "halves", "packed", "rounded", "rounding", "to16",
+]  # fmt: skip
+
+NEAREST, DOWN, UP, TO_ZERO = range(4)
+ROUNDINGS = {"RN": NEAREST, "RM": DOWN, "RP": UP, "RZ": TO_ZERO}
+_TO_WHOLE = {NEAREST: "rint", DOWN: "floor", UP: "ceil", TO_ZERO: "trunc"}
+
+
+def rounding(line: Line) -> int:
+    """Read a rounding; to nearest where there is none."""
+    named = [value for name, value in ROUNDINGS.items() if line.has(name)]
+    if len(named) > 1:
+        raise DecodeProblem(f"roundings of {line.name}")
+    return named[0] if named else NEAREST
+
+
+def fused(a: Value, b: Value, c: Value) -> Value:
+    """Give a·b + c, rounded once."""
+    a, b = a.at.alike(a, b)
+    a, c = a.at.alike(a, c)
+    b, c = a.at.alike(b, c)
+    return a.at.intrinsic("fma", a.type, a, b, c)
+
+
+def clamped(value: Value) -> Value:
+    """Give the value within 0 and 1; 0 for what is not a number."""
+    zero = value.at.constant(value.type, 0)
+    return (value > 0).choose((value > 1).choose(1, value), zero)
+
+
+def rounded(value: Value, how: int) -> Value:
+    """Give the next whole number in one of four directions, as a float."""
+    return value.at.intrinsic(_TO_WHOLE[how], value.type, value)
+
+
+def directed(exact: Value, how: int) -> Value:
+    """Round a float64 to float32 in one of four directions."""
+    value = exact.single
+    if how == NEAREST:
+        return value
+    bits, back = value.as_bits, value.double
+    down = exact > 0 if how == TO_ZERO else exact.at.bit(how == DOWN)
+    lower = (value > 0).choose(bits - 1, (value < 0).choose(bits + 1, 0x80000001))
+    higher = (value > 0).choose(bits + 1, (value < 0).choose(bits - 1, 1))
+    bits = (down & (back > exact)).choose(lower, bits)
+    return (~down & (back < exact)).choose(higher, bits).as_float
+
+
+# ---- Floats of 16 bits, each in a word. --------------------------------------------------------
+def from16(bits: Value, is_bfloat: bool) -> Value:
+    """Read the low 16 bits of words as half or bfloat16 floats; give float32."""
+    if is_bfloat:
+        return (bits << 16).as_float
+    size = (bits & 0x7FFF) << 13
+    endless = (bits & 0x7C00) == 0x7C00
+    # The exponents' biases differ by 112; subnormal halves become normal so.
+    value = endless.choose((size | 0x7F800000).as_float, size.as_float * 2.0**112)
+    return (value.as_bits | (bits & 0x8000) << 16).as_float
+
+
+def to16(value: Value, is_bfloat: bool) -> Value:
+    """Round float32 to nearest 16-bit floats; give their bits, in words."""
+    bits = value.as_bits
+    size = bits & 0x7FFFFFFF
+    if is_bfloat:
+        found = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    else:
+        normal = (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13
+        # A unit of a subnormal half is one of a float32 between 0.5 and 1.
+        small = (size.as_float + 0.5).as_bits - 0x3F000000
+        found = (size < 0x38800000).choose(small, normal)
+        found = (size >= 0x477FF000).choose(0x7C00, found) | bits >> 16 & 0x8000
+    return (size > 0x7F800000).choose(0x7FFF, found)
+
+
+def directed16(exact: Value, how: int, is_bfloat: bool) -> Value:
+    """Round a float64 to 16 bits in one of four directions; give its bits, in words."""
+    bits = to16(exact.single, is_bfloat)
+    if how == NEAREST:
+        return bits
+    back = from16(bits, is_bfloat).double
+    down = exact > 0 if how == TO_ZERO else exact.at.bit(how == DOWN)
+    is_zero, is_negative = (bits & 0x7FFF) == 0, (bits & 0x8000) != 0
+    lower = is_zero.choose(0x8001, is_negative.choose(bits + 1, bits - 1))
+    higher = is_zero.choose(1, is_negative.choose(bits - 1, bits + 1))
+    bits = (down & (back > exact)).choose(lower, bits)
+    return (~down & (back < exact)).choose(higher, bits)
+
+
+def halves(word: Value, is_bfloat: bool) -> list[Value]:
+    """Read both 16-bit floats of words, the low ones first; give float32."""
+    if is_bfloat:
+        return [(word << 16).as_float, (word & 0xFFFF0000).as_float]
+    return [from16(word & 0xFFFF, False), from16(word >> 16, False)]
+
+
+def packed(low: Value, high: Value) -> Value:
+    """Give the bits of two 16-bit floats as one word."""
+    return low | high << 16

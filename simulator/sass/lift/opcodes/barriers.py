@@ -1,0 +1,69 @@
+"""Moving convergence barriers and what a barrier of the block found into registers."""
+
+from __future__ import annotations
+
+from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
+from simulator.sass.decode.operands import Barrier, DecodeProblem, Predicate
+from simulator.sass.lift.block import WORDS, Block
+from simulator.sass.lift.line import Line, Named, Source
+from simulator.sass.lift.opcodes.control import barrier
+from simulator.sass.lift.subwarps import barrier_row
+from simulator.sass.lift.table import Emit, lifts
+
+__all__: list[str] = []
+
+
+@lifts("BMOV", says="Saves and restores a convergence barrier.")
+def _bmov(line: Line) -> Emit:
+    line.only("32", "CLEAR")
+    if line.peek(Barrier):
+        which, source = barrier(line), line.source()
+        return lambda block: block.write_barrier(which, block.read(source))
+    clear, target = line.has("CLEAR"), line.target()
+    which = barrier(line)
+
+    def emit(block: Block) -> None:
+        block.write(target, block.at.load(block.warp, WORDS, barrier_row(which)))
+        if clear:
+            block.write_barrier(which, block.at.i32(0))
+
+    return emit
+
+
+@lifts("B2R", says="Reads what BAR.RED found.")
+def _b2r(line: Line) -> Emit:
+    line.only("RESULT")
+    target = line.target()
+    condition = line.predicate_target() if line.peek(Predicate) else None
+    # AND and OR differ in what the predicate means: the BAR.RED before says which.
+    before = (each.opcode.split(".") for each in reversed(line.instructions[: line.number]))
+    reduction = next((each for each in before if each[:2] == ["BAR", "RED"]), None)
+    if reduction is None:
+        raise DecodeProblem("B2R without BAR.RED")
+
+    def emit(block: Block) -> None:
+        yes = block.field("result_yes").resized(32)
+        if "POPC" in reduction:
+            answer = yes
+        elif "AND" in reduction:
+            answer = (block.field("result_no") == 0).resized(32)
+        else:
+            answer = (yes != 0).resized(32)
+        block.write(target, answer)
+        block.write_condition(condition, (answer != 0).spread())
+
+    return emit
+
+
+@lifts("QSPC", says="Whether a generic address is in shared, or in local memory.")
+def _qspc(line: Line) -> Emit:
+    line.only("E", "S", "L")
+    window = LOCAL_WINDOW if line.has("L") else SHARED_WINDOW
+    condition = line.predicate_target()
+    if line.target() is not None:
+        raise DecodeProblem("destination of QSPC")
+    place = line.address()
+    if place.register is None or place.register.is_zero or place.uniform or place.offset:
+        raise DecodeProblem("address of QSPC")
+    high = Source(Named(line.named(place.register, 2).number + 1))
+    return lambda block: block.write_condition(condition, block.read(high) == window)

@@ -1,0 +1,256 @@
+"""Branches, convergence, barriers, and what a replay may leave out."""
+
+from __future__ import annotations
+
+from simulator.sass.decode.operands import (
+    Barrier,
+    DecodeProblem,
+    Number,
+    Predicate,
+    Register,
+    Word,
+)
+from simulator.sass.lift.block import Block
+from simulator.sass.lift.kinds import I32
+from simulator.sass.lift.layout import ALIVE, STAY, State
+from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, Source
+from simulator.sass.lift.subwarps import barrier_row
+from simulator.sass.lift.table import Emit, lifts
+from simulator.sass.lift.values import Value
+
+__all__: list[str] = []
+
+
+@lifts(
+    "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
+    "CCTLT",
+    "NANOSLEEP", "ARRIVES", "PMTRIG", "FENCE", "ACQBULK", "USETMAXREG", "PREEXIT",
+    "ENDCOLLECTIVE",
+    says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
+)  # fmt: skip
+def _nothing(line: Line) -> Emit:
+    # Those wait for copies of threads; other forms belong to engines that are not modelled.
+    if line.name in ("ARRIVES", "FENCE", "ACQBULK") and not line.has("VIEW", "LDGSTSBAR"):
+        raise DecodeProblem(f"opcode {line.name}")
+    line.skip()
+    return lambda block: None
+
+
+@lifts("EXIT", says="Ends its active lanes.")
+def _exit(line: Line) -> Emit:
+    line.only()
+    line.ends = True
+
+    def emit(block: Block) -> None:
+        block.flush()
+        with _some(block):
+            block.help_all("leave", block.taken, block.at.i32(block.number + 1))
+            block.give(STAY)
+        block.give(block.number + 1)
+
+    return emit
+
+
+def _some(block: Block):  # type: ignore[no-untyped-def]
+    """Do what is inside where a lane takes part."""
+    return block.at.when(block.taken != 0)
+
+
+@lifts("KILL", "BPT", says="A trap: stops with an error.")
+def _kill(line: Line) -> Emit:
+    line.skip()
+    line.ends = True
+    return lambda block: block.trap(is_unknown=False)
+
+
+# ---- Branches. ---------------------------------------------------------------------------------
+@lifts("BRA", says="Branch; lanes that part run one after the other until they meet again.")
+def _branch(line: Line) -> Emit:
+    line.only("U", "DIV", "CONV", "INC", "YIELD")
+    line.ends = True
+    if line.has("DIV", "CONV"):
+        meant, there = line.source(), line.label()
+
+        def emit_div(block: Block) -> None:
+            block.flush()
+            lanes = block.read(meant).lane(block.mask.lowest)
+            all_there = block.mask == lanes
+            goes = (block.taken != 0) & (all_there if line.has("CONV") else ~all_there)
+            after = block.at.i64(block.number + 1)
+            block.give(goes.choose(block.at.i64(there), after))
+
+        return emit_div
+    condition = line.condition()
+    if line.peek(Predicate):
+        raise DecodeProblem("two predicates of BRA")
+    there = line.label()
+
+    def emit(block: Block) -> None:
+        at = block.at
+        block.flush()
+        taken = block.taken
+        if not condition.is_always:
+            taken = taken & block.condition(condition).ballot
+        with at.when(taken == block.mask):
+            block.give(there)
+        with at.when(taken == 0):
+            block.give(block.number + 1)
+        block.help_all("split", taken, at.i32(there), at.i32(block.number + 1))
+        block.give(STAY)
+
+    return emit
+
+
+@lifts("CALL", says="Call of a function within the kernel; others are refused.")
+def _call(line: Line) -> Emit:
+    line.only("REL", "NOINC")
+    line.ends = True
+    there = line.label()
+
+    def emit(block: Block) -> None:
+        at = block.at
+        block.flush()
+        with at.when(block.taken == block.mask):
+            block.give(there)
+        block.help_all("split", block.taken, at.i32(there), at.i32(block.number + 1))
+        block.give(STAY)
+
+    return emit
+
+
+@lifts("RET", says="Return to the address in a register.")
+def _return(line: Line) -> Emit:
+    line.only("REL", "NODEC")
+    line.ends = True
+    address = line.source(words=2)
+    target, more = line.take(), 0
+    if isinstance(target, Word):
+        more = line.kernel.entries.get(target.text, 0)
+    elif isinstance(target, Number) and isinstance(target.value, int):
+        more = target.value
+    return lambda block: _to_addresses(block, block.pair(address).spread() + more)
+
+
+@lifts("BRX", says="Branch through a table; each lane goes its way.")
+def _indirect(line: Line) -> Emit:
+    line.only()
+    line.ends = True
+    address, offset = line.source(words=2), line.immediate()
+
+    def emit(block: Block) -> None:
+        behind = 16 * (block.number + 1) + offset
+        _to_addresses(block, block.word(address, 0).resized(64, signed=True).spread() + behind)
+
+    return emit
+
+
+def _to_addresses(block: Block, addresses: Value) -> None:
+    block.flush()
+    after = block.at.i32(block.number + 1)
+    block.check(block.help_all("scatter_lanes", block.taken, after, addresses))
+    block.give(STAY)
+
+
+# ---- Convergence. ------------------------------------------------------------------------------
+def barrier(line: Line) -> int:
+    barrier = line.take()
+    if not isinstance(barrier, Barrier) or barrier.number > 15:
+        raise DecodeProblem(f"barrier of {line.name}")
+    return barrier.number
+
+
+@lifts("BSSY", says="Names the lanes that will meet at a BSYNC.")
+def _bssy(line: Line) -> Emit:
+    line.only()
+    which = barrier(line)
+    line.label()
+
+    def emit(block: Block) -> None:
+        block.write_barrier(which, block.taken)
+
+    return emit
+
+
+@lifts("BSYNC", says="Waits for the lanes named by BSSY.")
+def _bsync(line: Line) -> Emit:
+    line.only()
+    line.ends = True
+    which = barrier(line)
+
+    def emit(block: Block) -> None:
+        at = block.at
+        block.flush()
+        lane = block.mask.lowest.resized(64)
+        needed = at.load(block.warp, I32, lane * 4 + barrier_row(which))
+        _wait(block, needed, State.AT_BSYNC, at.i32(which))
+
+    return emit
+
+
+def _wait(block: Block, needed: Value, state: State, argument: Value) -> None:
+    """Go on if all lanes that are needed are here; else wait for them."""
+    at = block.at
+    missing = needed & at.load(block.warp, I32, ALIVE) & ~block.mask
+    with at.when((block.taken == 0) | (block.taken == block.mask) & (missing == 0)):
+        block.give(block.number + 1)
+    here = at.i32(block.number)
+    block.help_all("wait", block.taken, here, at.i32(int(state)), argument)
+    block.give(STAY)
+
+
+@lifts("WARPSYNC", says="Waits for the lanes of a mask.")
+def _warpsync(line: Line) -> Emit:
+    line.only("ALL", "COLLECTIVE", "EXCLUSIVE")
+    line.ends = True
+    lanes = Source(Bits(0xFFFFFFFF)) if line.has("ALL") else line.source()
+    if line.has("COLLECTIVE"):
+        line.label()
+
+    def emit(block: Block) -> None:
+        block.flush()
+        needed = block.read(lanes).lane(block.taken.lowest & 31)
+        _wait(block, needed, State.AT_WARPSYNC, needed)
+
+    return emit
+
+
+@lifts("BREAK", says="Takes lanes out of a convergence barrier.")
+def _break(line: Line) -> Emit:
+    line.only()
+    if line.condition() != ALWAYS:
+        raise DecodeProblem("predicate of BREAK")
+    which = barrier(line)
+    line.ends = True
+
+    def emit(block: Block) -> None:
+        block.leave_barrier(which)
+        block.go(block.number + 1)
+
+    return emit
+
+
+# ---- Barriers of the block. --------------------------------------------------------------------
+@lifts("BAR", says="Barrier of the block: SYNC, ARV, RED, with a number and a count of threads.")
+def _bar(line: Line) -> Emit:
+    line.only("SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR", "ALL", "SYNCALL")
+    line.ends = True
+    zero = Source(Named(-1))
+    which = line.source() if line.peek(Number) or line.peek(Register) else zero
+    needed = line.source() if line.peek(Number) or line.peek(Register) else zero
+    condition = line.condition()
+    options = (int(line.has("ARV") and not line.has("RED")), int(line.has("RED")))
+
+    def emit(block: Block) -> None:
+        at = block.at
+        block.flush()
+        lane = block.taken.lowest & 31
+        with at.when(block.taken == 0):
+            block.give(block.number + 1)
+        block.help_all(
+            "block_barrier", block.taken, at.i32(block.number + 1), block.read(which).lane(lane),
+            block.read(needed).lane(lane), block.condition(condition).ballot, at.i32(0),
+            options=options,
+        )  # fmt: skip
+        block.give(STAY)
+
+    return emit

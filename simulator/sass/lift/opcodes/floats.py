@@ -1,0 +1,126 @@
+"""Floats of 32 bits."""
+
+from __future__ import annotations
+
+from simulator.sass.decode.operands import DecodeProblem, Number
+from simulator.sass.lift.block import Block
+from simulator.sass.lift.functions import FUNCTIONS
+from simulator.sass.lift.helpers import call
+from simulator.sass.lift.line import Line
+from simulator.sass.lift.numbers import NEAREST, ROUNDINGS, clamped, directed, fused, rounding
+from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
+from simulator.sass.lift.table import Emit, lifts
+from simulator.sass.lift.values import Value
+
+__all__: list[str] = []
+
+
+@lifts("FADD", "FMUL", "FFMA", says="Arithmetic of 32 bits, in four roundings.")
+def _float(line: Line) -> Emit:
+    line.only(*ROUNDINGS, "FTZ", "SAT")
+    how, saturates = rounding(line), line.has("SAT")
+    target = line.target()
+    inputs = line.sources("float", 3 if line.name == "FFMA" else 2)
+
+    def calculated(values: list[Value]) -> Value:
+        a, b = values[:2]
+        if line.name == "FFMA":
+            return fused(a, b, values[2])
+        return a + b if line.name == "FADD" else a * b
+
+    def emit(block: Block) -> None:
+        values = [block.floats(each) for each in inputs]
+        if how == NEAREST and not saturates:
+            block.write(target, calculated(values))
+            return
+        found = directed(calculated([each.double for each in values]), how)
+        block.write(target, clamped(found) if saturates else found)
+
+    return emit
+
+
+@lifts("FMNMX", says="Least or greatest of two floats.")
+def _fmnmx(line: Line) -> Emit:
+    line.only("FTZ", "NAN")
+    target, a, b = line.target(), line.source("float"), line.source("float")
+    least, nan_wins = line.condition(), line.has("NAN")
+
+    def emit(block: Block) -> None:
+        f, g = block.at.alike(block.floats(a), block.floats(b))
+        # -0 is less than +0.
+        less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
+        found = (less ^ ~block.condition(least)).choose(f, g).as_bits
+        if nan_wins:
+            found = (f.is_nan | g.is_nan).choose(0x7FFFFFFF, found)
+        else:
+            found = f.is_nan.choose(g.as_bits, g.is_nan.choose(f.as_bits, found))
+            found = (f.is_nan & g.is_nan).choose(0x7FFFFFFF, found)
+        block.write(target, found)
+
+    return emit
+
+
+@lifts("FSETP", says="Compares floats.")
+def _fsetp(line: Line) -> Emit:
+    how, boolean = comparison(line, "FTZ")
+    first, second = line.predicate_targets()
+    a, b, others = line.source("float"), line.source("float"), line.condition()
+
+    def emit(block: Block) -> None:
+        found = compare_floats(block.floats(a), block.floats(b), how)
+        join_outcome(block, boolean, found, others, first, second)
+
+    return emit
+
+
+@lifts("FSET", says="Compares floats into a register.")
+def _fset(line: Line) -> Emit:
+    how, boolean = comparison(line, "FTZ", "BF")
+    target, a, b = line.target(), line.source("float"), line.source("float")
+    if boolean:
+        raise DecodeProblem("FSET with OR or XOR")
+    others, yes = line.condition(), 0x3F800000 if line.has("BF") else -1
+
+    def emit(block: Block) -> None:
+        found = compare_floats(block.floats(a), block.floats(b), how) & block.condition(others)
+        block.write(target, found.choose(block.at.i32(yes), 0))
+
+    return emit
+
+
+@lifts("FCHK", says="Whether a division needs its slow path.")
+def _fchk(line: Line) -> Emit:
+    line.only("DIVIDE")
+    target = line.predicate_target()
+    a, b = line.source("float"), line.source("float")
+
+    def emit(block: Block) -> None:
+        f, g = (block.read(each) >> 23 & 255 for each in (a, b))
+        # Wrapping differences: a number is within a range where it is so far above its least.
+        fine = (f - 25 < 255 - 25) & (g - 2 < 253 - 2) & (f - g + 124 < 126 + 124)
+        block.write_condition(target, ~fine)
+
+    return emit
+
+
+# ---- Functions. --------------------------------------------------------------------------------
+@lifts("MUFU", says="Reciprocal, root, exponential, logarithm, sine: correctly rounded here.")
+def _mufu(line: Line) -> Emit:
+    line.only(*FUNCTIONS, "RCP64H", "RSQ64H", "FTZ")
+    named = [each for each in line.modifiers if each != "FTZ"]
+    if len(named) != 1:
+        raise DecodeProblem("modifiers of MUFU")
+    target = line.target()
+    is_high = named[0].endswith("64H")  # of a double's high word
+    # An immediate is a double then, of which the instruction takes the high word.
+    is_double = is_high and line.peek(Number)
+    a = line.source("double" if is_double else "float")
+    function = FUNCTIONS.index(named[0].removesuffix("64H"))
+
+    def emit(block: Block) -> None:
+        word = block.word(a, 1) if is_double else block.read(a)
+        name = "high_word" if is_high else "function"
+        found = call(block.at, name, word.spread(), options=(function,))
+        block.write(target, found)
+
+    return emit

@@ -1,0 +1,146 @@
+"""Pairs of 16-bit floats: half, or bfloat16 (BF16_V2)."""
+
+from __future__ import annotations
+
+from simulator.sass.decode.operands import DecodeProblem
+from simulator.sass.lift.block import Block
+from simulator.sass.lift.line import Line, Named, Source
+from simulator.sass.lift.numbers import clamped, halves, packed, to16
+from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, joined
+from simulator.sass.lift.table import Emit, lifts
+from simulator.sass.lift.values import Value
+
+__all__: list[str] = []
+
+
+@lifts("HADD2", "HMUL2", "HFMA2", says="Arithmetic on pairs of 16-bit floats.")
+def _half(line: Line) -> Emit:
+    line.only("MMA", "BF16_V2", "F32", "SAT", "RELU", "FTZ", "BF16")
+    target = line.target()
+    inputs = line.sources("half", 3 if line.name == "HFMA2" else 2)
+    is_bfloat = line.has("BF16_V2")
+    if line.name == "HFMA2" and not line.has("BF16_V2", "SAT", "RELU", "F32"):
+        a, b, c = inputs
+        if _is_zero(a) and _is_zero(b) and not c.changed:
+            # -0·0 + c is c: how compilers load a constant.
+            return lambda block: block.write(target, block.read(c))
+
+    def calculated(values: list[Value]) -> Value:
+        """Calculate in one half of the words; float32."""
+        if line.name == "HFMA2":
+            a, b, c = (each.double for each in values)  # the product is exact in them
+            found = (a * b + c).single
+        else:
+            a, b = values
+            found = a + b if line.name == "HADD2" else a * b
+        if line.has("SAT"):
+            found = clamped(found)
+        if line.has("RELU"):
+            found = (found <= 0).choose(0, found)
+        return found
+
+    def emit(block: Block) -> None:
+        low, high = zip(*(halves(block.read(each), is_bfloat) for each in inputs), strict=True)
+        found = calculated(list(low))
+        if line.has("F32"):
+            block.write(target, found)
+            return
+        parts = [to16(each, is_bfloat) for each in (found, calculated(list(high)))]
+        block.write(target, packed(*parts))
+
+    return emit
+
+
+def _is_zero(source: Source) -> bool:
+    """Whether it is RZ, whatever its sign."""
+    return isinstance(source.place, Named) and source.place.number < 0
+
+
+@lifts("HMNMX2", says="Least or greatest of pairs of 16-bit floats.")
+def _hmnmx2(line: Line) -> Emit:
+    line.only("BF16_V2", "NAN", "FTZ")
+    target, a, b = line.target(), line.source("half"), line.source("half")
+    least, is_bfloat = line.condition(), line.has("BF16_V2")
+
+    def emit(block: Block) -> None:
+        parts = []
+        words = block.at.alike(block.read(a), block.read(b))
+        for f, g in zip(*(halves(each, is_bfloat) for each in words), strict=True):
+            # Of two zeros the first.
+            found = block.condition(least).choose((g < f).choose(g, f), (g > f).choose(g, f))
+            if line.has("NAN"):
+                found = f.is_nan.choose(f, g.is_nan.choose(g, found))
+            else:
+                found = f.is_nan.choose(g, found)
+            parts.append(to16(found, is_bfloat))
+        block.write(target, packed(*parts))
+
+    return emit
+
+
+@lifts("HSETP2", says="Compares pairs of 16-bit floats.")
+def _hsetp2(line: Line) -> Emit:
+    both = line.modifiers.count("AND") == 2 or line.has("H_AND")
+    line.modifiers = tuple(each for each in dict.fromkeys(line.modifiers) if each != "H_AND")
+    how, boolean = comparison(line, "BF16_V2", "FTZ")
+    first, second = line.predicate_targets()
+    a, b, others = line.source("half"), line.source("half"), line.condition()
+
+    def emit(block: Block) -> None:
+        low, high = _compared(block, line, a, b, how)
+        if both:
+            low, high = low & high, ~(low & high)
+        outcomes = [joined(block, boolean, each, others) for each in (low, high)]
+        for target, found in zip((first, second), outcomes, strict=True):
+            block.write_condition(target, found)
+
+    return emit
+
+
+@lifts("HSET2", says="Compares pairs of 16-bit floats into a register.")
+def _hset2(line: Line) -> Emit:
+    how, boolean = comparison(line, "BF16_V2", "FTZ", "BF")
+    if boolean:
+        raise DecodeProblem("HSET2 with OR or XOR")
+    target, a, b = line.target(), line.source("half"), line.source("half")
+    others, yes = line.condition(), 0xFFFF
+    if line.has("BF"):
+        yes = 0x3F80 if line.has("BF16_V2") else 0x3C00
+
+    def emit(block: Block) -> None:
+        parts = [
+            (found & block.condition(others)).choose(block.at.i32(yes), 0)
+            for found in _compared(block, line, a, b, how)
+        ]
+        block.write(target, packed(*parts))
+
+    return emit
+
+
+def _compared(block: Block, line: Line, a: Source, b: Source, how: int) -> list[Value]:
+    """Compare both halves, the low ones first."""
+    words = block.at.alike(block.read(a), block.read(b))
+    pairs = zip(*(halves(each, line.has("BF16_V2")) for each in words), strict=True)
+    return [compare_floats(f, g, how) for f, g in pairs]
+
+
+@lifts("F2FP", says="Two floats into a pair of 16-bit ones.")
+def _f2fp(line: Line) -> Emit:
+    line.only("F16", "BF16", "F32", "PACK_AB", "RELU")
+    # Without types, as for sm_80, they are half from float.
+    typed = line.has("F32") and line.has("F16", "BF16")
+    if not line.has("PACK_AB") or not (typed or not line.has("F32", "F16", "BF16")):
+        raise DecodeProblem("types of F2FP")
+    target = line.target()
+    high, low = line.source("float"), line.source("float")
+
+    def emit(block: Block) -> None:
+        parts = []
+        for each in (low, high):
+            value = block.floats(each)
+            if line.has("RELU"):
+                value = (value < 0).choose(0, value)
+            parts.append(to16(value, line.has("BF16")))
+        block.write(target, packed(*parts))
+
+    return emit

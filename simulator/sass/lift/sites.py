@@ -1,0 +1,52 @@
+"""Memory instructions that are counted, and what the law calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulator.law.instructions import INSTRUCTIONS
+from simulator.sass.code.nvdisasm import SassInstruction
+
+__all__ = ["Site", "known_name"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """One memory that an instruction accesses: copies and generic addresses have two."""
+
+    number: int
+    instruction: SassInstruction
+    space: str
+    """shared or global."""
+    op: str | None
+    """Its name in simulator.INSTRUCTIONS; None: not in shared memory, or never measured."""
+    is_store: bool
+    width: int
+    """Bytes that a lane accesses."""
+    is_generic: bool = False
+    """Whether an address tells the memory only when it is executed."""
+
+
+def known_name(name: str, modifiers: Sequence[str]) -> str | None:
+    """Name an instruction as simulator.INSTRUCTIONS does; None: not among the measured.
+
+    >>> known_name("LDS", ["U", "128"]), known_name("ATOMS", ["MAX", "S32"])
+    ('LDS.128', 'ATOMS.MAX')
+    >>> known_name("LDGSTS", ["E", "BYPASS", "LTC128B", "128"])
+    'LDGSTS.E.BYPASS.128'
+    """
+    if name == "LDGSTS":
+        kept = [each for each in ("BYPASS", "64", "128") if each in modifiers]
+        full = ".".join([name, "E", *kept])
+    elif name == "ATOMS":
+        if "POPC" in modifiers:
+            return "ATOMS.POPC.INC.32"
+        full = ".".join([name, *modifiers[:1], *(["64"] if "64" in modifiers else [])])
+    elif name in ("LDS", "STS"):
+        full = ".".join([name, *(each for each in modifiers if each not in ("U", "32", "ZFILL"))])
+        if name == "STS":
+            full = full.replace(".S8", ".U8").replace(".S16", ".U16")
+    else:
+        full = ".".join([name, *modifiers])
+    return full if full in INSTRUCTIONS else None

@@ -1,0 +1,150 @@
+"""Where addresses point: checks against the bounds of each memory, and what a warp touched.
+
+Each function emits into a helper that gives a bit: whether there was no fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.sass.lift.emitter import Emitter
+from simulator.sass.lift.kinds import I32, I64, vector
+from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
+from simulator.sass.lift.state import count, field, fill, note, pointer, record
+from simulator.sass.lift.values import Value
+
+__all__ = ["Place", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
+
+WORDS = vector(I32)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Memory that the lanes of a mask access: a pointer and each lane's offset, signed."""
+
+    base: Value
+    offsets: Value
+    mask: Value
+    """32 bits, a bit for each lane; one is set at least."""
+
+    def safe(self) -> Value:
+        """Offsets, that of the first lane for those outside of the mask."""
+        first = self.offsets.lane(self.mask.lowest)
+        return self.mask.by_lane.choose(self.offsets, first)
+
+
+def lanes(at: Emitter) -> Value:
+    """Give the number of each lane."""
+    return at.each(range(32))
+
+
+def refuse(
+    at: Emitter, block: Value, warp: Value, wrong: Value, misaligned: Value, addresses: Value
+) -> None:
+    """Stop the helper where an address is wrong: the first lane's is noted."""
+    bits = wrong.ballot
+    with at.when(bits != 0, likely=False):
+        lane = bits.lowest
+        thread = at.load(warp, I64, NUMBER) * 32 + lane.resized(64)
+        address = addresses.lane(lane)
+        record(
+            at, block, Fault.BOUNDS, thread, address if address.bits == 64 else address.resized(64)
+        )
+        with at.when(misaligned.lane(lane)):
+            fill(at, block, "why", int(Fault.ALIGN))
+        at.give(at.bit(False))
+
+
+def in_shared(
+    at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
+) -> Place:
+    """Find 32-bit addresses in shared memory."""
+    offsets = addresses - field(at, block, "shared_start").resized(32)
+    most = (field(at, block, "shared_bytes") - width).resized(32)
+    misaligned = (addresses & (width - 1)) != 0
+    too_small = field(at, block, "shared_bytes") < width
+    wrong = (misaligned | (offsets > most) | too_small) & mask.by_lane
+    refuse(at, block, warp, wrong, misaligned, addresses)
+    return Place(pointer(at, block, "shared"), offsets, mask)
+
+
+def in_local(
+    at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
+) -> Place:
+    """Find 32-bit addresses in each thread's own memory."""
+    size = field(at, block, "local_bytes").resized(32)
+    misaligned = (addresses & (width - 1)) != 0
+    wrong = (misaligned | (addresses > size - width)) & mask.by_lane
+    refuse(at, block, warp, wrong, misaligned, addresses)
+    thread = lanes(at) + (at.load(warp, I64, NUMBER) * 32).resized(32)
+    return Place(pointer(at, block, "local"), addresses + thread * size, mask)
+
+
+def in_global(
+    at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
+) -> Place:
+    """Find 64-bit addresses in the arrays of global memory; all in one of them, mostly."""
+    misaligned = (addresses & (width - 1)) != 0
+    starts, ends = pointer(at, block, "starts"), pointer(at, block, "ends")
+
+    def inside(which: Value) -> Value:
+        start, end = at.load(starts, I64, which * 8), at.load(ends, I64, which * 8)
+        fits = end - start >= width
+        return ((addresses - start) <= (end - start - width)) & fits
+
+    left = at.variable(mask & ~inside(field(at, block, "range")).ballot)
+    with at.when(left.get() != 0, likely=False), at.loop(field(at, block, "ranges")) as which:
+        found = inside(which).ballot & left.get()
+        with at.when(found != 0):
+            fill(at, block, "range", which)
+        left.set(left.get() & ~found)
+    wrong = (misaligned & mask.by_lane) | left.get().by_lane
+    refuse(at, block, warp, wrong, misaligned, addresses)
+    offsets = (addresses - (field(at, block, "arena_start") + (1 << 31))).resized(32)
+    return Place(pointer(at, block, "arena"), offsets, mask)
+
+
+def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> None:
+    """Record what a warp touched, or count it where that pattern is in the trace already.
+
+    A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same,
+    whichever warp it is of. It is looked up by a hash, and compared.
+    """
+    mask, offsets = place.mask, place.offsets
+    active = mask.by_lane
+    begin = at.variable(offsets.lane(0))
+    with at.when((mask & 1) == 0, likely=False):
+        begin.set(offsets.lane(mask.lowest))
+    first = begin.get()
+    turn = first & 127
+    pattern = active.choose(offsets - first, 0)
+    slots = pointer(at, block, "slots")
+    slot = _hash(at, pattern, turn, mask, site.resized(32)).resized(64) * 4
+    before = at.load(slots, I32, slot).resized(64, signed=True)
+    traces, heads = pointer(at, block, "trace"), pointer(at, block, "heads")
+    weights = pointer(at, block, "weights")
+    new = at.variable(at.bit(True))
+    with at.when(before != -1, likely=True):
+        differs = (pattern != at.load(traces, WORDS, before * ROW)).ballot
+        for part, value in enumerate((site.resized(32), mask, turn)):
+            differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
+        with at.when(differs == 0, likely=True):
+            at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
+            note(at, block, before)
+            new.set(0)
+    with at.when(new.get(), likely=False):
+        row = field(at, block, "traced")
+        count(at, block, "traced", 1)
+        at.store(pattern, traces, row * ROW)
+        for part, value in enumerate((site.resized(32), mask, turn)):
+            at.store(value, heads, row * 16 + 4 * part)
+        at.store(at.i64(1), weights, row * 8)
+        at.store(row.resized(32), slots, slot)
+        note(at, block, row)
+
+
+def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:
+    """Give a slot for a pattern of a memory instruction: sums of products with odd numbers."""
+    products = pattern * at.each([0x9E3779B1 * (2 * lane + 1) for lane in range(32)])
+    mixed = products.reduced("add") + (turn * 0x85EBCA6B ^ mask * 0xC2B2AE35 ^ site * 0x27D4EB2F)
+    return (mixed ^ mixed >> 15) * 0x2C1B3C6D >> (32 - SLOT_BITS)

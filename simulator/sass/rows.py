@@ -1,0 +1,142 @@
+"""From what blocks counted to a report: a row for each memory instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from simulator.results.columns import COSTS, TRAFFIC
+from simulator.results.sites import SiteReport
+from simulator.results.tables import Columns
+from simulator.sass.lift.sites import Site
+from simulator.sass.report import CompiledReport
+from simulator.sass.run.grid import GridRun
+from simulator.sass.run.tally import FIGURES, Tally
+
+__all__ = ["make_report"]
+
+_UNIT = "lsu"  # loads, stores and atomics go through the load-store unit
+
+
+def make_report(
+    launch: GridRun, tally: Tally, times: int, blocks: int, notes: Collection[str],
+    threads: int | None = None, differing: Collection[int] = (),
+) -> CompiledReport:  # fmt: skip
+    """Make the report of a tally, each figure `times` as large.
+
+    `differing`: instructions whose accesses to global memory are not known for the whole grid.
+    """
+    rows = _Rows(tally, times, list(notes), differing)
+    sites: dict[int, list[int]] = {}
+    for index, site in enumerate(launch.program.sites):
+        sites.setdefault(site.number, []).append(index)
+    for number in sorted(sites):
+        rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
+    return CompiledReport(
+        kernel=launch.kernel.name,
+        rule=launch.rule,
+        chip=None if launch.chip is None else launch.chip.name,
+        grid=launch.grid,
+        block=launch.block,
+        sites=tuple(rows.sites),
+        arch=launch.architecture.name,
+        instructions=rows.columns,
+        outputs=launch.outputs(),
+        blocks=blocks,
+        extrapolated=times > 1,
+        thread_instructions=tally.threads if threads is None else threads,
+        notes=tuple(rows.notes),
+    )
+
+
+class _Rows:
+    """The rows of a report while they are collected."""
+
+    def __init__(
+        self, tally: Tally, times: int, notes: list[str], differing: Collection[int]
+    ) -> None:
+        self.tally = tally
+        self.times = times
+        self.notes = notes
+        self.differing = differing
+        names = ("address", "opcode", "space", "unit", "file", "line", "executed")
+        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC)}
+        self.sites: list[SiteReport] = []
+
+    def add(self, number: int, sites: list[tuple[Site, int]]) -> None:
+        """Add an instruction with the memories that it accesses."""
+        instruction = sites[0][0].instruction
+        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC), 0)
+        executed: int | None = int(self.tally.executed[number]) * self.times
+        spaces = []
+        for site, index in sites:
+            figures = {
+                name: int(value) * self.times
+                for name, value in zip(FIGURES, self.tally.figures[index], strict=True)
+            }
+            figures["excessive"] = figures["wavefronts"] - figures["ideal"]
+            touched = figures["requests"] > 0
+            if site.space == "shared" and site.is_generic and not touched:
+                continue  # its addresses were all in global memory
+            spaces.append(site.space)
+            if site.space == "global":
+                known = number not in self.differing
+                costs.update({name: figures[name] if known else None for name in TRAFFIC})
+                executed = executed if known else None
+            else:
+                known = self._is_known(site, figures)
+                costs.update({name: figures[name] if known else None for name in COSTS})
+            if known:
+                self.sites.append(_site_report(site, figures))
+        row = {
+            "address": instruction.address,
+            "opcode": instruction.opcode,
+            "space": "both" if len(spaces) > 1 else spaces[0],
+            "unit": _UNIT,
+            "file": instruction.file,
+            "line": instruction.line,
+            "executed": executed,
+            **costs,
+        }
+        for name, value in row.items():
+            self.columns[name].append(value)
+
+    def _is_known(self, site: Site, figures: dict[str, int]) -> bool:
+        """Say whether what a site costs in shared memory is known, and if not, note it."""
+        at = _place(site)
+        if site.is_generic:
+            self.notes.append(
+                f"{at} reached shared memory through generic addresses,"
+                f" {figures['requests']} times: the profiler has no row for that"
+            )
+        if site.op is None and figures["requests"]:
+            self.notes.append(f"{at}: its wavefronts were never measured, and are left out")
+            return False
+        scattered = figures["scattered"]
+        if site.instruction.opcode.startswith("LDGSTS") and figures["wavefronts"] and scattered:
+            self.notes.append(
+                f"{at}: {scattered} copies gather from apart, whose wavefronts were never measured"
+            )
+            return False
+        return True
+
+
+def _site_report(site: Site, figures: dict[str, Any]) -> SiteReport:
+    instruction = site.instruction
+    is_shared = site.space == "shared"
+    return SiteReport(
+        source=f"{instruction.file}:{instruction.line}" if instruction.line else _place(site),
+        memory="shared" if is_shared else "global",
+        kind="store" if site.is_store else "load",
+        op=instruction.opcode,
+        instructions=1,
+        requests=figures["requests"],
+        **{name: figures[name] if is_shared else 0 for name in COSTS},
+        sectors=0 if is_shared else figures["sectors"],
+        lines=0 if is_shared else figures["lines"],
+        evidence="executed",
+    )
+
+
+def _place(site: Site) -> str:
+    return f"{site.instruction.address:#06x} {site.instruction.opcode}"

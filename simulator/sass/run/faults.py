@@ -1,0 +1,84 @@
+"""Errors of a run, with the instruction's address, its source line and the thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.errors import (
+    DeadlockError,
+    ExecutionError,
+    LimitError,
+    MemoryAccessError,
+    UnsupportedError,
+)
+from simulator.sass.lift.layout import Fault
+
+if TYPE_CHECKING:
+    from simulator.sass.run.grid import Dim3, GridRun
+
+__all__ = ["fault", "limit_reached", "standing"]
+
+
+def standing(launch: GridRun, number: int) -> str:
+    """Name an instruction: its address, text and source line."""
+    instruction = launch.program.instructions[number]
+    place = f" ({instruction.file}:{instruction.line})" if instruction.line else ""
+    return f"{instruction.address:#06x} {instruction}{place}"
+
+
+def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> LimitError:
+    """Say that a limit of instructions was reached."""
+    name = "max_instructions" if is_given else "the limit of a block"
+    return LimitError(
+        f"{launch.kernel.name} executed {limit} warp instructions, {name}"
+        f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
+        " no endless loop)"
+    )
+
+
+def fault(
+    launch: GridRun, why: Fault, number: int, thread: int, address: int, block: Dim3, executed: int
+) -> ExecutionError:
+    """Say what went wrong. `executed`: instructions of threads until then."""
+    x, y, _ = launch.block
+    who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)}) of block {block}"
+    where = f"{standing(launch, number)}, {who}"
+    far = f"; {executed} thread instructions were executed before"
+    if why == Fault.UNKNOWN:
+        reason = launch.program.steps[number].problem
+        return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
+    if why == Fault.DEADLOCK:
+        return DeadlockError(f"no warp can go on: {where} waits for threads that never come{far}")
+    if why == Fault.KILL:
+        return ExecutionError(f"the kernel trapped at {where}{far}")
+    if why == Fault.LANES:
+        return UnsupportedError(f"some lanes are inactive where all must take part: {where}{far}")
+    if why == Fault.BRANCH:
+        return ExecutionError(f"a branch to {address:#x}, outside the kernel: {where}{far}")
+    if why == Fault.ALIGN:
+        return MemoryAccessError(f"misaligned address {address:#x}: {where}{far}")
+    if why == Fault.CONSTANT:
+        return MemoryAccessError(f"constant offset {address:#x} out of bounds: {where}{far}")
+    return MemoryAccessError(
+        f"address {address:#x} out of bounds: {where}{far} ({_accepted(launch, number, address)})"
+    )
+
+
+_SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")
+_LOCAL = ("LDL", "STL")
+
+
+def _accepted(launch: GridRun, number: int, address: int) -> str:
+    """Say what the kernel may access there."""
+    name = launch.program.instructions[number].opcode.split(".")[0]
+    if name in _SHARED and address < 1 << 32:
+        start = launch.architecture.shared_start
+        return f"accepted: {start:#x} to {start + launch.block_shared - 1:#x}, shared memory"
+    if name in _LOCAL:
+        return f"accepted: 0x0 to {launch.local_bytes - 1:#x}, local memory"
+    memory = launch.memory
+    ranges = [
+        f"{start:#x} to {end - 1:#x}"
+        for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
+    ]
+    return f"accepted: {', '.join(ranges)}, the arrays in global memory"

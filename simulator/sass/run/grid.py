@@ -1,0 +1,235 @@
+"""Launching a kernel: its sizes, and the blocks of its grid one after the other or on threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from simulator.errors import LaunchError
+from simulator.law.chips import Chip
+from simulator.law.counting import Engine, engine_for
+from simulator.law.instructions import Rule
+from simulator.sass.architectures import Architecture
+from simulator.sass.code.cubin import Cubin, CubinKernel
+from simulator.sass.lift.program import Program
+from simulator.sass.run.code import Code
+from simulator.sass.run.memory import Banks, GlobalMemory
+from simulator.sass.run.tally import FIGURES, Tally
+from simulator.sass.run.timeline import Recorder, Timeline
+from simulator.sass.run.worker import Worker
+
+__all__ = ["Dim3", "GridRun", "Progress", "dim3"]
+
+Dim3 = tuple[int, int, int]
+
+_STACK = 1024  # bytes a thread, which a launch has by default
+_MOST_LOCAL = 1 << 28
+
+Progress = Callable[[int, int, int], None]
+"""Called with thread instructions executed, blocks done, blocks to do."""
+
+
+@dataclass
+class GridRun:
+    """A kernel with its arguments, ready to run block by block.
+
+    Raises LaunchError for a grid, block, argument or size that cannot be launched.
+    """
+
+    cubin: Cubin
+    program: Program
+    grid: Dim3
+    block: Dim3
+    arguments: Sequence[Any]
+    shared_bytes: int = 0
+    max_instructions: int | None = None
+    rule: Rule = "silicon"
+    progress: Progress | None = None
+    announce: Callable[[str], None] | None = None
+    """Called with what it begins to wait for."""
+    chip: Chip | None = None
+    """Whose law counts, and whose shared memory there is; None: the H200's law."""
+    done: Tally = field(init=False)
+    """What has been counted so far, of blocks that had an error too."""
+    spent: int = field(init=False, default=0)
+    """Instructions that warps have executed."""
+    stopped: bool = field(init=False, default=False)
+    """Whether a block had an error: the others need not go on."""
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _threads: int = field(init=False, default=0)
+    _blocks: int = field(init=False, default=0)
+    _rows: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._check_sizes()
+        self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments)
+        geometry = (*self.block, *self.grid)
+        self.banks = Banks(self.kernel, self.memory, geometry, self.local_bytes)
+        self.code = Code(self.program, self._compiling)
+        size, sites = len(self.program.steps), len(self.program.sites)
+        self.done = Tally(np.zeros(size, np.int64), np.zeros((sites, len(FIGURES)), np.int64))
+
+    @property
+    def kernel(self) -> CubinKernel:
+        """What is launched."""
+        return self.program.kernel
+
+    @property
+    def architecture(self) -> Architecture:
+        """What it runs on."""
+        return self.cubin.architecture
+
+    def _compiling(self, first: int, count: int) -> None:
+        """Say which instructions are compiled."""
+        if self.announce:
+            at = self.program.instructions[first].address
+            self.announce(f"compiling {count} of {len(self.program.steps)} instructions at {at:#x}")
+
+    def _check_sizes(self) -> None:
+        threads = self.block[0] * self.block[1] * self.block[2]
+        if threads > 1024 or self.block[2] > 64:
+            raise LaunchError(f"block {self.block} has {threads} threads (accepted: up to 1024)")
+        if self.grid[0] > 2**31 - 1 or max(self.grid[1:]) > 65535:
+            raise LaunchError(f"grid {self.grid} (accepted: up to 2147483647 x 65535 x 65535)")
+        if self.max_instructions is not None and self.max_instructions < 1:
+            raise LaunchError(f"max_instructions = {self.max_instructions} (accepted: 1 and more)")
+        static = max(self.kernel.shared_bytes - self.architecture.reserved, 0)
+        most, whose = self._shared_limit()
+        if static > most:
+            raise LaunchError(
+                f"{static} static bytes of shared memory ({whose} has {most} a block)"
+            )
+        if self.shared_bytes < 0 or static + self.shared_bytes > most:
+            raise LaunchError(
+                f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
+                f" {whose}: 0 to {most - static})"
+            )
+        self.block_shared = static + self.shared_bytes
+        stack = self.kernel.stack_bytes
+        uses = self._mnemonics() & {"LDL", "STL"}
+        self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
+        if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
+            raise LaunchError(f"{stack} bytes of stack a thread (accepted: {_MOST_LOCAL // 1024})")
+
+    def _shared_limit(self) -> tuple[int, str]:
+        """Give the bytes of shared memory that a block can have, and what says so."""
+        limits = [(self.architecture.shared_bytes, self.architecture.name)]
+        if self.chip is not None:
+            limits.append((self.chip.shared_bytes, self.chip.name))
+        return min(limits)
+
+    def _mnemonics(self) -> set[str]:
+        return {each.opcode.split(".")[0] for each in self.program.instructions}
+
+    def place(self, number: int) -> str:
+        """Name an instruction: its address and opcode."""
+        instruction = self.program.instructions[number]
+        return f"{instruction.address:#06x} {instruction.opcode}"
+
+    def outputs(self) -> list[Any]:
+        """Give one entry an argument: arrays as the kernel left them, all else unchanged."""
+        return self.memory.outputs()
+
+    # ---- Running. --------------------------------------------------------------------------
+    def run_each(self, blocks: Iterable[Dim3]) -> list[Tally]:
+        """Run blocks one after the other; what each did."""
+        todo = list(blocks)
+        worker = Worker(self)
+        tallies = []
+        for block in todo:
+            try:
+                worker.run(block, len(todo))
+            finally:
+                tallies.append(worker.take())
+                self.done += tallies[-1]
+        return tallies
+
+    def run_all(self, blocks: Sequence[Dim3], threads: int | None = None) -> Tally:
+        """Run blocks on several threads, where the kernel allows it; what all did."""
+        atomics = self._mnemonics() & {"ATOM", "ATOMG", "RED", "REDG"}
+        workers = 1 if atomics else min(threads or os.cpu_count() or 1, len(blocks), 16)
+
+        def some(which: int) -> None:
+            worker = Worker(self)
+            try:
+                for block in blocks[which::workers]:
+                    if self.stopped:
+                        break
+                    worker.run(block, len(blocks))
+            except BaseException:
+                self.stopped = True
+                raise
+            finally:
+                tally = worker.take()
+                with self._lock:
+                    self.done += tally
+
+        if workers == 1:
+            some(0)
+            return self.done
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for future in [pool.submit(some, which) for which in range(workers)]:
+                    future.result()
+            except BaseException:
+                self.stopped = True  # Ctrl-C, which only the main thread gets
+                raise
+        return self.done
+
+    def timelines(self, blocks: Iterable[Dim3]) -> list[Timeline]:
+        """Run blocks anew, from the arguments as they were given, and tell what each warp did."""
+        again = replace(self)
+        again.code = self.code
+        recorder = Recorder(
+            -(-self.block[0] * self.block[1] * self.block[2] // 32),
+            self.code.lengths,
+            self.program.sites,
+        )
+        worker = Worker(again, recorder)
+        found = []
+        todo = list(blocks)
+        for block in todo:
+            worker.run(block, len(todo))
+            worker.flush()
+            found.append(recorder.take())
+        return found
+
+    def engine(self, rows: int) -> Engine:
+        """Choose what counts so many more rows of a trace: the fastest for all of them so far."""
+        with self._lock:
+            self._rows += rows
+            return engine_for(self._rows)
+
+    def spend(self, instructions: int, threads: int, finished: int, of: int) -> None:
+        """Take note of progress."""
+        with self._lock:
+            self.spent += instructions
+            self._threads += threads
+            self._blocks += finished
+            if self.progress:
+                self.progress(self._threads, self._blocks, of)
+
+
+def dim3(given: object, what: str) -> Dim3:
+    """Take an integer or up to three as (x, y, z).
+
+    >>> dim3((8, 8), "grid")
+    (8, 8, 1)
+
+    Raises LaunchError for anything else.
+    """
+    values = given if isinstance(given, tuple | list) else (given,)
+    good = 1 <= len(values) <= 3 and all(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= value < 2**31
+        for value in values
+    )
+    if not good:
+        raise LaunchError(f"{what} {given!r} (accepted: one to three positive integers)")
+    x, y, z = (*(int(value) for value in values), 1, 1)[:3]
+    return x, y, z

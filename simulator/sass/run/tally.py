@@ -1,0 +1,113 @@
+"""What blocks executed, and what their memory accesses cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.law.chips import Chip
+from simulator.law.counting import Engine, count
+from simulator.law.instructions import Rule
+from simulator.sass.lift.sites import Site
+
+__all__ = ["FIGURES", "Tally", "figures_of"]
+
+FIGURES = (
+    "requests", "wavefronts", "ideal", "bank_conflicts", "scattered", "sectors", "ideal_sectors",
+    "lines", "ideal_lines",
+)  # fmt: skip
+"""Columns of `Tally.figures`."""
+
+_NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What some blocks executed, by instruction and by memory instruction."""
+
+    executed: NDArray[np.int64]
+    """By instruction: executions by a warp."""
+    figures: NDArray[np.int64]
+    """A row for each memory instruction that is counted; its columns are FIGURES."""
+    threads: int = 0
+    """Instructions by threads."""
+    generic: int = 0
+    """Accesses of threads to shared memory through generic addresses."""
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.executed + other.executed,
+            self.figures + other.figures,
+            self.threads + other.threads,
+            self.generic + other.generic,
+        )
+
+    def agrees(self, other: Tally, sites: list[Site]) -> bool:
+        """Whether both did the same at every instruction that accesses shared memory."""
+        shared = [index for index, site in enumerate(sites) if site.space == "shared"]
+        numbers = [sites[index].number for index in shared]
+        return bool(
+            np.array_equal(self.executed[numbers], other.executed[numbers])
+            and np.array_equal(self.figures[shared], other.figures[shared])
+        )
+
+    def differing(self, other: Tally, sites: list[Site]) -> set[int]:
+        """Give the instructions at which the two did other things to global memory."""
+        return {
+            site.number
+            for index, site in enumerate(sites)
+            if site.space == "global"
+            and (
+                self.executed[site.number] != other.executed[site.number]
+                or not np.array_equal(self.figures[index], other.figures[index])
+            )
+        }
+
+
+def figures_of(
+    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
+    engine: Engine, chip: Chip | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
+
+    `rule`, `engine` and `chip` are those of `count`. Returns FIGURES of each row, and the cycles
+    for which each holds the pipe.
+    """
+    figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
+    cycles = np.zeros(len(heads), dtype=np.int64)
+    which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
+    # From the first line that a row touches on, so that no address is negative. A lane that takes
+    # no part has that of the first lane that does.
+    trace = trace + heads[:, 2:3]
+    trace -= trace.min(axis=1, keepdims=True) & -128
+    figures[:, 0] = 1
+    for op in {site.op for site in sites if site.op is not None}:
+        chosen = np.array([site.op == op for site in sites])[which]
+        if chosen.any():
+            counts = count(
+                op, trace[chosen], masks[chosen], rule=rule, engine=engine, threads=1, chip=chip
+            )
+            columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
+            figures[chosen, 1:4] = np.stack(columns, axis=1)
+            cycles[chosen] = counts.cycles
+    for width in {site.width for site in sites if site.space == "global"}:
+        chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
+        for place, size in ((5, 32), (7, 128)):
+            pieces = _pieces(trace[chosen], masks[chosen], width, size)
+            figures[chosen, place : place + 2] = np.stack(pieces, axis=1)
+    return figures, cycles
+
+
+def _pieces(
+    offsets: NDArray[np.int32], masks: NDArray[np.uint32], width: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the sectors or lines that each row touches, and the least that hold as many bytes."""
+    active = (masks[:, None] >> np.arange(32, dtype=np.uint32)) & 1 != 0
+    # An access is aligned to its width, so it lies in one piece.
+    pieces = np.where(active, offsets >> (size.bit_length() - 1), _NOWHERE)
+    pieces.sort(axis=1)
+    new = pieces[:, 1:] != pieces[:, :-1]
+    touched = new.sum(axis=1) + 1 - (pieces[:, -1] == _NOWHERE)
+    return touched, -(-active.sum(axis=1) * width // size)

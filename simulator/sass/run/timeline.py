@@ -1,0 +1,151 @@
+"""What each warp did, in order: its basic blocks, and what their memory accesses cost.
+
+Off by default. Compiled code notes a number for each block of instructions that a warp runs and
+for each access; `Recorder` makes steps of them, and codes repeats as a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.sass.lift.sites import Site
+
+__all__ = ["Access", "Recorder", "Run", "Step", "Timeline"]
+
+MARK = 62
+"""The bit that tells a block of instructions from a row of the trace."""
+_WARP, _START = 56, 32
+_LONGEST = 16  # steps of a loop
+
+
+@dataclass(frozen=True)
+class Access:
+    """One memory access of a warp."""
+
+    number: int
+    """The instruction, from 0."""
+    space: str
+    """shared or global."""
+    cycles: int | None
+    """How long it holds the pipe of shared memory; 0 for global memory; None: not known."""
+    sectors: int
+    """Sectors of 32 bytes of global memory."""
+    lanes: int
+    """Lanes that took part."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A straight run of instructions, executed by the lanes of a subwarp."""
+
+    start: int
+    """Its first instruction, from 0."""
+    length: int
+    lanes: int
+    """How many lanes were active."""
+    accesses: tuple[Access, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Some steps, one after the other, and all of them again: a loop's."""
+
+    steps: tuple[int, ...]
+    """Places in `Timeline.steps`."""
+    times: int
+    """How often, once at least."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What the warps of one block of threads did, in each warp's order."""
+
+    steps: tuple[Step, ...]
+    """Each one once."""
+    warps: tuple[tuple[Run, ...], ...]
+    """What each warp did, from its first to its last step."""
+
+
+@dataclass
+class Recorder:
+    """Makes a timeline of what compiled code notes."""
+
+    warp_count: int
+    lengths: NDArray[np.int64]
+    """Of straight runs, by their first instruction."""
+    sites: list[Site]
+    _known: dict[Step, int] = field(default_factory=dict)
+    _done: list[list[int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing."""
+        self._done = [[] for _ in range(self.warp_count)]
+
+    def add(
+        self, events: NDArray[np.int64], heads: NDArray[np.int32], costs: NDArray[np.int64]
+    ) -> None:
+        """Take what was noted; `costs`: cycles and sectors of each row of the trace."""
+        accesses = self._accesses(heads, costs)
+        marks = np.flatnonzero(events >> MARK)
+        known: dict[bytes, int] = {}
+        for begin, end in zip(marks, [*marks[1:], len(events)], strict=True):
+            event = int(events[begin])
+            rows = events[begin + 1 : end]
+            key = (event & ~(31 << _WARP)).to_bytes(8, "little") + rows.tobytes()
+            if key not in known:
+                start = event >> _START & (1 << (_WARP - _START)) - 1
+                lanes = (event & 0xFFFFFFFF).bit_count()
+                found = tuple(accesses[row] for row in rows.tolist())
+                step = Step(start, int(self.lengths[start]), lanes, found)
+                known[key] = self._known.setdefault(step, len(self._known))
+            self._done[event >> _WARP & 31].append(known[key])
+
+    def _accesses(self, heads: NDArray[np.int32], costs: NDArray[np.int64]) -> list[Access]:
+        found = []
+        for (which, mask, *_), (cycles, sectors) in zip(
+            heads.tolist(), costs.tolist(), strict=True
+        ):
+            site = self.sites[which]
+            known = site.space == "global" or site.op is not None
+            lanes = (mask & 0xFFFFFFFF).bit_count()
+            found.append(Access(site.number, site.space, cycles if known else None, sectors, lanes))
+        return found
+
+    def take(self) -> Timeline:
+        """Give the timeline, and begin anew."""
+        warps = tuple(_coded(np.array(done, dtype=np.int64)) for done in self._done)
+        timeline = Timeline(tuple(self._known), warps)
+        self._known = {}
+        self.__post_init__()
+        return timeline
+
+
+def _coded(steps: NDArray[np.int64]) -> tuple[Run, ...]:
+    """Code what is repeated at once as a number: at each place the period that reaches furthest.
+
+    >>> _coded(np.array([7, 1, 2, 1, 2, 1, 2, 9]))
+    (Run(steps=(7,), times=1), Run(steps=(1, 2), times=3), Run(steps=(9,), times=1))
+    """
+    size = len(steps)
+    # How many steps from each on are those a period later.
+    equal = np.zeros((_LONGEST + 1, size + 1), dtype=np.int64)
+    for period in range(1, min(_LONGEST, size - 1) + 1):
+        same = steps[:-period] == steps[period:]
+        places = np.arange(len(same))
+        ends = np.minimum.accumulate(np.where(same, len(same), places)[::-1])[::-1]
+        equal[period, : len(same)] = ends - places
+    runs, place = [], 0
+    while place < size:
+        periods = np.arange(1, _LONGEST + 1)
+        times = equal[1:, place] // periods + 1
+        covered = np.where(times > 1, times * periods, 0)
+        period = int(np.argmax(covered)) + 1  # of equals the shortest
+        if covered[period - 1] == 0:
+            period = 1
+        count = int(times[period - 1])
+        runs.append(Run(tuple(steps[place : place + period].tolist()), count))
+        place += period * count
+    return tuple(runs)

@@ -1,0 +1,254 @@
+"""One block of threads at a time: its memory, and the loop around compiled code."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.sass.lift.layout import (
+    ALIVE,
+    CONTEXT,
+    NUMBER,
+    PREDICATES,
+    REGISTERS,
+    ROW,
+    SLOT_BITS,
+    SPECIAL,
+    SUBWARPS,
+    Fault,
+    State,
+    Status,
+)
+from simulator.sass.run.faults import fault, limit_reached
+from simulator.sass.run.memory import DEVICE
+from simulator.sass.run.tally import FIGURES, Tally, figures_of
+from simulator.sass.run.timeline import Recorder
+
+if TYPE_CHECKING:
+    from simulator.sass.run.grid import Dim3, GridRun
+
+__all__ = ["BLOCK_LIMIT", "Worker"]
+
+BLOCK_LIMIT = 2**26
+"""Instructions that the warps of one block may execute, where the caller sets no limit."""
+
+_TRACE_ROWS = 1 << 15
+_EVENTS = 1 << 16
+_SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Give zeros at an address that vector code likes."""
+    raw = np.zeros(size + ROW, dtype=np.uint8)
+    start = -raw.ctypes.data % ROW
+    return raw[start : start + size]
+
+
+class Worker:
+    """The state of one block: warps, shared memory, the trace."""
+
+    def __init__(self, launch: GridRun, recorder: Recorder | None = None) -> None:
+        self.launch = launch
+        self.recorder = recorder
+        program, x, y, z = launch.program, *launch.block
+        self.threads = x * y * z
+        self.count = -(-self.threads // 32)
+        self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
+        self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
+        self.shared = _aligned(max(16, -(-launch.block_shared // 16) * 16))
+        self.local = _aligned(launch.local_bytes * 32 * self.count)
+        self.context = np.zeros(len(CONTEXT), dtype=np.int64)
+        self.group = np.zeros(self.count + 1, dtype=np.int64)
+        self.barriers = np.zeros((2, 16), dtype=np.int64)
+        sites, size = max(1, len(program.sites)), len(program.steps)
+        self.counts = np.zeros(size + 1, dtype=np.int64)
+        self.partly = np.zeros(size, dtype=np.int64)
+        """Executions of instructions in blocks of instructions that had a fault."""
+        self.trace = _aligned(_TRACE_ROWS * ROW).view(np.int32).reshape(_TRACE_ROWS, 32)
+        self.heads = np.zeros((_TRACE_ROWS, 4), dtype=np.int32)
+        self.weights = np.zeros(_TRACE_ROWS, dtype=np.int64)
+        self.slots = np.full(1 << SLOT_BITS, -1, dtype=np.int32)
+        self.scattered = np.zeros(sites, dtype=np.int64)
+        self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
+        self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
+        self.total = 0
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
+        self._fill_context()
+        self._template = self._first_state()
+
+    def _fill_context(self) -> None:
+        launch, code, memory = self.launch, self.launch.code, self.launch.memory
+        values = {
+            "warps": self.warps, "warp_count": self.count, "warp_bytes": self.warp_bytes,
+            "group": self.group, "extra": self.barriers[0], "needed": self.barriers[1],
+            "length": len(launch.program.steps), "whole": code.tables[0], "masked": code.tables[1],
+            "lengths": code.lengths, "sites": code.sites, "counts": self.counts,
+            "shared": self.shared, "shared_start": launch.architecture.shared_start,
+            "shared_bytes": launch.block_shared, "arena": memory.arena, "arena_start": DEVICE,
+            "starts": memory.starts, "ends": memory.ends, "ranges": len(memory.starts),
+            "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
+            "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
+            "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
+            "scattered": self.scattered, "noting": int(self.recorder is not None),
+            "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+        }  # fmt: skip
+        for name, value in values.items():
+            self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        # 32 signed bits reach 4 GiB from the middle.
+        self.set("arena", self.get("arena") + (1 << 31))
+
+    def get(self, name: str) -> int:
+        """Read a field of the context."""
+        return int(self.context[CONTEXT[name] // 8])
+
+    def set(self, name: str, value: int) -> None:
+        """Write a field of the context."""
+        self.context[CONTEXT[name] // 8] = value
+
+    def row(self, warp: int, offset: int) -> NDArray[np.uint32]:
+        """Give 32 words of a warp's memory."""
+        return self.warps[warp, offset : offset + ROW].view(np.uint32)
+
+    def register(self, number: int) -> NDArray[np.uint32]:
+        """Give a register of all threads of the block."""
+        rows = [self.row(warp, REGISTERS + number * ROW) for warp in range(self.count)]
+        return np.concatenate(rows)[: self.threads]
+
+    def predicate(self, number: int) -> NDArray[np.uint32]:
+        """Give a predicate of all threads of the block."""
+        words = self.warps[:, PREDICATES + 4 * number : PREDICATES + 4 * number + 4]
+        masks = np.ascontiguousarray(words).view(np.uint32)
+        bits: NDArray[np.uint32] = masks >> np.arange(32, dtype=np.uint32) & np.uint32(1)
+        return bits.reshape(-1)[: self.threads]
+
+    def _first_state(self) -> NDArray[np.uint8]:
+        """Give the warps' memory as it is when a block begins."""
+        self.warps[:] = 0
+        x, y, _ = self.launch.block
+        for warp in range(self.count):
+            lanes = min(32, self.threads - 32 * warp)
+            mask = (1 << lanes) - 1
+            head = self.warps[warp]
+            head[:8].view(np.int64)[0] = self.context.ctypes.data
+            head[NUMBER : NUMBER + 8].view(np.int64)[0] = warp
+            head[ALIVE : ALIVE + 4].view(np.uint32)[0] = mask
+            for part, value in enumerate((0, mask, int(State.READY), 0)):
+                self.row(warp, SUBWARPS + part * ROW)[0] = value
+            thread = np.arange(32 * warp, 32 * warp + 32, dtype=np.uint32)
+            axes = (thread % x, thread // x % y, thread // (x * y))
+            packed = axes[0] | axes[1] << 16 | axes[2] << 26
+            for place, values in enumerate((*axes, packed)):
+                self.row(warp, SPECIAL + place * ROW)[:] = values
+        return self.warps.copy()
+
+    def begin(self, block: Dim3) -> None:
+        """Set the state up for a block."""
+        self.warps[:] = self._template
+        self.shared[:] = 0
+        self.local[:] = 0
+        self.barriers[:] = 0
+        for axis, value in zip("xyz", block, strict=True):
+            self.set(f"block_{axis}", value)
+        for name in ("votes_yes", "votes_no", "result_yes", "result_no"):
+            self.set(name, 0)
+        self.set("resume", -1)
+
+    def run(self, block: Dim3, of: int) -> None:
+        """Run one block to its end."""
+        self.begin(block)
+        self.go_on(block, of)
+
+    def go_on(self, block: Dim3, of: int) -> None:
+        """Run the block from where it stands."""
+        launch = self.launch
+        spent, left = 0, self._slice(0)
+        while True:
+            self.set("budget", left)
+            self.set("running", -1)
+            before = self.get("threads")
+            status = Status(self._call(self.context.ctypes.data))
+            used = left - self.get("budget")
+            left -= used
+            spent += used
+            if status == Status.FAULT:
+                self._complete()
+            threads = self.get("threads") - before
+            self.total += threads
+            launch.spend(used, threads, int(status == Status.DONE), of)
+            if status == Status.DONE:
+                return
+            if status == Status.FAULT:
+                raise fault(
+                    launch, Fault(self.get("why")), self.get("pc"), self.get("thread"),
+                    self.get("address"), block, self.total,
+                )  # fmt: skip
+            if status == Status.COMPILE:
+                launch.code.compile(self.get("pc"), bool(self.get("why")))
+            elif status == Status.FLUSH:
+                self.flush()
+            elif launch.stopped:
+                self.set("resume", -1)
+                return
+            else:
+                left = self._more(spent, left)
+
+    def _slice(self, spent: int) -> int:
+        """Give how many instructions may run before the next look."""
+        launch = self.launch
+        limit = launch.max_instructions
+        allowed = BLOCK_LIMIT - spent if limit is None else limit - launch.spent
+        return min(allowed, _SLICE)
+
+    def _more(self, spent: int, left: int) -> int:
+        """Give the next slice, where the last was not enough."""
+        more = self._slice(spent)
+        if more <= left:
+            limit = self.launch.max_instructions
+            raise limit_reached(
+                self.launch, self.get("pc"), limit or BLOCK_LIMIT, limit is not None
+            )
+        return more
+
+    def _complete(self) -> None:
+        """Count the instructions up to a fault, within its block of instructions."""
+        first, last = self.get("running"), self.get("pc")
+        if first >= 0:
+            self.partly[first : last + 1] += 1
+            lanes = self.get("lanes").bit_count()
+            self.set("threads", self.get("threads") + lanes * (last + 1 - first))
+
+    def flush(self) -> None:
+        """Count what the trace holds, by the law, and empty it."""
+        rows = self.get("traced")
+        if rows or self.get("event_count"):
+            heads = self.heads[:rows]
+            launch = self.launch
+            figures, cycles = figures_of(
+                launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
+                launch.chip,
+            )  # fmt: skip
+            if self.recorder:
+                costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
+                self.recorder.add(self.events[: self.get("event_count")], heads, costs)
+                self.set("event_count", 0)
+            figures *= self.weights[:rows, None]
+            order = np.argsort(heads[:, 0], kind="stable")
+            which, starts = np.unique(heads[order, 0], return_index=True)
+            self.figures[which] += np.add.reduceat(figures[order], starts)
+        self.slots[:] = -1
+        self.set("traced", 0)
+
+    def take(self) -> Tally:
+        """Give what was counted since the last time."""
+        self.flush()
+        self.figures[:, FIGURES.index("scattered")] = self.scattered[: len(self.figures)]
+        executed = self.launch.code.executed(self.counts) + self.partly
+        tally = Tally(executed, self.figures.copy(), self.total, self.get("generic_shared"))
+        for each in (self.counts, self.partly, self.scattered, self.figures):
+            each[:] = 0
+        self.set("generic_shared", 0)
+        self.total = 0
+        return tally
