@@ -53,7 +53,12 @@ def chips(*, output: Format) -> int:
     hidden = ("shared_bytes_per_sm", "registers_per_sm", "evidence", "sources")
     show(
         Table(
-            rows, {"chips": len(rows), "measured": measured}, sums=[], text=[text], hidden=hidden
+            rows,
+            {"chips": len(rows), "measured": measured},
+            sums=[],
+            text=[text],
+            hidden=hidden,
+            unknown="not known",
         ),
         output,
     )

@@ -61,10 +61,10 @@ class Chip:
     registers_per_sm: int
     multiprocessors: int | None
     clock_mhz: float | None
-    """The SM's boost clock; of a measured chip, the clock it ran at."""
+    """The SM's boost clock: the highest without overclocking."""
     l2_bytes: int | None
     dram_gb_per_s: float | None
-    """10^9 bytes per second."""
+    """What the memory's clock and bus allow: 10^9 bytes per second."""
     table: tuple[Instruction, ...]
     """Every instruction that it has."""
     law: str
@@ -214,7 +214,7 @@ class Chip:
         """Return where a number comes from.
 
         >>> Chip.of("RTX 5090").source("l2_bytes")
-        'https://github.com/aikitoria/open-gpu-kernel-modules/issues/1 (deviceQuery of an RTX 5090)'
+        'https://github.com/NVIDIA/nccl/issues/1637 (deviceQuery of an RTX 5090)'
 
         Raises ChipError for a name without a number.
         """

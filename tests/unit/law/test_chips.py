@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import json
 import pickle
 import re
@@ -81,8 +82,29 @@ class TestBuiltIn:
             named = dict(chip.sources)
             for name in (*LIMITS, *PRODUCT):
                 assert (name in named) == (getattr(chip, name) is not None), (chip, name)
-            assert all(len(source) > 20 for source in named.values())
             assert all("https://" in named[name] for name in LIMITS)
+
+    def test_every_source_can_be_opened(self) -> None:
+        for chip in map(Chip.of, CHIPS):
+            for name, source in chip.sources:
+                place = source.split(" ", 1)[0]
+                if place.startswith("https://"):
+                    assert re.fullmatch(r"https://[\w.-]+\.[a-z]+/[^\s<>]+", place), (chip, name)
+                else:
+                    folder, _, file = place.partition("/")
+                    assert files(folder).joinpath(file).is_file(), (chip, name)
+
+    @pytest.mark.parametrize("name", ["H100", "H200"])
+    def test_a_measured_chip_has_the_limits_that_its_driver_says(self, name: str) -> None:
+        text = files("gpu_check").joinpath("data", "devices.csv").read_text()
+        (said,) = [row for row in csv.DictReader(text.splitlines()) if row["chip"] == name]
+        chip = Chip.of(name)
+        for field in (*LIMITS, "capability", "multiprocessors", "l2_bytes"):
+            if field in said:
+                assert getattr(chip, field) == int(said[field]), field
+        assert chip.clock_mhz == int(said["clock_khz"]) / 1000
+        bits_per_ms = 2 * int(said["memory_clock_khz"]) * int(said["memory_bus_bits"])
+        assert chip.dram_gb_per_s == pytest.approx(bits_per_ms / 8e6)
 
     def test_there_is_a_file_for_each_and_no_other(self) -> None:
         found = {each.name for each in files("simulator.law").joinpath("data").iterdir()}
