@@ -283,11 +283,14 @@ def explain(
 
 
 @cli.command()
+@chip_option
 @format_option
-def ops(*, output: Format) -> int:
+def ops(*, chip: str | None, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
+    from simulator.law.chips import optional_chip
     from simulator.law.instructions import INSTRUCTIONS
 
+    chosen = optional_chip(chip)
     rows = [
         {
             "op": known.name,
@@ -295,17 +298,19 @@ def ops(*, output: Format) -> int:
             "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
+            "partners": " ".join(f"i^{p}" for p in known.partners) if known.fuses else "",
             "merges": known.merges,
             "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
         }
-        for known in INSTRUCTIONS.values()
+        for known in (INSTRUCTIONS.values() if chosen is None else chosen.table)
     ]
     text = (
-        "phases: groups of lanes served one after the other. fuses: two phases become one when,"
-        " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
+        "phases: groups of lanes served one after the other. fuses: phases become fewer when,"
+        " throughout the warp, all active lanes and their partners have the same address, for one"
+        " kind of partners: i^1 of lane i, or i^2."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows)}

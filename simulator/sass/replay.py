@@ -13,7 +13,7 @@ from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
-from simulator.sass.architectures import Arch
+from simulator.sass.architectures import ARCHITECTURES, Arch
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.naming import plain_path
@@ -143,8 +143,18 @@ def arch_for(arch: str | None, chip: Chip | None) -> str:
 
     >>> arch_for(None, None), arch_for(None, Chip.of("A100")), arch_for("sm_80", Chip.of("L4"))
     ('sm_90', 'sm_80', 'sm_80')
+
+    Raises LaunchError for a chip whose code cannot be replayed.
     """
-    return arch or (DEFAULT_ARCH if chip is None else chip.arch)
+    if arch is not None or chip is None:
+        return arch or DEFAULT_ARCH
+    if chip.capability not in ARCHITECTURES:
+        known = ", ".join(each.name for each in ARCHITECTURES.values())
+        raise LaunchError(
+            f"{chip} runs code for {chip.arch}, which is not replayed (accepted: a chip that runs"
+            f" code for one of {known})"
+        )
+    return chip.arch
 
 
 def _check_runs(cubin: Cubin, chip: Chip | None) -> None:

@@ -13,6 +13,7 @@ import pytest
 from gpu_check import PhaseTable
 from gpu_check.device import Chip as Device
 from simulator import (
+    INSTRUCTIONS,
     Access,
     Chip,
     ChipError,
@@ -136,9 +137,10 @@ __global__ void turn(float4* a) {
   __shared__ float4 s[32];
   s[threadIdx.x] = a[threadIdx.x];
   __syncthreads();
-  a[threadIdx.x] = s[threadIdx.x / 2];
+  a[threadIdx.x] = s[threadIdx.x % 8 + threadIdx.x / 24 * 8];
 }
 """
+READ = [16 * (lane % 8 + lane // 24 * 8) for lane in range(32)]  # 4 wavefronts, or by Other 3
 
 
 class TestCompiled:
@@ -157,15 +159,17 @@ class TestCompiled:
         assert self.run(chip="RTX 4090", arch="sm_80").arch == "sm_80"
         ours, theirs = self.run(), self.run(chip=other)
         loads = [report.totals()["load"]["wavefronts"] for report in (ours, theirs)]
-        assert loads == [2, int(count("LDS.128", [16 * (i // 2) for i in range(32)],
-                                      chip=other).wavefronts)]  # fmt: skip
+        assert loads == [4, 3] == [int(count("LDS.128", READ, chip=chip).wavefronts)
+                                   for chip in (None, other)]  # fmt: skip
         assert "on Other" in theirs.table().title
 
     @pytest.mark.parametrize(
         ("chip", "arch", "match"),
         [("RTX 4090", "sm_90", "sm_90 does not run on RTX 4090"),
          ("Jetson Orin", "sm_80", "does not run on Jetson Orin"),
-         ("V100", None, "unknown architecture 'sm_70'")],
+         ("V100", None, "V100 runs code for sm_70, which is not replayed .*sm_80, sm_86"),
+         ("B200", None, "B200 runs code for sm_100, which is not replayed"),
+         ("V100", "sm_80", "sm_80 does not run on V100")],
     )  # fmt: skip
     def test_code_that_it_cannot_run_is_refused(
         self, chip: str, arch: str | None, match: str
@@ -173,9 +177,51 @@ class TestCompiled:
         with pytest.raises(LaunchError, match=match):
             self.run(chip=chip, arch=arch)
 
-    def test_shared_memory_is_the_chips(self) -> None:
-        with pytest.raises(LaunchError, match="shared_bytes = 102400"):
+    def test_shared_memory_is_the_chips(self, other: Path) -> None:
+        with pytest.raises(LaunchError, match=r"shared_bytes = 102400 .*accepted for RTX 3080"):
             self.run(chip="RTX 3080", arch="sm_80", shared_bytes=100 * 1024)
+        tiny = dict(content(), facts={"shared_bytes": {"value": 256, "source": "made up"}})
+        other.write_text(json.dumps(tiny))
+        with pytest.raises(LaunchError, match=r"512 static bytes .*Other has 256 a block"):
+            self.run(chip=other)
+
+    def test_chips_are_not_mixed_up_by_what_is_kept(self, other: Path) -> None:
+        """Machine code is kept on disk and does not depend on the law; figures do."""
+
+        def figures(chip: Any) -> Any:
+            return self.run(chip=chip).totals()["load"]["wavefronts"]
+
+        assert [*map(figures, [None, other, "H100", other, None])] == [4, 3, 4, 3, 4]
+
+    def test_every_row_is_the_chips_count(self, other: Path) -> None:
+        ours, theirs = self.run(), self.run(chip=other)
+        for name in ("wavefronts", "ideal", "bank_conflicts"):
+            at = theirs.instructions["opcode"].index("LDS.128")
+            counts = count("LDS.128", READ, chip=other)
+            assert theirs.instructions[name][at] == int(getattr(counts, name))
+        for name in ("sectors", "ideal_sectors", "executed"):
+            assert ours.instructions[name] == theirs.instructions[name]
+
+    def test_matrices_are_counted_for_a_chip_that_has_them_alone(self) -> None:
+        source = """
+        __global__ void read(unsigned* a) {
+          __shared__ __align__(16) unsigned s[128];
+          s[threadIdx.x] = a[threadIdx.x];
+          __syncwarp();
+          unsigned at = (unsigned)__cvta_generic_to_shared(s) + threadIdx.x % 8 * 16, got;
+          asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+                       : "=r"(got) : "r"(at));
+          a[threadIdx.x] = got;
+        }
+        """
+        asked: dict[str, Any] = {"grid": 1, "block": 32, "args": [np.zeros(32, np.uint32)]}
+        report = replay_compiled(source, chip="A100", **asked)
+        assert report.instructions["wavefronts"][2] == 1
+        assert report.instructions["opcode"][2].startswith("LDSM")
+        with pytest.raises(LaunchError, match="V100 runs code for sm_70"):
+            replay_compiled(source, chip="V100", **asked)
+        with pytest.raises(LaunchError, match="sm_80 does not run on V100"):
+            replay_compiled(source, chip="V100", arch="sm_80", **asked)
 
 
 class TestCommand:
@@ -193,8 +239,23 @@ class TestCommand:
             rows["H100"]["measured"] == rows["H100"]["instructions"] > rows["V100"]["measured"] == 0
         )
         assert "https://" in rows["RTX 5090"]["sources"]["l2_bytes"]
+        assert rows["B200"]["clock_mhz"] is None
         assert main(["chips"]) == 0
-        assert "RTX 3090" in capsys.readouterr().out
+        table = capsys.readouterr().out.splitlines()
+        (b200,) = [line for line in table if line.startswith("B200")]
+        assert "10.0" in b200
+        assert "not known" in b200
+
+    def test_ops(self, capsys: pytest.CaptureFixture[str], other: Path) -> None:
+        def listed(*words: str) -> dict[str, dict[str, Any]]:
+            return {row["op"]: row for row in self.run(capsys, "ops", *words)[1]["rows"]}
+
+        assert listed() == listed("--chip", "H200")
+        assert set(listed()) - set(listed("--chip", "A100")) == {
+            op for op in INSTRUCTIONS if op.startswith("STSM")
+        }
+        theirs = listed("--chip", str(other))
+        assert (theirs["LDS.64"]["partners"], theirs["LDS.128"]["fuses"]) == ("i^4", False)
 
     @pytest.mark.parametrize(
         "words",
@@ -233,6 +294,14 @@ class TestCommand:
         words = ["sass", str(source), "--arg", "zeros:f32[128]"]
         _, found = self.run(capsys, *words, "--chip", str(other))
         assert {row["chip"] for row in found["rows"]} == {"Other"}
+        source.write_text(
+            SOURCE + "int main() { float4* a; cudaMalloc(&a, 512); turn<<<1, 32>>>(a); }"
+        )
+        _, launched = self.run(capsys, "sass", str(source), "--chip", str(other))
+        assert [row["chip"] for row in launched["rows"]] == [row["chip"] for row in found["rows"]]
+        assert [row["wavefronts"] for row in launched["rows"]] == [
+            row["wavefronts"] for row in found["rows"]
+        ]
         code, said = self.run(capsys, *words, "--chip", "T4", "--arch", "sm_80")
         assert (code, "does not run on T4" in said) == (2, True)
 
