@@ -10,6 +10,7 @@ from typing import Any
 from gpu_check.device import Chip
 from gpu_check.discovery import PhaseTable
 from simulator.law.capabilities import capability_text
+from simulator.law.chip_files import plain_name
 
 __all__ = ["chip_json"]
 
@@ -33,7 +34,7 @@ def chip_json(
     }
     return json.dumps(
         {
-            "name": chip.name,
+            "name": plain_name(chip.name),
             "compute_capability": capability_text(chip.capability),
             "law": "measured",
             "evidence": f"bankwise gpu-check --phases: {len(tables)} instructions, {date}",

@@ -40,9 +40,9 @@ def own_instructions(draw: st.DrawFn) -> Instruction:
 
 
 @st.composite
-def learnt_instructions(draw: st.DrawFn) -> Instruction:
+def learnt_instructions(draw: st.DrawFn, lanes: int | None = None) -> Instruction:
     """Draw an instruction with phases of any lanes, any partners, and any phases that fuse."""
-    lanes = draw(st.sampled_from([8, 16, 32]))
+    lanes = lanes or draw(st.sampled_from([8, 16, 32]))
     of_phase = draw(
         st.lists(st.integers(0, draw(st.integers(0, 9))), min_size=lanes, max_size=lanes)
     )

@@ -28,7 +28,7 @@ from simulator.law.instructions import Instruction
 from simulator.law.specification import BANKS, WORD
 from simulator.law.tables import learnt
 
-__all__ = ["LAWS", "LIMITS", "PRODUCT", "ChipFile", "parse", "read"]
+__all__ = ["LAWS", "LIMITS", "PRODUCT", "ChipFile", "parse", "plain_name", "read"]
 
 LAWS = ("measured", "assumed")
 """Whether accesses of this chip were compared with the law."""
@@ -41,7 +41,8 @@ _NEEDED = ("name", "compute_capability", "law", "evidence")
 _KNOWN = (*_NEEDED, "facts", "instructions", "banks", "bank_bytes", "provenance")
 _LARGEST_FILE = 1 << 20
 _LARGEST = 1 << 40  # of any fact
-_LONGEST = 1000  # characters of a name, an evidence or a source
+_LONGEST = 1000  # characters of an evidence or a source
+_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def parse(given: Any) -> ChipFile:
                 f" (next: give {', '.join(left)} as facts)"
             )
     return ChipFile(
-        _text("name", given["name"]), capability, str(law),
+        _name(given["name"]), capability, str(law),
         _text("evidence", given["evidence"]), facts, _instructions(given.get("instructions", [])),
     )  # fmt: skip
 
@@ -180,6 +181,26 @@ def _text(what: str, given: Any) -> str:
     if not given.isprintable():
         raise ChipError(f"{what} {short(given)} (accepted: text of one line, without controls)")
     return given
+
+
+def plain_name(text: str) -> str:
+    """Return a name that a chip file can have, for what a driver calls a chip.
+
+    >>> plain_name("Somebody's GPU")
+    'Somebody-s GPU'
+    """
+    return re.sub(r"^[\W_]+", "", re.sub(r"[^\w .,()+&-]+", "-", text))[:_LONGEST_NAME] or "GPU"
+
+
+def _name(given: Any) -> str:
+    """Return a name that can stand in a title, a page or a file's name."""
+    fine = isinstance(given, str) and len(given) <= _LONGEST_NAME
+    if not fine or not re.fullmatch(r"[^\W_][\w .,()+&-]*", given):
+        raise ChipError(
+            f"name {short(given)} (accepted: text of up to {_LONGEST_NAME} letters, digits, spaces"
+            " and any of .,()+&-_, which begins with a letter or a digit)"
+        )
+    return str(given)
 
 
 def _listed() -> str:

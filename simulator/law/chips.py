@@ -79,8 +79,10 @@ class Chip:
     def __post_init__(self) -> None:
         """Refuse limits that no chip can have together."""
         for fine, what in (
-            (self.shared_bytes <= self.shared_bytes_per_sm, "shared_bytes, shared_bytes_per_sm"),
-            (self.shared_reserved < self.shared_bytes_per_sm, "shared_reserved"),
+            (
+                self.shared_bytes + self.shared_reserved <= self.shared_bytes_per_sm,
+                "shared_bytes, shared_reserved, shared_bytes_per_sm",
+            ),
             (self.threads_per_sm == 32 * self.warps_per_sm, "threads_per_sm, warps_per_sm"),
             (self.threads_per_block <= self.threads_per_sm, "threads_per_block, threads_per_sm"),
             (
@@ -91,8 +93,8 @@ class Chip:
             if not fine:
                 values = ", ".join(str(getattr(self, name)) for name in what.split(", "))
                 raise ChipError(
-                    f"{what} are {values} (accepted: a block has no more than an SM, and an SM"
-                    " 32 threads for each of its warps)"
+                    f"{what} are {values} (accepted: a block, with what is reserved for it, has no"
+                    " more than an SM, and an SM 32 threads for each of its warps)"
                 )
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from simulator import (
     SearchError,
     count,
     count_stream,
-    instruction,
+    explain,
     optimize,
     replay,
     replay_compiled,
@@ -33,7 +32,7 @@ from simulator import (
 )
 from simulator.cli import main
 from simulator.testing.asserts import assert_conflict_free, assert_wavefronts
-from tests.unit.law.test_chips import content, other_law
+from tests.unit.law.test_chips import NARROW, WIDE, content, other_law
 
 ROW = [16 * lane for lane in range(32)]
 
@@ -309,21 +308,45 @@ class TestCommand:
 def test_what_gpu_check_learns_is_a_chip(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    odd = replace(instruction("LDS.64"), partners=(4,))
+    """Another law, from the command that learns it to the figures of every engine."""
+    tables = {table["op"]: PhaseTable(**table) for table in other_law()}
     device = Device(0, "Somebody's GPU", 86, 28, 101376, "580.0", "13.0")
     monkeypatch.setattr("gpu_check.device.open_chip", lambda index=0: device)
     monkeypatch.setattr("gpu_check.campaign.open_chip", lambda index=0: device)
     monkeypatch.setattr("gpu_check.device.limits", lambda index=0: {"l2_bytes": 1 << 20})
     monkeypatch.setattr(
         "gpu_check.discovery.infer_phases",
-        lambda op, **_: PhaseTable.of(odd if op == odd.name else op),
+        lambda op, **_: tables.get(op) or PhaseTable.of(op),
     )
     place = tmp_path / "learnt.json"
-    words = ["gpu-check", "--phases", "--op", "LDS.64", "--op", "LDS", "--counters", "off"]
-    assert main([*words, "--save", str(place)]) == 1  # one differs from the built-in law
-    assert "i^4" in capsys.readouterr().out
+    words = ["gpu-check", "--phases", "--counters", "off", "--save", str(place)]
+    for op in ("LDS.64", "LDS.128", "LDS"):
+        words += ["--op", op]
+    assert main(words) == 1  # two differ from the built-in law
+    said = capsys.readouterr().out
+    assert "i^4" in said
+    assert "0-7, 24-31 | 8-23" in said
     chip = Chip.of(str(place))
-    assert (chip.name, chip.multiprocessors, chip.l2_bytes) == ("Somebody's GPU", 28, 1 << 20)
-    assert chip.instruction("LDS.64").partners == (4,)
-    assert chip.measured == ("LDS", "LDS.64")
-    assert main(["count", "--op", "LDS.64", "lane*2", "--chip", str(place)]) == 0
+    assert (chip.name, chip.multiprocessors, chip.l2_bytes) == ("Somebody-s GPU", 28, 1 << 20)
+    assert chip.measured == ("LDS", "LDS.64", "LDS.128")
+    for engine in ("python", "numpy", "numba"):
+        wide = count("LDS.128", READ, chip=place, engine=engine)
+        assert (int(wide.phases), int(wide.wavefronts), int(wide.bank_conflicts)) == (2, 3, 1)
+        phases = [
+            int(
+                count("LDS.64", [8 * (i & ~p) for i in range(32)], chip=place, engine=engine).phases
+            )
+            for p in (1, 2, 4)
+        ]
+        assert phases == [2, 2, 1]
+    told = explain("LDS.128", READ, chip=place)
+    assert [tuple(phase.lanes) for phase in told.phases] == [WIDE, NARROW]
+    assert told.wavefronts == 3
+    pytest.importorskip("plotly")
+    from viz import bank_heatmap
+
+    drawn = bank_heatmap(told)
+    assert next(iter(drawn.select_yaxes())).ticktext == ("phase 0 · 0", "1", "phase 1 · 0")
+    _, row = TestCommand().run(capsys, "count", "--op", "LDS.128", "--chip", str(place),
+                               "(lane%8 + lane/24*8)*4")  # fmt: skip
+    assert row["totals"]["wavefronts"] == 3

@@ -9,18 +9,13 @@ import pickle
 import re
 from dataclasses import asdict, replace
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpu_check import PhaseTable
-from gpu_check.chip_file import chip_json
-from gpu_check.device import Chip as Device
 from simulator import (
     CHIPS,
     INSTRUCTIONS,
@@ -37,10 +32,7 @@ from simulator import (
     lane_addresses,
     optimize,
 )
-from simulator.law.capabilities import CAPABILITIES
 from simulator.law.chip_files import LIMITS, PRODUCT
-from simulator.law.tables import FIELDS
-from tests.strategies import learnt_instructions
 
 WIDE, NARROW = tuple(sorted({*range(8), *range(24, 32)})), tuple(range(8, 24))
 
@@ -192,79 +184,6 @@ class TestBuiltIn:
         assert not any(map(Chip.of(chip).runs, not_on))
 
 
-def header() -> str | None:
-    root = find_spec("nvidia")
-    for place in root.submodule_search_locations or [] if root else []:
-        for found in Path(place).glob("**/cuda/__device/arch_traits.h"):
-            return found.read_text(encoding="utf-8")
-    return None
-
-
-COMMON = {
-    "max_threads_per_block": 1024,
-    "warp_size": 32,
-    "max_registers_per_block": 64 * 1024,
-    "max_registers_per_multiprocessor": 64 * 1024,
-    "max_registers_per_thread": 255,
-}
-"""What `__common_arch_traits` sets for all; the test below finds each in the header."""
-
-
-def traits_of(text: str) -> dict[str, dict[str, int]]:
-    """Read what the header says of each architecture, by its name."""
-    common, *parts = re.split(r"template <>\n", text)
-    for name, value in COMMON.items():
-        assert re.search(rf"{name}\s*= ({value}|{value // 1024} \* 1024);", common), name
-    assert re.search(
-        r"reserved_shared_memory_per_block = \(__cc >= compute_capability\{80\}\) \? 1024 : 0",
-        common,
-    )
-    traits: dict[str, dict[str, int]] = {}
-    for part in parts:
-        (name,) = re.findall(r"constexpr arch_traits_t arch_traits<arch_id::(sm_\w+)>", part)
-        like = re.search(r"= (?:::cuda::)?arch_traits<(?:::cuda::)?arch_id::(sm_\w+)>\(\)", part)
-        newer = int(re.sub(r"\D", "", name)) >= 80
-        start = {**COMMON, "reserved_shared_memory_per_block": 1024 if newer else 0}
-        values = dict(traits[like[1]]) if like else start
-        for field, said in re.findall(r"__traits\.(\w+)\s*=\s*([^;]+);", part):
-            terms = re.findall(r"[\w.]+", said)
-            numbers = [str(values.get(term.removeprefix("__traits."), term)) for term in terms]
-            if not all(map(str.isdecimal, numbers)):
-                continue  # the name of an architecture
-            sign = "".join(re.findall(r"[*/-]", said)) or "none"
-            one, other = int(numbers[0]), int(numbers[-1])
-            values[field] = {
-                "none": one, "*": one * other, "/": one // (other or 1), "-": one - other
-            }[sign]  # fmt: skip
-        traits[name] = values
-    return traits
-
-
-class TestCapabilities:
-    def test_they_are_those_of_cccl(self) -> None:
-        text = header()
-        if text is None:
-            pytest.skip("needs the wheel nvidia-cuda-cccl")
-        traits = traits_of(text)
-        named = {
-            "shared_bytes": "max_shared_memory_per_block_optin",
-            "shared_bytes_per_sm": "max_shared_memory_per_multiprocessor",
-            "shared_reserved": "reserved_shared_memory_per_block",
-            "threads_per_block": "max_threads_per_block",
-            "threads_per_sm": "max_threads_per_multiprocessor",
-            "warps_per_sm": "max_warps_per_multiprocessor",
-            "blocks_per_sm": "max_blocks_per_multiprocessor",
-            "registers_per_thread": "max_registers_per_thread",
-            "registers_per_block": "max_registers_per_block",
-            "registers_per_sm": "max_registers_per_multiprocessor",
-        }
-        for capability, limits in CAPABILITIES.items():
-            said = traits[f"sm_{capability}"]
-            assert asdict(limits) == {name: said[field] for name, field in named.items()}, (
-                capability
-            )
-
-
 class TestAnotherLaw:
     @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
     def test_128_bit_loads_in_two_phases_never_fused(self, other: Path, engine: str) -> None:
@@ -328,152 +247,3 @@ class TestAnotherLaw:
         space = {"swizzle": "xor"}
         several = optimize([access], tile="32x32", chip=other, space=space)
         assert several.proved == (several.cost == several.certificate.floor)
-
-
-@given(learnt_instructions().filter(lambda own: own.lanes == 32 and own.passes == 1))
-def test_a_table_is_written_and_read(own: Any) -> None:
-    op = {1: "LDS.U8", 2: "LDS.U16", 4: "LDS", 8: "LDS.64", 16: "LDS.128"}[own.width]
-    own = replace(own, name=op, shared_bytes=232448)
-    device = Device(0, "A chip", 90, 132, 232448, "580.0", "13.0")
-    written = json.loads(chip_json(device, [PhaseTable.of(own)], {"date": "today"}))
-    read = read_back(written)
-    assert PhaseTable.of(read.instruction(op)) == PhaseTable.of(own)
-    addresses = [own.width * (lane * 7 % 13) for lane in range(32)]
-    mine = count(own, addresses, engine="python").figures[:5]
-    np.testing.assert_array_equal(count(op, addresses, chip=read).figures[:2], mine[:2])
-
-
-def read_back(written: dict[str, Any]) -> Chip:
-    from simulator.law.chip_files import parse
-
-    return Chip._made(parse(written))
-
-
-FACT = {"value": 4, "source": "a page"}
-
-
-class TestBadFiles:
-    @pytest.mark.parametrize(
-        ("changed", "match"),
-        [
-            ({"name": ""}, "name ''"),
-            ({"name": 3}, "name 3"),
-            ({"name": "a\nb"}, "without controls"),
-            ({"compute_capability": 9.0}, r"compute_capability 9\.0"),
-            ({"compute_capability": "nine"}, "compute_capability 'nine'"),
-            ({"compute_capability": "6.1"}, "from '7.0' on"),
-            ({"compute_capability": "13.0"}, "limits of compute capability 13.0 are not known"),
-            ({"law": "guessed"}, r"law 'guessed': .*measured, assumed"),
-            ({"law": ["measured"]}, "law"),
-            ({"evidence": None}, "evidence None"),
-            ({"banks": 16}, r"banks 16 \(accepted: 32"),
-            ({"bank_bytes": 8}, r"bank_bytes 8 \(accepted: 4"),
-            ({"instruction": []}, "unknown 'instruction': did you mean instructions"),
-            ({"facts": []}, r"facts \[\]"),
-            ({"facts": {"l2": FACT}}, "unknown fact 'l2'"),
-            ({"facts": {"l2_bytes": 4}}, "an object with value and source"),
-            ({"facts": {"l2_bytes": {**FACT, "value": -1}}}, "l2_bytes -1"),
-            ({"facts": {"l2_bytes": {**FACT, "value": 1.5}}}, r"l2_bytes 1\.5"),
-            ({"facts": {"l2_bytes": {**FACT, "value": True}}}, "l2_bytes True"),
-            ({"facts": {"clock_mhz": {**FACT, "value": 1e300}}}, "clock_mhz 1e"),
-            ({"facts": {"clock_mhz": {**FACT, "source": ""}}}, "source ''"),
-            ({"facts": {"shared_bytes": {**FACT, "value": 1 << 20}}}, "shared_bytes"),
-            ({"facts": {"warps_per_sm": {**FACT, "value": 7}}}, "threads_per_sm, warps_per_sm"),
-            ({"instructions": {}}, r"instructions \{\}"),
-            ({"instructions": [3]}, "3 is not a table"),
-            ({"instructions": [{}]}, "op None"),
-            ({"instructions": [{"op": "LDS"}]}, "LDS has no phases, fused"),
-            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS stands twice"),
-            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "stands twice"),
-            ({"instructions": [table_of("LDS", op="LDX")]}, "unknown instruction 'LDX'"),
-            ({"instructions": [table_of("LDS", bank=3)]}, "LDS has 'bank'"),
-            (
-                {"compute_capability": "7.0", "instructions": [table_of("LDSM.16.M88.4")]},
-                "needs compute capability 7.5, the chip has 7.0",
-            ),
-        ],
-    )
-    def test_content_is_refused_by_name(
-        self, tmp_path: Path, changed: dict[str, Any], match: str
-    ) -> None:
-        path = tmp_path / "bad.json"
-        path.write_text(json.dumps(content(**changed)), encoding="utf-8")
-        with pytest.raises(ChipError, match=match) as refused:
-            Chip.from_json(path)
-        assert str(refused.value).startswith(f"chip file {path}: ")
-
-    @pytest.mark.parametrize("name", ["name", "compute_capability", "law", "evidence"])
-    def test_nothing_may_be_missing(self, tmp_path: Path, name: str) -> None:
-        path = tmp_path / "bad.json"
-        path.write_text(json.dumps({k: v for k, v in content().items() if k != name}))
-        with pytest.raises(ChipError, match=rf"{name} missing"):
-            Chip.from_json(path)
-
-    @pytest.mark.parametrize("field", FIELDS)
-    @pytest.mark.parametrize("value", [None, 3.5, "x", {}, [[None]], -1, [[-1]], True])
-    def test_fields_of_other_types(self, field: str, value: Any) -> None:
-        if field in ("whole_warp", "idle_partners_agree", "merges") and value is True:
-            value = 1
-        with pytest.raises(ChipError):
-            read_back(content(instructions=[{**table_of("LDS.64"), field: value}]))
-
-    @pytest.mark.parametrize(
-        ("changed", "match"),
-        [
-            ({"phases": [list(range(31))]}, "groups"),
-            ({"phases": [list(range(33))]}, "up to 32 integers"),
-            ({"phases": [[*range(31), 32]]}, "lane 32"),
-            ({"phases": [list(range(16)), list(range(15, 32))]}, "lane 15 twice"),
-            ({"phases": [list(range(32)), []]}, "group without lanes"),
-            ({"fused": [list(range(31))]}, "fused_groups"),
-            ({"fused": [list(range(16)), list(range(16, 32))]}, "fewer groups than phases"),
-            ({"partners": []}, r"partners \[\] and fused"),
-            ({"partners": [0]}, "partners"),
-            ({"partners": [32]}, "partners"),
-            ({"partners": [1, 1]}, "partners"),
-            ({"whole_warp": False}, "whole_warp False"),
-            ({"idle_partners_agree": False}, "idle_partners_agree False"),
-            ({"passes": 0}, "passes"),
-            ({"passes": 8}, "passes"),
-            ({"passes": 1.0}, "passes"),
-        ],
-    )
-    def test_tables_are_refused_by_name(self, changed: dict[str, Any], match: str) -> None:
-        with pytest.raises(ChipError, match=match):
-            read_back(content(instructions=[table_of("LDS.64", **changed)]))
-
-    @pytest.mark.parametrize(
-        ("text", "match"),
-        [
-            ("", "not JSON"),
-            ("{", "not JSON"),
-            ("[]", r"\[\] is not a chip"),
-            ("[" * 100_000, "nested too deeply|not JSON"),
-            ('{"name": NaN}', "it holds NaN"),
-            ('{"name": -Infinity}', "it holds -Infinity"),
-            ('{"name": 1, "name": 2}', "'name' twice"),
-            ('{"name": ' + "9" * 5000 + "}", "not JSON"),
-            (" " * (1 << 21), "more than 1048576 bytes"),
-            ("\ud800", "not JSON"),
-        ],
-    )
-    def test_text_is_refused(self, tmp_path: Path, text: str, match: str) -> None:
-        path = tmp_path / "bad.json"
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
-        with pytest.raises(ChipError, match=match):
-            Chip.of(str(path))
-
-    @pytest.mark.parametrize("name", ["none.json", ".", "a\0.json"])
-    def test_files_that_cannot_be_read(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(ChipError, match="cannot be read"):
-            Chip.from_json(f"{tmp_path}/{name}")
-
-    @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-                        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)),
-           st.sampled_from([*content(), "facts", "provenance", "banks"]))  # fmt: skip
-    def test_any_json_is_refused_or_read_whole(self, value: Any, key: str) -> None:
-        try:
-            chip = read_back(content(**{key: value}))
-        except ChipError:
-            return
-        assert chip.instructions
