@@ -85,7 +85,7 @@ def law_of(instruction: Instruction, rule: Rule) -> Law:
         len(instruction.fused_lanes),
         instruction.shared_bytes,
     )
-    return Law(*map(np.int32, numbers))
+    return Law(*np.array(numbers, dtype=np.int32))  # quicker than one by one
 
 
 def _processors() -> int:
