@@ -162,6 +162,8 @@ class Optimum(Result):
                 f"{self.before:,} → {self._said(self.cost)}: the layout started from is better,"
                 " and not in the space."
             )
+        if self.chip is not None:
+            said.append(f"Counted for the chip {self.chip}, whose law is {self.chip.law}.")
         # A tile's padding and swizzle are said by its index, below.
         own = ("pad", "swizzle") if self.layout and self.layout.rows > 1 else ("swizzle",)
         chosen = {name: value for name, value in self.values.items() if name not in own}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,23 @@ class TestPython:
         other.write_text(json.dumps(tiny))
         with pytest.raises(KernelError, match=r"bytes of shared memory .*up to 4096 on Other"):
             replay("leimao.v05", **sizes, chip=other)
+
+    def test_pages_name_the_chip(self, other: Path, tmp_path: Path) -> None:
+        pytest.importorskip("plotly")
+        from viz import report
+
+        for number, run in enumerate(
+            (
+                lambda **law: simulate("4x8", **law),
+                lambda **law: explain("LDS.128", ROW, **law),
+                lambda **law: optimize([Access("LDS.64", "lane*2 % 64")], **law),
+                lambda **law: replay("leimao.v05", m=256, n=256, k=256, **law),
+            )
+        ):
+            page = tmp_path / f"{number}.html"
+            report(run(chip=other), run(), file=page)
+            shown = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.DOTALL)
+            assert "Other" in shown
 
     def test_asserts(self, other: Path) -> None:
         pairs = "lane/2*4"
