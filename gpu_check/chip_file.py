@@ -26,7 +26,7 @@ def chip_json(
     `limits` are by their names in `simulator.Chip`, as the driver says them.
     """
     date = provenance.get("date", "an unknown day")
-    source = f"driver {chip.driver}, {date}"
+    source = f"provenance, below: driver {chip.driver}, {date}"
     known = {
         **(limits or {}),
         "multiprocessors": chip.multiprocessors,
