@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import json
 import pickle
 import re
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from gpu_check import PhaseTable
+from gpu_check.recordings import packaged_table
 from simulator import (
     CHIPS,
     INSTRUCTIONS,
@@ -98,8 +98,7 @@ class TestBuiltIn:
 
     @pytest.mark.parametrize("name", ["H100", "H200"])
     def test_a_measured_chip_has_the_limits_that_its_driver_says(self, name: str) -> None:
-        text = files("gpu_check").joinpath("data", "devices.csv").read_text()
-        (said,) = [row for row in csv.DictReader(text.splitlines()) if row["chip"] == name]
+        (said,) = [row for row in packaged_table("devices") if row["chip"] == name]
         chip = Chip.of(name)
         for field in (*LIMITS, "capability", "multiprocessors", "l2_bytes"):
             if field in said:

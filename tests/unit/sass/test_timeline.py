@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_check import PhaseTable
+from simulator import Chip
+from simulator.law.chip_files import parse
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import disassemble
@@ -18,6 +22,7 @@ from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import _coded
 from simulator.sass.run.worker import BLOCK_LIMIT
 from tests.sass_kernels import HERE, needs_tools
+from tests.unit.law.test_chips import content
 
 pytestmark = needs_tools
 
@@ -65,6 +70,24 @@ def test_a_timeline_adds_up_to_the_figures(name: str) -> None:
     assert (requests == wanted).all()
     assert (sectors == wanted_sectors).all()
     assert run.spent < BLOCK_LIMIT
+
+
+def test_cycles_are_by_the_law_of_the_chip() -> None:
+    run = launch("vectorized_128")
+
+    def spent(run: GridRun) -> tuple[list[int | None], list[int]]:
+        (timeline,) = run.timelines([(0, 0, 0)])
+        accesses = [each for step in timeline.steps for each in step.accesses]
+        return [each.cycles for each in accesses], [each.sectors for each in accesses]
+
+    tables = [{**asdict(PhaseTable.of("LDS.128")), "fused": [], "partners": [],
+               "whole_warp": False, "idle_partners_agree": False}]  # fmt: skip
+    chip = Chip._made(parse(content(instructions=tables)))
+    cycles, sectors = spent(run)
+    theirs, their_sectors = spent(replace(run, chip=chip))
+    assert sectors == their_sectors
+    assert sum(filter(None, theirs)) > sum(filter(None, cycles))
+    assert spent(replace(run, chip=Chip.of("H100"))) == (cycles, sectors)
 
 
 def test_loops_are_coded_in_a_few_runs() -> None:
