@@ -7,8 +7,8 @@ the chip.
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.line import Line
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.values import Value
 
 __all__ = [

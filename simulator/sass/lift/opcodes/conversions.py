@@ -6,10 +6,9 @@ from collections.abc import Container
 
 from llvmlite import ir
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.kinds import F32, F64, like, suffix
-from simulator.sass.lift.line import Line, Source
+from simulator.sass.lift.line import Line, SourceOperand
 from simulator.sass.lift.numbers import (
     DOWN,
     NEAREST,
@@ -22,6 +21,7 @@ from simulator.sass.lift.numbers import (
     rounded,
     rounding,
 )
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -42,13 +42,13 @@ def _only(line: Line, names: list[str], count: int) -> None:
 
 
 # ---- Integers. ---------------------------------------------------------------------------------
-def _integer(line: Line, bits: int) -> tuple[Source, int]:
+def _integer(line: Line, bits: int) -> tuple[SourceOperand, int]:
     """Read an integer source, and the byte of its register at which it begins."""
     part = line.take_part("B1", "B2", "B3")
     return line.source(words=2 if bits == 64 else 1), int(part[1:] or 0)
 
 
-def _number(block: Block, source: Source, byte: int, kind: tuple[int, bool]) -> Value:
+def _number(block: Block, source: SourceOperand, byte: int, kind: tuple[int, bool]) -> Value:
     """Read an integer; one of 32 or 64 bits."""
     bits, signed = kind
     if bits == 64:
@@ -124,7 +124,7 @@ def _i2i(line: Line) -> Emit:
 
 
 # ---- Floats. -----------------------------------------------------------------------------------
-def _float(line: Line, name: str) -> Source:
+def _float(line: Line, name: str) -> SourceOperand:
     """Read a float source."""
     if name == "F64":
         return line.source("double", 2)
@@ -133,7 +133,7 @@ def _float(line: Line, name: str) -> Source:
     return line.source("float" if name == "F32" else "half")
 
 
-def _value(block: Block, source: Source, name: str) -> Value:
+def _value(block: Block, source: SourceOperand, name: str) -> Value:
     """Read a float; one of 32 or 64 bits."""
     if name == "F64":
         return block.pair(source).as_float

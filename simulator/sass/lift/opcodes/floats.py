@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem, Number
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.functions import FUNCTIONS
 from simulator.sass.lift.helpers import call
 from simulator.sass.lift.line import Line
 from simulator.sass.lift.numbers import NEAREST, ROUNDINGS, clamped, directed, fused, rounding
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
+from simulator.sass.lift.operands import DecodeProblem, Number
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 

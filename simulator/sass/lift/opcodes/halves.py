@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line, Named, Source
+from simulator.sass.lift.line import Line, Named, SourceOperand
 from simulator.sass.lift.numbers import clamped, halves, packed, to16
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, joined
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -51,7 +51,7 @@ def _half(line: Line) -> Emit:
     return emit
 
 
-def _is_zero(source: Source) -> bool:
+def _is_zero(source: SourceOperand) -> bool:
     """Whether it is RZ, whatever its sign."""
     return isinstance(source.place, Named) and source.place.number < 0
 
@@ -117,7 +117,9 @@ def _hset2(line: Line) -> Emit:
     return emit
 
 
-def _compared(block: Block, line: Line, a: Source, b: Source, how: int) -> list[Value]:
+def _compared(
+    block: Block, line: Line, a: SourceOperand, b: SourceOperand, how: int
+) -> list[Value]:
     """Compare both halves, the low ones first."""
     words = block.at.alike(block.read(a), block.read(b))
     pairs = zip(*(halves(each, line.has("BF16_V2")) for each in words), strict=True)

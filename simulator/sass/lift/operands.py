@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 __all__ = [
-    "Barrier",
     "Constant",
+    "ConvergenceBarrier",
     "DecodeProblem",
     "Memory",
     "Number",
@@ -92,7 +92,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Barrier:
+class ConvergenceBarrier:
     """A convergence barrier, B0 … B15."""
 
     number: int
@@ -105,7 +105,7 @@ class Word:
     text: str
 
 
-Operand = Register | Predicate | Number | Constant | Memory | Barrier | Word
+Operand = Register | Predicate | Number | Constant | Memory | ConvergenceBarrier | Word
 
 _REGISTER = re.compile(r"(U?R)(Z|\d+)((?:\.\w+)*)")
 _SPLIT = re.compile(r",(?![^\[]*\])")
@@ -160,7 +160,7 @@ def _operand(text: str) -> Operand:
     if found := re.fullmatch(r"(?:desc\[UR\d+\])?\[(.*)\]", text):
         return _memory(found[1], text)
     if found := re.fullmatch(r"B(\d+)", text):
-        return Barrier(int(found[1]))
+        return ConvergenceBarrier(int(found[1]))
     if re.fullmatch(r"[\w.$]+", text):
         return Word(text)
     raise DecodeProblem(f"operand {text}")
