@@ -71,7 +71,17 @@ INTEGERS: dict[str, Callable[[int, int, int], int]] = {
     "PRMT {}, R0, R1, R2": lambda a, b, c: _permuted(a, b, c),
     "I2I.S8.S32 {}, R0": lambda a, b, c: max(-128, min(signed(a), 127)),
     "I2I.U16.U32 {}, R0": lambda a, b, c: min(a, 65535),
+    "I2IP.S8.S32.SAT {}, R0, R1, R2": lambda a, b, c: _packed(a, b, -128, 127, 8) | c << 16,
+    "I2IP.U8.S32.SAT {}, R0, R1, R2": lambda a, b, c: _packed(a, b, 0, 255, 8) | c << 16,
+    "I2IP.S16.S32.SAT {}, R0, R1, RZ": lambda a, b, c: _packed(a, b, -(2**15), 2**15 - 1, 16),
+    "I2IP.U16.S32.SAT {}, R0, R1, RZ": lambda a, b, c: _packed(a, b, 0, 65535, 16),
 }
+
+
+def _packed(a: int, b: int, least: int, most: int, bits: int) -> int:
+    """As PTX describes cvt.pack.sat: the first operand above the second."""
+    high, low = (max(least, min(signed(x), most)) % (1 << bits) for x in (a, b))
+    return high << bits | low
 
 
 def _permuted(a: int, chosen: int, c: int) -> int:

@@ -123,6 +123,28 @@ def _i2i(line: Line) -> Emit:
     return emit
 
 
+@lifts("I2IP", says="Two integers, at most what fits, below the low bits of a third.")
+def _i2ip(line: Line) -> Emit:
+    if line.modifiers not in [(kind, "S32", "SAT") for kind in ("S8", "U8", "S16", "U16")]:
+        raise DecodeProblem("types of I2IP")
+    bits, to_signed = _INTEGERS[line.modifiers[0]]
+    target, sources = line.target(), line.sources("int", 3)
+    most = (1 << bits - to_signed) - 1
+    least = -most - 1 if to_signed else 0
+
+    def fitted(number: Value) -> Value:
+        number = number.less_signed(least).choose(least, number)
+        number = number.compare(">", most, signed=True).choose(most, number)
+        return number & (1 << bits) - 1
+
+    def emit(block: Block) -> None:
+        a, b, c = map(block.read, sources)
+        above = c << 16 if bits == 8 else block.at.i32(0)  # beside 16 bits there is no room
+        block.write(target, above | fitted(a) << bits | fitted(b))
+
+    return emit
+
+
 # ---- Floats. -----------------------------------------------------------------------------------
 def _float(line: Line, name: str) -> SourceOperand:
     """Read a float source."""
