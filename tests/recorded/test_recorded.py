@@ -2,8 +2,8 @@
 
 It ran instructions one by one, lane by lane, in Numba. Before it was deleted, at commit c710131,
 it ran what `programs.npz` and `launches.json` hold, on x86-64. Nothing can record them anew: they
-stand as they are. Where the lifted machine is right and the record is wrong, drop that entry and
-say why here.
+stand as they are. Of 2,000 programs 30 are left out, in which the interpreter was wrong: it rounded
+twice where a chip rounds once (`test_rounds_once_as_an_h200`), or lost the sign of a zero.
 
 `python -m pytest -m 'slow or not slow' tests/recorded` runs all of them.
 """
@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent
 CASES = {case["name"]: case for case in json.loads((HERE / "cases.json").read_text())}
 LAUNCHES: dict[str, Any] = json.loads((FOLDER / "launches.json").read_text())
 
-SHARE = 100  # programs of a test
+PROGRAMS, SHARE = 1970, 100  # all, and those of a test
 NAMES = (
     *(f"R{number}" for number in range(24)), *(f"P{number}" for number in range(7)),
     *(f"UR{number}" for number in range(10)), *(f"UP{number}" for number in range(7)),
@@ -76,14 +76,14 @@ def digests(outcome: Outcome, threads: int) -> Iterator[tuple[int, bytes]]:
     "start",
     [
         pytest.param(start, marks=[pytest.mark.slow] if start >= 3 * SHARE else [])
-        for start in range(0, 2000, SHARE)
+        for start in range(0, PROGRAMS, SHARE)
     ],
 )
 def test_programs_leave_what_they_left(start: int) -> None:
     data = programs()
     texts = data["text"].tobytes().decode().split("\n\n")
-    assert len(texts) == 2000
-    for number in range(start, start + SHARE):
+    assert len(texts) == PROGRAMS
+    for number in range(start, min(start + SHARE, PROGRAMS)):
         threads = int(data["threads"][number])
         lines = texts[number].split("\n")
         outcome = run_warp(lines, values(number), threads)

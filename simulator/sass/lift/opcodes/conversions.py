@@ -72,13 +72,24 @@ def _i2f(line: Line) -> Emit:
         if name == "F32":
             block.write(target, _as_float(number, F32, how, kind[1]))
             return
-        wide = _as_float(number, F64, how, kind[1])
         if name == "F64":
-            block.write_pair(target, wide)
-        else:
-            block.write(target, directed16(wide, how, name == "BF16"))
+            block.write_pair(target, _as_float(number, F64, how, kind[1]))
+            return
+        if kind[0] == 64:
+            number = _to_odd(number, kind[1])
+        wide = _as_float(number, F64, NEAREST, kind[1])  # exact
+        block.write(target, directed16(wide, how, name == "BF16"))
 
     return emit
+
+
+def _to_odd(number: Value, signed: bool) -> Value:
+    """Give 64 bits as a number of 53 that rounds to 16 bits as they do: cut off, and then odd."""
+    negative = number.less_signed(0) if signed else number.at.bit(False)
+    is_large = (negative.choose(0 - number, number) >> 40) != 0
+    cut = number & ~0x7FF
+    odd = cut | (cut != number).resized(64) << 11
+    return is_large.choose(odd, number)
 
 
 def _as_float(number: Value, element: object, how: int, signed: bool) -> Value:
