@@ -71,7 +71,6 @@ def test_every_template_does_what_plain_python_says(seed: int) -> None:
 ELSEWHERE = {
     "S2R": "test_special_registers", "S2UR": "test_special_registers",
     "CS2R": "test_special_registers",
-    "F2IP": "a spelling of F2I that only some disassemblers print",
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 It ran instructions one by one, lane by lane, in Numba. Before it was deleted, at commit c710131,
 it ran what `programs.npz` and `launches.json` hold, on x86-64. Nothing can record them anew: they
 stand as they are. Of 2,000 programs 30 are left out, in which the interpreter was wrong: it rounded
-twice where a chip rounds once (`test_rounds_once_as_an_h200`), or lost the sign of a zero.
+twice where a chip rounds once (`tests/silicon/test_sass_rounding.py`), or lost a zero's sign.
 
 `python -m pytest -m 'slow or not slow' tests/recorded` runs all of them.
 """

@@ -203,9 +203,11 @@ def _i2f(x: Lane) -> None:
     x.put_float(target, fit(Fraction(integer_of(x, kind)), x.rounding, to), to)
 
 
-@plain("F2I")
+@plain("F2I", "F2IP")
 def _f2i(x: Lane) -> None:
     target = x.take()
+    if x.name == "F2IP":
+        assert x.take() == x.operands[-1] == "RZ"  # what would be packed beside and above it
     kind = next((each for each in x.modifiers if each in INTEGERS), "S32")
     value = x.float(next((each for each in x.modifiers if each in FLOATS), "F32"))
     (least, most), bits = limits(kind), INTEGERS[kind][0]

@@ -181,7 +181,7 @@ def _whole(line: Line) -> int:
     return _TO_WHOLE[named[0]] if named else NEAREST
 
 
-@lifts("F2I", "F2IP", says="Float to integer.")
+@lifts("F2I", says="Float to integer.")
 def _f2i(line: Line) -> Emit:
     line.only(*_INTEGERS, *_FLOATS, *_TO_WHOLE, "FTZ", "NTZ")
     targets, sources, how = _named(line, _INTEGERS), _named(line, _FLOATS), _whole(line)
@@ -201,6 +201,20 @@ def _f2i(line: Line) -> Emit:
             block.write(target, found.resized(32, signed))
 
     return emit
+
+
+@lifts("F2IP", says="Float to a byte without sign; beside no other.")
+def _f2ip(line: Line) -> Emit:
+    line.only("U8", "F32", "TRUNC", "NTZ")
+    if not line.has("U8") or not line.has("F32"):
+        raise DecodeProblem("types of F2IP")
+    target, how = line.target(), _whole(line)
+    beside, a, above = line.source(), line.source("float"), line.source()
+    if not (beside.is_zero and above.is_zero):  # no compiler was seen to pack so
+        raise DecodeProblem("packing of F2IP")
+    return lambda block: block.write(
+        target, _saturated(rounded(block.floats(a), how), 8, signed=False).resized(32)
+    )
 
 
 def _saturated(value: Value, bits: int, signed: bool) -> Value:
