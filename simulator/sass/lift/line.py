@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -133,7 +134,7 @@ class Line:
     sites: list[MemorySite] = field(default_factory=list)
     """What it accesses, where it is counted: one memory, or two."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The mnemonic."""
         return self.instruction.opcode.split(".")[0]

@@ -23,7 +23,7 @@ _TO_WHOLE = {NEAREST: "rint", DOWN: "floor", UP: "ceil", TO_ZERO: "trunc"}
 
 def rounding(line: Line) -> int:
     """Read a rounding; to nearest where there is none."""
-    named = [value for name, value in ROUNDINGS.items() if line.has(name)]
+    named = [ROUNDINGS[each] for each in line.modifiers if each in ROUNDINGS]
     if len(named) > 1:
         raise DecodeProblem(f"roundings of {line.name}")
     return named[0] if named else NEAREST

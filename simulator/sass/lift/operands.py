@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = [
     "Constant",
@@ -129,6 +130,7 @@ def parse(text: str) -> tuple[Operand, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1 << 14)  # a kernel names few, and often
 def _operand(text: str) -> Operand:
     if re.fullmatch(r"!?U?P(T|\d)", text):
         negated = 16 if text.startswith("!") else 0
