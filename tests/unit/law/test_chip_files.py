@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpu_check import PhaseTable
 from gpu_check.chip_file import chip_json
-from gpu_check.device import Chip as Device
+from gpu_check.device import Device as Device
 from simulator import Chip, ChipError, count
 from simulator.law.chip_files import LIMITS, PRODUCT, parse, plain_name
 from simulator.law.tables import FIELDS
