@@ -7,6 +7,7 @@ import numpy as np
 from gpu_check import (
     Measurements,
 )
+from gpu_check.device import Device
 
 LANES = np.arange(32)
 CHIP = Device(0, "Test chip", 80, 108, 166_912, "1.2", "12.0")
