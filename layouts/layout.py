@@ -28,11 +28,12 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, short
 from layouts.nested import Nested, congruent, depth, flat, nested, nested_text, product
 from layouts.notation import read_layout
 from layouts.shapes import Shape, is_integer, parse_shape
 from layouts.swizzle import Swizzle, SwizzleLike
+from layouts.triton import is_triton, read_triton
 
 __all__ = ["LARGEST", "MOST_LISTED", "Coordinate", "Layout", "make_layout"]
 
@@ -105,19 +106,40 @@ class Layout:
         object.__setattr__(self, "offset", int(offset))
 
     @classmethod
-    def parse(cls, text: str) -> Layout:
-        """Read CuTe's notation; `str` writes it.
+    def parse(cls, text: str, shape: Shape | None = None) -> Layout:
+        """Read the notation of CuTe, which `str` writes, or of Triton's shared memory.
 
         >>> Layout.parse("Sw<3,4,3> o 0 o (8,64):(64,1)")
         Layout((8, 64), (64, 1), swizzle=Swizzle(bits=3, base=4, shift=3))
         >>> str(Layout.parse("((_2, _4), 8) : ((_1, _16), 2)"))
         '((2,4),8):((1,16),2)'
 
-        Raises LayoutError, with a caret under the fault where the text is malformed.
+        With a pointer, as tensors are printed, a swizzle acts on bytes; the layout's on elements:
+
+        >>> str(Layout.parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_128,_64):(_64,_1)"))
+        'Sw<3,3,3> o 0 o (128,64):(64,1)'
+
+        Some of Triton's texts leave the `shape` to the tensor, which has to be given then:
+
+        >>> swizzled = "#ttg.swizzled_shared<{vec=8, perPhase=1, maxPhase=8, order=[1, 0]}>"
+        >>> str(Layout.parse(swizzled, shape="64x64"))
+        'Sw<3,3,3> o 0 o (64,64):(64,1)'
+
+        Raises LayoutError, with a caret under the fault where a text of CuTe is malformed.
         """
         if not isinstance(text, str):
-            raise LayoutError(f"layout {text!r} is not a text such as '(8,4):(4,1)'")
-        return cls(*read_layout(text))
+            raise LayoutError(f"layout {short(text)} is not a text such as '(8,4):(4,1)'")
+        read = read_triton(text, shape).notation() if is_triton(text) else read_layout(text)
+        if len(read.swizzles) > 1:
+            raise LayoutError(
+                f"layout {short(text)} has {len(read.swizzles)} swizzles (accepted: one;"
+                " Tile.parse takes several)"
+            )
+        swizzle = read.swizzles[0] if read.swizzles else None
+        layout = cls(read.shape, read.stride, swizzle, read.offset)
+        if shape is not None:
+            _check_shape(layout, shape)
+        return layout
 
     @classmethod
     def of(cls, layout: Layout | str) -> Layout:
@@ -129,7 +151,9 @@ class Layout:
             return layout
         if isinstance(layout, str):
             return cls.parse(layout)
-        raise LayoutError(f"{layout!r} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')")
+        raise LayoutError(
+            f"{short(layout)} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')"
+        )
 
     @classmethod
     def row_major(cls, shape: Shape, ld: int | None = None) -> Layout:
@@ -393,6 +417,13 @@ def _leading(ld: int | None, least: int, what: str) -> int:
             f" (accepted: {least}, {least + 1}, ...)"
         )
     return ld
+
+
+def _check_shape(layout: Layout, shape: Shape) -> None:
+    sizes = [mode.size for mode in layout.plain.modes]
+    wanted = parse_shape(shape, "RCDEFGH"[: layout.rank], "shape")
+    if sizes != list(wanted):
+        raise LayoutError(f"layout {layout} has modes of {sizes}, not of shape {shape!r}")
 
 
 def _strip(interleave: int) -> int:

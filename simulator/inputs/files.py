@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import short
+from layouts.expression import Expression
 from layouts.shapes import is_integer
 from simulator.errors import InputError, OptionError
-from simulator.inputs.expression import Expression
 from simulator.law.accesses import ALL_LANES, check_mask
 from simulator.law.instructions import instruction
 
