@@ -34,7 +34,7 @@ from layouts.layout import Layout
 from layouts.shapes import Index, Shape, is_integer, parse_shape, widened
 from layouts.swizzle import Swizzle
 from layouts.term import Term, swizzles_of
-from layouts.tile_text import Parts, of_layout, read_tile
+from layouts.tile_text import Parts, of_layout, read_tile, split_shape
 
 __all__ = ["ELEMENT_BYTES", "LARGEST_TILE", "Term", "Tile", "TileLike"]
 
@@ -162,19 +162,20 @@ class Tile:
     def parse(cls, text: str, shape: Shape | None = None) -> Tile:
         """Read what `cute` and `c` write, what kernels print, and Triton's layouts.
 
-        C text, and some of Triton's, says no `shape`: rows×columns. C text is any expression of
-        `row` and `col` that some tile is equal to; all elements are compared.
+        C text, and some of Triton's, says no `shape`, rows×columns: give it, or begin with it, as
+        `str` does. C text is any expression of `row` and `col` that a tile is equal to.
 
         >>> Tile.parse("Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)")
         Tile(rows=8, cols=64, pad=0, swizzle=Swizzle(bits=3, base=3, shift=3), terms=(), \
 layout=None, element=2)
-        >>> Tile.parse("(row << 5) + (row << 2) + col", shape="8x32").pad
+        >>> Tile.parse("8x32: (row << 5) + (row << 2) + col").pad
         4
 
         Raises LayoutError, and ExpressionError for malformed C.
         """
         if not isinstance(text, str):
             raise LayoutError(f"tile {short(text)} is not a text such as '(8,64):(64,1)'")
+        text, shape = split_shape(text, shape)
         return cls.of(cls._of_parts(read_tile(text, shape)), shape)
 
     @classmethod

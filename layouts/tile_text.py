@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from layouts.swizzle import Swizzle
 from layouts.term import Term
 from layouts.triton import is_triton, read_triton
 
-__all__ = ["MOST_COMPARED", "Parts", "of_layout", "read_tile"]
+__all__ = ["MOST_COMPARED", "Parts", "is_c", "of_layout", "read_tile", "split_shape"]
 
 MOST_COMPARED = 2**18
 """Elements of a tile that are compared one by one: more than any shared memory has bytes."""
@@ -37,6 +38,32 @@ class Parts(NamedTuple):
     element: int | None = None
 
 
+def split_shape(text: str, shape: Shape | None = None) -> tuple[str, Shape | None]:
+    """Return a text without the shape that it may begin with, and that shape.
+
+    >>> split_shape("32x32: row*33 + col")
+    ('row*33 + col', (32, 32))
+
+    Raises LayoutError where another shape is given.
+    """
+    found = re.match(r"\s*(\d{1,9}\s*[xX×]\s*\d{1,9})\s*:\s*", text)
+    if not found:
+        return text, shape
+    said = parse_shape(found[1], "RC", "tile")
+    if shape is not None and parse_shape(shape, "RC", "tile") != said:
+        raise LayoutError(f"tile {short(text)} has another shape than {shape!r} (accepted: one)")
+    return text[found.end() :], said
+
+
+def is_c(text: str) -> bool:
+    """Whether a text is a C expression, and no layout of CuTe or Triton.
+
+    >>> is_c("row*33 + col"), is_c("(8,4):(4,1)")
+    (True, False)
+    """
+    return ":" not in text and not is_triton(text)
+
+
 def read_tile(text: str, shape: Shape | None) -> Parts:
     """Read a text; see `Tile.parse`."""
     if is_triton(text):
@@ -47,7 +74,7 @@ def read_tile(text: str, shape: Shape | None) -> Parts:
             if len(shared.shape) != 2:
                 raise
             return _of_function(shared.offset, shared.shape, text)._replace(element=shared.element)
-    if ":" in text:
+    if not is_c(text):
         return of_notation(read_layout(text))
     if shape is None:
         raise LayoutError(

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from layouts.errors import plural
+from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.counting import check_rule, n_way
+from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import Instruction, Rule, instruction
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
@@ -78,6 +78,10 @@ class Explanation(Result):
     """For an instruction that can fuse but did not: the pairs of lanes that disagree."""
     note: str
     """A sentence on why phases fused or did not, or why there are none; often empty."""
+    tile: Tile | None = None
+    """What the addresses lie in, where a layout was given that is a tile."""
+    element: int = 4
+    """Bytes of an element of it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -183,12 +187,16 @@ _CONVENTION = (
 
 def explain(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: int | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     rule: Rule = "silicon",
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+
+    With `layout` or `element`, addresses are indices, as for `count`.
 
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
@@ -202,12 +210,13 @@ likewise): 2 wavefronts for this phase.
     """
     op = instruction(op)
     check_rule(rule)
-    array, masks = warp_accesses(op, addresses, mask)
+    located = locate(op, addresses, layout, element, mask)
+    array, masks = warp_accesses(op, located.addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
             f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
         )
-    check(op, array, masks, addresses)
+    check(op, array, masks, located.addresses)
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
@@ -242,6 +251,8 @@ likewise): 2 wavefronts for this phase.
         partners=tuple(partners),
         broken=broken,
         note=_note(op, active, partners, broken, rule),
+        tile=located.tile,
+        element=located.element,
     )
 
 
