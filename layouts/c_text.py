@@ -41,10 +41,9 @@ def function(text: str, rows: int) -> Callable[[int, int], int]:
 
 def of_tile(tile: Tile, row: str, col: str) -> str:
     """Return the offset of (row, col) as C text; see `Tile.c`."""
-    row, col = (
-        name if re.fullmatch(r"[\w.]+|\w+\[\w+\]", name) else f"({name})" for name in (row, col)
-    )
-    text = _before_swizzle(tile, row, col)
+    text = _before_swizzle(tile, _name(row), _name(col))
+    if tile.swizzle is None and tile.layout is None:
+        return text
     swizzles = list(tile.outer)
     if tile.layout is not None and tile.layout.swizzle is not None:
         text = f"{text} + {tile.layout.offset}" if tile.layout.offset else text
@@ -58,6 +57,10 @@ def of_tile(tile: Tile, row: str, col: str) -> str:
             size = max(size, 1 << piece[1].bit_length())
         return text
     return _xored(text, tile.elements, _joined(pieces))
+
+
+def _name(text: str) -> str:
+    return text if text.isidentifier() or re.fullmatch(r"[\w.]+", text) else f"({text})"
 
 
 def _before_swizzle(tile: Tile, row: str, col: str) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import or_
 from typing import Any, overload
 
@@ -312,8 +312,9 @@ layout=None, element=2)
 
     def _as_terms(self) -> Tile:
         """Return the same tile, its swizzle as terms where it can be: C text is shorter so."""
-        apart = self.pad == 0 and self.layout is None and not self.terms and self._by_bits
-        if not apart or not self.outer or any(each.shift < 0 for each in self.outer):
+        if self.swizzle is None or self.pad or self.layout or self.terms or not self._by_bits:
+            return self
+        if any(each.shift < 0 for each in self.outer):
             return self
         try:
             terms = tuple(Term(each.shift, each.written) for each in self.outer)
@@ -324,7 +325,8 @@ layout=None, element=2)
     @property
     def operations(self) -> int:
         """XOR, AND and shift operations of `c`."""
-        return sum(map(self.c().count, ("^", "&", ">>", "<<")))
+        text = self.c()
+        return text.count("^") + text.count("&") + text.count(">>") + text.count("<<")
 
     def expression(self, row: str = "row", col: str = "col") -> str:
         """Return `c`, by its former name."""
@@ -373,9 +375,11 @@ layout=None, element=2)
     def __str__(self) -> str:
         return f"{self.rows}x{self.cols}: {self.c()}"
 
-    @cached_property
+    @property
     def xors(self) -> tuple[Term, ...]:
-        """All XORs with positive shifts, those of one shift together: of the word or the offset."""
+        """All XORs, of the word or of the offset; those of several kinds by ascending shift."""
+        if self.swizzle is None:
+            return self.terms
         masks: dict[int, int] = {}
         for each in (*self.terms, *(Term(each.shift, each.written) for each in self.outer)):
             masks[each.shift] = masks.get(each.shift, 0) ^ each.mask

@@ -99,11 +99,11 @@ class Found:
         """Take the best of these, if it is better; count them all."""
         self.layouts += len(layouts)
         # Operations are slow to find out: only for layouts that cost no more than the best.
-        best = min(costs, default=1 << 62)
+        best, least = min(costs, default=1 << 62), self.key()
         for layout, cost in zip(layouts, costs, strict=True):
             able = cost == best and (self.layout is None or cost <= self.cost)
-            if able and _key(layout, cost) < self.key():
-                self.layout, self.cost = layout, cost
+            if able and (key := _key(layout, cost)) < least:
+                self.layout, self.cost, least = layout, cost, key
 
 
 def _key(layout: Tile, cost: int) -> tuple[int, ...]:
