@@ -1,8 +1,9 @@
 """From the offsets of all elements to the tile that they are: how text of any spelling is read.
 
 What is looked for, in this order: a pitch; a layout; XOR terms of the columns, and a pitch; XOR
-terms of the whole word; and each of these behind one swizzle. A guess is made from a few offsets,
-and then compared with all of them, so a tile that is found is the tile.
+terms of the whole word; swizzles of elements counted row by row; and what else is behind one
+swizzle. A guess is made from a few offsets, and then compared with all of them, so a tile that is
+found is the tile.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from layouts.errors import LayoutError, short
 from layouts.nested import Nested
 from layouts.swizzle import Swizzle, swizzles
-from layouts.term import Term
+from layouts.term import Term, swizzles_of
 
 __all__ = ["Fit", "fit"]
 
@@ -55,7 +56,7 @@ def fit(offsets: _Offsets, text: str) -> Fit:
             f"{short(text)} puts elements ({a}, {b}) and ({c}, {d}) at offset"
             f" {int(offsets.flat[again])} (accepted: a place of its own for each)"
         )
-    found = _inner(offsets) or _swizzled(offsets)
+    found = _inner(offsets) or _counted(offsets) or _swizzled(offsets)
     if found is None:
         raise LayoutError(
             f"{short(text)} is not a tile known here (accepted: a pitch or a layout, with XOR terms"
@@ -126,6 +127,13 @@ def _word(offsets: _Offsets) -> Fit | None:
         return None
     terms = _linear(offsets ^ np.arange(rows * cols).reshape(rows, cols), rows, cols, rows * cols)
     return None if terms is None else Fit(terms=terms)
+
+
+def _counted(offsets: _Offsets) -> Fit | None:
+    """Return swizzles of a tile without padding, whose rows need not be a power of two long."""
+    flat = offsets.reshape(1, -1)
+    terms = _linear(flat ^ np.arange(flat.size), 1, flat.size, flat.size)
+    return None if terms is None else Fit(swizzles=swizzles_of(terms))
 
 
 def _linear(xored: _Offsets, rows: int, cols: int, within: int) -> tuple[Term, ...] | None:

@@ -341,7 +341,10 @@ layout=None, element=2)
                 " and columns before"
             )
         if self.terms and self.cols & (self.cols - 1):
-            return "CuTe's swizzles move offsets; these XOR terms move columns of a row that is not"
+            return (
+                "CuTe's swizzles move offsets; these XOR terms move columns of rows that are not"
+                " a power of two long"
+            )
         if self.layout is not None and self.layout.swizzle is not None and self.outer:
             return "CuTe adds an offset before one swizzle only"
         return ""

@@ -6,6 +6,7 @@ warp, or a function of the lane. With a `layout`, an index is a row and a column
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,9 +17,11 @@ from layouts.c_text import function
 from layouts.errors import LayoutError, short
 from layouts.expression import Expression
 from layouts.layout import Layout
-from layouts.shapes import is_integer
+from layouts.notation import read_layout
+from layouts.shapes import Shape, is_integer
 from layouts.tile import ELEMENT_BYTES, Tile, TileLike
 from layouts.tile_text import is_c, split_shape
+from layouts.triton import is_triton
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law.accesses import ALL_LANES, active_lanes, check_mask, integers
 from simulator.law.instructions import Instruction
@@ -180,8 +183,10 @@ def _laid(
         text, shape = split_shape(layout)
         if is_c(text) and shape is None:
             size = _size(element, 4)
-            return Located(_by_text(text, _two(parts, layout, given)) * size, element=size)
-        layout = Tile.parse(text, shape)
+            if len(parts) > 1 or re.search(r"\brow\b", text):
+                _two(parts, layout, given)
+            return Located(_by_text(text, parts) * size, element=size)
+        layout = _read(text, shape)
     if isinstance(layout, Layout) and layout.rank > 2:
         size = _size(element, 4)
         if len(parts) != layout.rank:
@@ -209,6 +214,15 @@ def _laid(
     return Located(offsets * size, tile, size)
 
 
+def _read(text: str, shape: Shape | None) -> Tile | Layout:
+    """Return CuTe's or Triton's text as a tile, or as a layout of more than two modes."""
+    if shape is None and not is_triton(text):
+        modes = read_layout(text).shape
+        if isinstance(modes, tuple) and len(modes) > 2:
+            return Layout.parse(text)
+    return Tile.parse(text, shape)
+
+
 def _two(parts: Sequence[Any], layout: object, given: object) -> Sequence[Any]:
     if len(parts) != 2:
         raise AddressError(
@@ -221,7 +235,11 @@ def _two(parts: Sequence[Any], layout: object, given: object) -> Sequence[Any]:
 
 def _by_text(text: str, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return C text's offsets; elements that it puts in one place are refused."""
-    offset = function(text, 2)
+    if len(parts) == 1:
+        parts = [np.zeros_like(parts[0]), parts[0]]
+        offset = function(text, 1)
+    else:
+        offset = function(text, 2)
     pairs = np.stack([part.ravel() for part in parts], axis=1)
     unique, places = np.unique(pairs, axis=0, return_inverse=True)
     offsets = np.array([offset(int(row), int(col)) for row, col in unique], dtype=np.int64)

@@ -58,7 +58,8 @@ class Optimum(Result):
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
     layout: Tile | None
-    """The tile's layout; None where kernel or fragment parameters were searched."""
+    """The tile's layout, which `count` takes as it is; None where kernel or fragment parameters
+    were searched."""
     cost: int
     before: int | None
     """The cost of the layout that was started from: no padding, no swizzle, and the first of
@@ -166,8 +167,8 @@ class Optimum(Result):
             said.append(f"Chosen: {listed}.")
         if self.layout is not None:
             said.append(f"Index: {self.expression}")
-            if self.notation and self.layout.rows > 1:
-                said.append(f"CuTe: {self.notation}")
+            if self.layout.rows > 1:
+                said.append(f"CuTe: {self.notation or f'no notation. {self.layout.why_not_cute}.'}")
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"

@@ -226,7 +226,7 @@ class Search:
             objective=self.objective,
             rule=self.rule,
             values=values,
-            layout=layout if self.problem.tiled else None,
+            layout=layout.sized(case.element) if self.problem.tiled else None,
             cost=found.cost,
             before=None
             if before is None
