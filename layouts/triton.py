@@ -311,7 +311,10 @@ def _sizes(shape: Shape | None, rank: int, text: str) -> tuple[int, ...]:
             f"{short(text, 200)} does not say its tensor's shape (accepted: shape='64x64', or the"
             " text of its !ttg.memdesc<64x64xf16, ...>)"
         )
-    sizes = parse_shape(shape, "RCDEFG"[:rank], "shape")
+    try:
+        sizes = parse_shape(shape, "RCDEFG"[:rank], "shape")
+    except LayoutError as error:
+        raise LayoutError(f"{short(text, 200)} has {rank} dimensions: {error}") from None
     if not _powers(sizes) or sum(size.bit_length() - 1 for size in sizes) > _MOST_BITS:
         raise LayoutError(f"shape {shape!r} is not made of powers of two (accepted: as in Triton)")
     return sizes

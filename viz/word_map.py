@@ -120,7 +120,14 @@ def found_layers(
     found = strips(result, fragment)
     placed = found.tile if tile is None else Tile.of(tile)
     size = element or (placed.element if placed else None) or found.element
+    asked = tile is not None or element is not None
+    if not asked and placed is not None and not _drawable(placed, size):
+        placed = None  # what was not asked for is no reason to draw nothing
     return found, layers_of(found.strips, placed, size)
+
+
+def _drawable(tile: Tile, element: int) -> bool:
+    return element in (1, 2, 4) and tile.elements * element <= _MOST_TILE_BYTES
 
 
 def read_words(accesses: Iterable[Strip]) -> dict[int, list[Service]]:
@@ -155,7 +162,7 @@ def layers_of(accesses: Sequence[Strip], tile: Tile | None, element: int) -> Lay
     if tile is None:
         return Layers(_rows(touched, None), {}, [], [])
     elements = tile.elements
-    if element not in (1, 2, 4) or elements * element > _MOST_TILE_BYTES:
+    if not _drawable(tile, element):
         raise DrawError(
             f"a tile of {elements} elements of {element!r} bytes cannot be drawn (accepted: sizes"
             f" 4, 2, 1, and up to {_MOST_TILE_BYTES} bytes)"
