@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from layouts.errors import LayoutError
 from layouts.shapes import Index, is_integer, listed, widened
 
-__all__ = ["Swizzle", "SwizzleLike", "swizzles"]
+__all__ = ["Swizzle", "SwizzleLike", "one_or_several", "swizzles"]
 
 
 @dataclass(frozen=True)
@@ -113,3 +113,17 @@ def swizzles(width: int) -> Iterator[Swizzle]:
             for base in range(width - bits - shift + 1):
                 yield Swizzle(bits, base, shift)
                 yield Swizzle(bits, base, -shift)
+
+
+def one_or_several(given: object) -> Swizzle | tuple[Swizzle, ...] | None:
+    """Return a swizzle of any spelling, or a sequence of them without those that move nothing.
+
+    >>> one_or_several("3,3,3"), one_or_several([(0, 3, 3)])
+    (Swizzle(bits=3, base=3, shift=3), None)
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return Swizzle.of(given)  # type: ignore[arg-type]  # which refuses what it is not
+    if given and all(map(is_integer, given)):
+        return Swizzle.of(given)
+    several = tuple(each for each in map(Swizzle.of, given) if each.bits)
+    return several if len(several) > 1 else several[0] if several else None

@@ -18,7 +18,6 @@ layout and a swizzle. Terms read bits that no term writes, so they commute.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -31,8 +30,8 @@ from layouts import c_text
 from layouts.algebra import is_injective
 from layouts.errors import LayoutError, short
 from layouts.layout import Layout
-from layouts.shapes import Index, Shape, is_integer, parse_shape, widened
-from layouts.swizzle import Swizzle
+from layouts.shapes import Index, Shape, is_integer, parse_shape, together, widened
+from layouts.swizzle import Swizzle, one_or_several
 from layouts.term import Term, swizzles_of
 from layouts.tile_text import Parts, of_layout, read_tile, split_shape
 
@@ -92,7 +91,7 @@ class Tile:
                 f"element {short(self.element)} is not a size in bytes (accepted: 1, 2, 4, 8, 16)"
             )
         if self.swizzle is not None and not isinstance(self.swizzle, Swizzle):
-            object.__setattr__(self, "swizzle", _swizzle(self.swizzle))
+            object.__setattr__(self, "swizzle", one_or_several(self.swizzle))
         if self.terms:
             self._check_terms()
         if self.layout is not None:
@@ -201,6 +200,11 @@ layout=None, element=2)
         """Elements from the first to the last place used, a swizzle's too."""
         if self.swizzle is None and (self.layout is None or self.layout.swizzle is None):
             return self.elements
+        if self.rows * self.cols > LARGEST_TILE:
+            raise LayoutError(
+                f"tile {self} has {self.rows * self.cols} elements, too many to be gone through"
+                f" (accepted: up to {LARGEST_TILE})"
+            )
         rows, cols = np.ogrid[: self.rows, : self.cols]
         return int(self.offset(rows, cols).max()) + 1
 
@@ -254,7 +258,7 @@ layout=None, element=2)
             if self.layout is None:
                 moved = widened(row) * self.leading_dimension + widened(col)
             else:
-                moved = self.layout(*_together(row, col))
+                moved = self.layout(*together(row, col))
         for swizzle in reversed(self.outer):
             moved = swizzle(moved)
         return moved
@@ -289,13 +293,21 @@ layout=None, element=2)
         return replace(self, element=element)
 
     def check_inside(self) -> None:
-        """Raise LayoutError where a swizzle moves elements past the end of the tile's memory."""
-        if self.size > self.elements:
-            blocks = max(1 << each.bits + each.base + max(-each.shift, 0) for each in self.swizzles)
+        """Raise LayoutError where a swizzle moves elements past the end of the tile's memory.
+
+        That is whole rows, or steps of the largest stride. A layout with an offset is a part of a
+        larger one, and may leave its own.
+        """
+        if not self.outer or (self.layout is not None and self.layout.offset):
+            return
+        step = max([1, *(step for _, step in self.layout.digits)]) if self.layout else 1
+        memory = -(-self.elements // step) * step
+        if self.size > memory:
+            blocks = max(each.written.bit_length() for each in self.outer)
             raise LayoutError(
                 f"the swizzle of {self} moves elements to offset {self.size - 1}, past the tile's"
-                f" {self.elements} elements (accepted: tiles of whole blocks of {blocks} elements,"
-                " or fewer bits)"
+                f" {memory} elements (accepted: tiles of whole blocks of {1 << blocks} elements, or"
+                " fewer bits)"
             )
 
     def c(self, row: str = "row", col: str = "col") -> str:
@@ -328,9 +340,7 @@ layout=None, element=2)
         text = self.c()
         return text.count("^") + text.count("&") + text.count(">>") + text.count("<<")
 
-    def expression(self, row: str = "row", col: str = "col") -> str:
-        """Return `c`, by its former name."""
-        return self.c(row, col)
+    expression = c  # its former name
 
     @property
     def why_not_cute(self) -> str:
@@ -354,13 +364,9 @@ layout=None, element=2)
         """The tile in CuTe's notation; None where it has none, and `why_not_cute` says why."""
         if self.why_not_cute:
             return None
-        if self.layout is not None:
-            plain = str(self.layout)
-            offset = "" if self.layout.swizzle else "0 o "
-        else:
-            plain, offset = f"({self.rows},{self.cols}):({self.leading_dimension},1)", "0 o "
+        plain = self.layout or f"({self.rows},{self.cols}):({self.leading_dimension},1)"
         written = "".join(f"{each} o " for each in self.swizzles)
-        return f"{written}{offset}{plain}" if written else plain
+        return f"{written}0 o {plain}" if written else str(plain)
 
     def cute(self) -> str:
         """Return the tile in CuTe's notation.
@@ -391,18 +397,3 @@ layout=None, element=2)
 
 TileLike = Tile | Layout | str
 """A Tile, a Layout of two modes, or a text that `Tile.parse` reads."""
-
-
-def _swizzle(given: object) -> Swizzle | tuple[Swizzle, ...] | None:
-    """Return a swizzle of any spelling, or several of them, without those of no bits."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or all(map(is_integer, given)):
-        return Swizzle.of(given) if given != () else None  # type: ignore[arg-type]  # it is checked
-    several = tuple(each for each in map(Swizzle.of, given) if each.bits)
-    return several if len(several) > 1 else several[0] if several else None
-
-
-def _together(row: Any, col: Any) -> tuple[Any, Any]:
-    """Return a row and a column of one shape, as a Layout wants them."""
-    if isinstance(row, np.ndarray) or isinstance(col, np.ndarray):
-        row, col = np.broadcast_arrays(np.asarray(row), np.asarray(col))
-    return row, col
