@@ -29,8 +29,8 @@ def main(args: Sequence[str] | None = None) -> int:
     0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
     2 for bad input; 130 for Ctrl-C.
     """
-    from layouts.errors import BankwiseError
-    from simulator.errors import CompileError, ExpressionError
+    from layouts.errors import BankwiseError, ExpressionError, LayoutError
+    from simulator.errors import CompileError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -44,7 +44,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except CompileError as error:  # a compiler's lines and carets
+    except (CompileError, LayoutError) as error:  # with lines and carets of their own
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2

@@ -84,6 +84,12 @@ def test_a_page_shows_the_layout(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "a row of the tile begins" in page.read_text(encoding="utf-8")
 
 
+def test_a_caret_stands_under_the_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    text = refused(capsys, "count", "--op", "LDS", "--layout", "(32,32:(32,1)", "lane, 0")
+    _, shown, caret = text.splitlines()
+    assert shown[caret.index("^")] == ":"
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
