@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from layouts.errors import plural
+from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.chips import ChipLike, instruction_on, optional_chip
 from simulator.law.counting import check_rule, n_way
+from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import Instruction, Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
@@ -83,6 +83,10 @@ class Explanation(Result):
     """A sentence on why phases fused or did not, or why there are none; often empty."""
     chip: str | None = None
     """Whose law it is, where a chip was chosen."""
+    tile: Tile | None = None
+    """What the addresses lie in, where a layout was given that is a tile."""
+    element: int = 4
+    """Bytes of an element of it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -191,13 +195,17 @@ _CONVENTION = (
 
 def explain(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: int | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+
+    With `layout` or `element`, addresses are indices, as for `count`.
 
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
@@ -213,12 +221,13 @@ likewise): 2 wavefronts for this phase.
     chosen = optional_chip(chip)
     op = instruction_on(chosen, op)
     check_rule(rule)
-    array, masks = warp_accesses(op, addresses, mask)
+    located = locate(op, addresses, layout, element, mask)
+    array, masks = warp_accesses(op, located.addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
             f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
         )
-    check(op, array, masks, addresses)
+    check(op, array, masks, located.addresses)
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
@@ -253,6 +262,8 @@ likewise): 2 wavefronts for this phase.
         broken=broken,
         note=_note(op, active, partners, broken, rule),
         chip=None if chosen is None else chosen.name,
+        tile=located.tile,
+        element=located.element,
     )
 
 
