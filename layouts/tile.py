@@ -90,6 +90,9 @@ class Tile:
             raise LayoutError(
                 f"element {short(self.element)} is not a size in bytes (accepted: 1, 2, 4, 8, 16)"
             )
+        if not type(self.rows) is type(self.cols) is type(self.pad) is int:  # NumPy's wrap around
+            for name in ("rows", "cols", "pad"):
+                object.__setattr__(self, name, int(getattr(self, name)))
         if self.swizzle is not None and not isinstance(self.swizzle, Swizzle):
             object.__setattr__(self, "swizzle", one_or_several(self.swizzle))
         if self.terms:
@@ -106,8 +109,7 @@ class Tile:
                     " and masks, and bits read apart from bits written)"
                 )
         block = 1 << written.bit_length()  # terms move elements within blocks of this many
-        plain = self.pad == 0 and self.layout is None
-        power = plain and self._by_bits
+        power = self.pad == 0 and self.layout is None and self._by_bits
         within = self.rows * self.cols if power else self.cols
         if within % block:
             raise LayoutError(
@@ -202,8 +204,7 @@ layout=None, element=2)
             return self.elements
         if self.rows * self.cols > LARGEST_TILE:
             raise LayoutError(
-                f"tile {self} has {self.rows * self.cols} elements, too many to be gone through"
-                f" (accepted: up to {LARGEST_TILE})"
+                f"tile {self} is too large to be gone through (accepted: {LARGEST_TILE} elements)"
             )
         rows, cols = np.ogrid[: self.rows, : self.cols]
         return int(self.offset(rows, cols).max()) + 1

@@ -124,7 +124,7 @@ def _called(given: Callable[[int], Any], mask: Any) -> list[NDArray[np.int64]]:
     check_mask(mask)
     found = [given(lane) if mask >> lane & 1 else None for lane in range(32)]
     rows = [each if isinstance(each, tuple | list) else (each,) for each in found]
-    count = max((len(row) for row in rows), default=1)
+    count = max(len(row) for row in rows)
     parts = np.zeros((count, 32), dtype=np.int64)
     for lane, (each, row) in enumerate(zip(found, rows, strict=True)):
         if each is None and not mask >> lane & 1:
