@@ -14,6 +14,7 @@ from simulator.errors import (
     AddressError,
     BankwiseError,
     BarrierError,
+    ChipError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -41,6 +42,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.law.accesses import WarpAccess
+from simulator.law.chips import CHIPS, Chip
 from simulator.law.counting import Counts, count_stream, totals
 from simulator.law.explaining import Explanation
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from simulator import kernels
     from simulator.asking.answer import Answer
     from simulator.asking.ask import count, explain
-    from simulator.asking.compare import Comparison, compare
+    from simulator.asking.compare import InputComparison, compare
     from simulator.gemm.simulate import FragmentReport, simulate
     from simulator.kernels.replay import KernelReport, replay
     from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
@@ -61,13 +63,15 @@ if TYPE_CHECKING:
     from simulator.sweeps.sweep import Sweep, sweep
 
 __all__ = [
+    "CHIPS",
     "INSTRUCTIONS",
     "Access",
     "AddressError",
     "Answer",
     "BankwiseError",
     "BarrierError",
-    "Comparison",
+    "Chip",
+    "ChipError",
     "CompileError",
     "Counts",
     "CubinError",
@@ -80,6 +84,7 @@ __all__ = [
     "FragmentReport",
     "GlobalSite",
     "GridError",
+    "InputComparison",
     "InputError",
     "Instruction",
     "InstructionError",
@@ -132,7 +137,7 @@ __all__ = [
 _LATER = {
     "Access": "simulator.search",
     "Answer": "simulator.asking.answer",
-    "Comparison": "simulator.asking.compare",
+    "InputComparison": "simulator.asking.compare",
     "Cycle": "simulator.kernels.sites",
     "FragmentReport": "simulator.gemm.simulate",
     "GlobalSite": "simulator.kernels.sites",

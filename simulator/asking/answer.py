@@ -21,13 +21,12 @@ from simulator.inputs.asked import Asked
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
-from simulator.law.instructions import instruction
 from simulator.results.text import Table
 
 if TYPE_CHECKING:
     from simulator.asking.cure import Cure
 
-__all__ = ["Answer", "Line"]
+__all__ = ["Answer", "AnswerLine"]
 
 MOST_LINES = 15
 
@@ -41,7 +40,7 @@ _COLORS: dict[Level, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Line:
+class AnswerLine:
     """A line of an answer; a conflict colours it, and nothing else does."""
 
     text: str
@@ -60,7 +59,7 @@ class Line:
             yield cell, waits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Answer(Explanation):
     """An explained access with its verdict, its price and its cure.
 
@@ -103,43 +102,49 @@ class Answer(Explanation):
         """Layouts that cost less: the least padding, the simplest swizzle."""
         return self._cures[0]
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[AnswerLine]:
         """Return the answer, line by line."""
         level = verdict(self).level
-        said = [Line(self.verdict, level)]
+        said = [AnswerLine(self.verdict, level)]
         if level != "nothing":
-            said.append(Line(self.cause))
+            said.append(AnswerLine(self.cause))
         header, *rows = bank_map(self) or [""]
-        passes = instruction(self.op).passes
-        picture = [Line(header)] * bool(rows) + [Line(row, passes=passes) for row in rows]
+        passes = self.instruction.passes
+        picture = [AnswerLine(header)] * bool(rows) + [
+            AnswerLine(row, passes=passes) for row in rows
+        ]
         rest = [*self._price(), *self._cure_lines(), *self._figures()]
         if self.assumed:
-            rest.append(Line(f"Assumed  {'; '.join(self.assumed)}"))
-        blanks = [Line("")] * max(0, min(2, MOST_LINES - len(said) - len(picture) - len(rest)))
+            rest.append(AnswerLine(f"Assumed  {'; '.join(self.assumed)}"))
+        blanks = [AnswerLine("")] * max(
+            0, min(2, MOST_LINES - len(said) - len(picture) - len(rest))
+        )
         if not picture:
             return [*said, *blanks[:1], *rest]
         return [*said, *blanks[:1], *picture, *blanks[1:], *rest]
 
-    def _price(self) -> Iterator[Line]:
+    def _price(self) -> Iterator[AnswerLine]:
         if not self.wavefronts:
             return
         totals = self.warps.totals()
         now = int(totals["cycles"])
-        op = instruction(self.op)
+        op = self.instruction
         least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
         free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
         whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
         without = "" if free == now else f", {free:,} without conflicts"
-        yield Line(f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}")
+        yield AnswerLine(
+            f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
+        )
 
     @property
     def _several(self) -> bool:
         return len(self.warps.wavefronts) > 1
 
-    def _cure_lines(self) -> Iterator[Line]:
+    def _cure_lines(self) -> Iterator[AnswerLine]:
         found, why = self._cures
         if not found:
-            yield Line(f"Cure     {why}")
+            yield AnswerLine(f"Cure     {why}")
             return
         rows = [(f"{_kind(each)}{each.text}", _size(each), _more(each)) for each in found]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -147,19 +152,19 @@ class Answer(Explanation):
             cells = "".join(
                 f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
             )
-            yield Line(
+            yield AnswerLine(
                 f"{'  or' if number else 'Cure':<9}{cells}"
                 f"{_leaves(each, len(self.warps.wavefronts))}"
             )
         loads = {"read": ("load", "store"), "write": ("store", "load")}
-        given = loads.get(instruction(self.op).verb)
-        yield Line(
+        given = loads.get(self.instruction.verb)
+        yield AnswerLine(
             f"         only the {given[0]} was given: the {given[1]} may suffer"
             if given
             else "         only this access was given: others may suffer"
         )
 
-    def _figures(self) -> Iterator[Line]:
+    def _figures(self) -> Iterator[AnswerLine]:
         ways = f"{self.wavefronts}-way" if self.wavefronts else "0-way"
         figures = [
             plural(len(self.phases), "phase"),
@@ -173,7 +178,8 @@ class Answer(Explanation):
         which = f" (warp {self.warp})" if self.asked and self.asked.block.warps > 1 else ""
         if self._several:
             which = f" (warp {self.warp}, the worst of {len(self.warps.wavefronts)})"
-        yield Line(f"Figures  {self.op}: {', '.join(figures)}{which}")
+        on = "" if self.chip is None else f" on {self.chip}"
+        yield AnswerLine(f"Figures  {self.op}{on}: {', '.join(figures)}{which}")
 
     def shown(self) -> list[Table]:
         """Return the answer alone; `details` has the tables."""
@@ -223,7 +229,7 @@ def _spanned(text: str, color: str) -> str:
 
 
 def _kind(cure: Cure) -> str:
-    return "pad to " if cure.kind == "pad" else "swizzle "
+    return {"pad": "pad to ", "swizzle": "swizzle ", "layout": "lay as "}[cure.kind]
 
 
 def _size(cure: Cure) -> str:

@@ -7,17 +7,21 @@ explain("half t[64][64]; &t[lane%16][lane/16*8]", op=…)      the worst warp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layouts.tile import TileLike
 from simulator.asking.answer import Answer
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.inputs.asked import Asked
 from simulator.law import counting, explaining
+from simulator.law.chips import ChipLike
 from simulator.law.counting import Counts, Engine
+from simulator.law.indices import Addresses
 from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["answer", "answer_of", "count", "explain"]
@@ -25,30 +29,36 @@ __all__ = ["answer", "answer_of", "count", "explain"]
 
 def count(
     op: str | Instruction,
-    addresses: ArrayLike | str | None = None,
+    addresses: Addresses | None = None,
     mask: ArrayLike | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
     block: Any = None,
-    element: int | None = None,
     names: Mapping[str, int] | None = None,
     active: str | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`, at byte addresses or by a question in C.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory; the figures have the shape (...). `mask` has bit l set where lane l is active: None
-    for all lanes, one integer, or integers of shape (...). `rule` is "silicon" (measured) or
-    "documented" (NVIDIA's published phases, never fused). `threads` bounds those of the Numba
-    engine, which takes one a processor for many accesses.
+    memory; the figures have the shape (...). With `element`, bytes of an element, they are indices
+    of elements, and may be a function of the lane. With `layout`, a Tile, a Layout or a text of
+    one, they are rows and columns of it: a pair of arrays, C text "row, col", or a function.
+
+    `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
+    shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
+    fused). `threads` bounds those of the Numba engine, which takes one a processor for many
+    accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     A question takes the place of `addresses`, or of both: then the instruction follows from the
     type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
     (8, 8, 4), by default one warp, or 32×32 threads where `threadIdx.y` is named. `element` is
-    the bytes of an element that no declaration names, by default 4. `names` have values. `active`
-    is an expression: threads for which it is 0 are inactive.
+    the bytes of an element that neither a declaration nor a layout names, by default 4. `names`
+    have values. `active` is an expression: threads for which it is 0 are inactive.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
@@ -56,14 +66,22 @@ def count(
     array(2, dtype=int32)
     >>> int(count("float s[32][33]; s[threadIdx.x][threadIdx.y]").wavefronts.sum())
     32
+    >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
+    array([1], dtype=int32)
 
-    Raises InstructionError, AddressError, MaskError, ExpressionError or OptionError, all of them
-    BankwiseError.
+    Raises InstructionError, AddressError, MaskError, ExpressionError, LayoutError, ChipError or
+    OptionError, all of them BankwiseError.
     """
     if addresses is not None and not isinstance(addresses, str):
-        _refuse_for_addresses(block=block, element=element, names=names, active=active)
-        return counting.count(op, addresses, mask, rule=rule, engine=engine, threads=threads)
-    asked = asked_of(op, addresses, mask, block=block, element=element, names=names, active=active)
+        _refuse_for_addresses(block=block, names=names, active=active)
+        return counting.count(
+            op, addresses, mask, layout=layout, element=element, rule=rule, engine=engine,
+            threads=threads, chip=chip,
+        )  # fmt: skip
+    asked = asked_of(
+        op, addresses, mask, layout=layout, element=element, chip=chip, block=block, names=names,
+        active=active,
+    )  # fmt: skip
     masks = None if asked.whole else asked.masks
     return counting.count(
         asked.instruction, asked.addresses(), masks, rule=rule, engine=engine, threads=threads
@@ -72,12 +90,14 @@ def count(
 
 def explain(
     op: str | Instruction,
-    addresses: ArrayLike | str | None = None,
+    addresses: Addresses | None = None,
     mask: int | None = None,
     *,
-    rule: Rule = "silicon",
-    block: Any = None,
+    layout: TileLike | None = None,
     element: int | None = None,
+    rule: Rule = "silicon",
+    chip: ChipLike | None = None,
+    block: Any = None,
     names: Mapping[str, int] | None = None,
     active: str | None = None,
     warp: int | None = None,
@@ -96,12 +116,16 @@ def explain(
     Raises what `count` raises, and AddressError for more than one access.
     """
     if addresses is not None and not isinstance(addresses, str):
-        _refuse_for_addresses(block=block, element=element, names=names, active=active, warp=warp)
-        one = explaining.explain(op, addresses, mask, rule=rule)
-        return answer_of(one, counting.count(op, np.array([one.addresses]), one.mask, rule=rule))
+        _refuse_for_addresses(block=block, names=names, active=active, warp=warp)
+        one = explaining.explain(
+            op, addresses, mask, layout=layout, element=element, rule=rule, chip=chip
+        )
+        bytes_ = np.array([one.addresses])
+        return answer_of(one, counting.count(one.instruction, bytes_, one.mask, rule=rule))
     asked = asked_of(
-        op, addresses, mask, block=block, element=element, names=names, active=active, warp=warp
-    )
+        op, addresses, mask, layout=layout, element=element, chip=chip, block=block, names=names,
+        active=active, warp=warp,
+    )  # fmt: skip
     return answer(asked, rule)
 
 
@@ -116,8 +140,10 @@ def answer(asked: Asked, rule: Rule = "silicon") -> Answer:
     keys = warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts
     worst = int(np.argmax(keys))
     one = explaining.explain(
-        asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule
+        asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule, chip=asked.chip
     )
+    if asked.tile is not None:
+        one = replace(one, tile=asked.tile, element=asked.element)
     return answer_of(one, warps, asked, worst)
 
 

@@ -7,27 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
 from layouts.errors import plural, short
-from layouts.layout import Layout
+from layouts.triton import is_triton
 from simulator.asking.answer import Answer
-from simulator.asking.ask import answer, answer_of
+from simulator.asking.ask import answer
 from simulator.asking.bank_map import bank_map
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.gemm.simulate import FragmentReport, simulate
-from simulator.inputs.asked import read
 from simulator.kernels import names as kernel_names
 from simulator.kernels.replay import replay
-from simulator.law.counting import Counts, count
-from simulator.law.explaining import Explanation, explain
+from simulator.law.chips import ChipLike
+from simulator.law.counting import Counts
+from simulator.law.explaining import Explanation
 from simulator.law.instructions import Rule
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
-__all__ = ["Comparison", "Input", "compare", "is_layout"]
+__all__ = ["Input", "InputComparison", "compare", "is_layout"]
 
 Kind = Literal["access", "geometry", "kernel"]
 """What can be compared with each other: the figures of others have another scale."""
@@ -53,7 +51,7 @@ class Input:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Result):
+class InputComparison(Result):
     """Two or more inputs, and how each differs from the first."""
 
     inputs: tuple[Input, ...]
@@ -119,13 +117,15 @@ def compare(
     block: Any = None,
     element: int | None = None,
     rule: Rule = "silicon",
-) -> Comparison:
+    chip: ChipLike | None = None,
+) -> InputComparison:
     """Compare two or more inputs: their figures, differences from the first, and pictures.
 
-    An input is a question in C; a layout in CuTe's notation, read by the `index` "row, column" of
-    each thread with `op`; a warp shape such as "4x8"; a kernel of the catalogue, at its size of
-    4096; or a result of `explain`, `count`, `simulate`, `replay` or `replay_compiled`. `op`,
-    `block` and `element` are those of `count`. `names` say what the inputs are called.
+    An input is a question in C; a layout in CuTe's or Triton's notation, read by the `index`
+    "row, column" of each thread with `op`; a warp shape such as "4x8"; a kernel of the
+    catalogue, at its size of 4096; or a result of `explain`, `count`, `simulate`, `replay` or
+    `replay_compiled`. `op`, `block`, `element` and `chip` are those of `count`. `names` say what
+    the inputs are called.
 
     >>> found = compare("float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]")
     >>> found.verdict
@@ -143,7 +143,8 @@ def compare(
     for number, (each, name) in enumerate(zip(given, called, strict=True)):
         result = each
         if isinstance(each, str):
-            result = _read(each, op, index, block, element, rule)
+            options = {"op": op, "block": block, "element": element, "chip": chip}
+            result = _read(each, index, rule, options)
         inputs.append(_input(result, name or f"{type(each).__name__} {number}"))
     kinds = list(dict.fromkeys(one.kind for one in inputs))
     if len(kinds) > 1:
@@ -155,55 +156,34 @@ def compare(
         sites = [site for one in inputs for site in one.result.sites]
         most = max((site.wavefronts for site in sites), default=0)
         inputs = [replace(one, picture=tuple(_bars(one.result, most))) for one in inputs]
-    return Comparison(tuple(inputs))
+    return InputComparison(tuple(inputs))
 
 
 def is_layout(text: str) -> bool:
-    """Return whether a text is a layout in CuTe's notation.
+    """Return whether a text is a layout in CuTe's or Triton's notation.
 
     >>> is_layout("Sw<3,3,3> o 0 o (64,64):(64,1)"), is_layout("float s[4]; s[tx ? 0 : 1]")
     (True, False)
     """
-    return bool(re.match(r"\s*(Sw|S|Swizzle)\s*<", text) or re.match(r"\s*\([^;\[]*\)\s*:", text))
+    cute = re.match(r"\s*(Sw|S|Swizzle)\s*<", text) or re.match(r"\s*\([^;\[]*\)\s*:", text)
+    return bool(cute) or is_triton(text)
 
 
-def _read(
-    text: str, op: str | None, index: str | None, block: Any, element: int | None, rule: Rule
-) -> Any:
+def _read(text: str, index: str | None, rule: Rule, options: dict[str, Any]) -> Any:
+    op, chip = options.pop("op"), options["chip"]
     if is_layout(text):
-        return _of_layout(text, op, index, block, element, rule)
+        if op is None or index is None:
+            raise OptionError(
+                f"{short(text)} is a layout: who reads it, and how? (accepted: op='ldmatrix.x4',"
+                " index='lane%16, lane/16*8'; on the command line --op and --index)"
+            )
+        return answer(asked_of(op, index, layout=text, **options), rule)
     if re.fullmatch(r"\s*\d+\s*x\s*\d+\s*", text):
-        return simulate(text.strip(), rule=rule)
+        return simulate(text.strip(), rule=rule, chip=chip)
     if text.strip() in kernel_names():
-        return replay(text.strip(), m=4096, n=4096, k=4096, rule=rule)
-    asked = asked_of(
-        text if op is None else op, None if op is None else text, block=block, element=element
-    )
+        return replay(text.strip(), m=4096, n=4096, k=4096, rule=rule, chip=chip)
+    asked = asked_of(text if op is None else op, None if op is None else text, **options)
     return answer(asked, rule)
-
-
-def _of_layout(
-    text: str, op: str | None, index: str | None, block: Any, element: int | None, rule: Rule
-) -> Answer:
-    """Return the answer for a layout: where `index` lies in it, by all warps of the block."""
-    if op is None or index is None:
-        raise OptionError(
-            f"{short(text)} is a layout: who reads it, and how? (accepted: op='ldmatrix.x4',"
-            " index='lane%16, lane/16*8'; on the command line --op and --index)"
-        )
-    layout = Layout.parse(text)
-    modes = layout.plain.modes
-    if len(modes) != 2:
-        raise OptionError(f"{text} has {plural(len(modes), 'mode')} (accepted: 2: rows, columns)")
-    rows, cols = (int(mode.size) for mode in modes)
-    asked = read(index, op, block=block, element=element, tile=(rows, cols))
-    size = element or 4
-    offsets = np.asarray(layout(asked.indices[..., 0], asked.indices[..., 1]))
-    masks = None if asked.whole else asked.masks
-    warps = count(asked.instruction, offsets * size, masks, rule=rule)
-    worst = int(np.argmax(warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts))
-    one = explain(asked.instruction, offsets[worst] * size, int(asked.masks[worst]), rule=rule)
-    return answer_of(one, warps)
 
 
 def _input(result: Any, name: str) -> Input:

@@ -8,7 +8,6 @@ of one dimension has no rows.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,15 +15,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.asking.touching import Tile, access_of, tile_of
+from layouts.c_text import column, operand
+from layouts.tile import Tile
+from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
 from simulator.inputs.asked import Asked
 from simulator.law.counting import Counts, count
 from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import group
-from simulator.search.swizzles import Question, Swizzles, best_layout
-from simulator.search.tile import TileLayout
+from simulator.search.swizzles import Swizzles, TileProblem, best_layout
 
 __all__ = ["MOST_PAD", "Cure", "cures"]
 
@@ -40,9 +40,9 @@ _LONGEST = 44  # characters of an index that still reads well beside its figures
 class Cure:
     """A layout that costs less."""
 
-    kind: Literal["pad", "swizzle"]
+    kind: Literal["pad", "swizzle", "layout"]
     text: str
-    """The declaration with its padding, or the access with its swizzle."""
+    """The declaration with its padding, the access with its swizzle, or a whole layout."""
     notation: str
     """CuTe's notation of the layout; empty where it has none."""
     bytes: int | None
@@ -66,13 +66,18 @@ def cures(asked: Asked, rule: Rule) -> tuple[list[Cure], str]:
     if not int(before.bank_conflicts.sum()):
         return [], "nothing to do"
     tile = tile_of([asked])
+    if asked.located is not None and tile is None:
+        return [], "not searched: the layout is not one of rows and columns"
     try:
         found = [_swizzled(asked, tile, rule)]
         if tile is not None:
             found.insert(0, _padded(asked, tile, rule))
     except BankwiseError as error:
         return [], f"not searched: {str(error).splitlines()[0]}"
-    better = [each for each in found if each is not None]
+    now = int(before.cycles.sum())
+    better = [each for each in found if each is not None and each.cycles < now]
+    if len({each.notation for each in better if asked.tile is not None}) == 1:
+        better = better[:1]  # row by row, without padding, without a swizzle
     if better:
         return better, ""
     padding = f"no padding of up to {MOST_PAD} columns and " if tile else ""
@@ -87,17 +92,18 @@ def count_asked(asked: Asked, addresses: NDArray[np.int64], rule: Rule) -> Count
 
 def _best(
     asked: Asked, tile: Tile | None, rule: Rule, *, pads: Sequence[int], swizzles: Swizzles
-) -> TileLayout | None:
+) -> Tile | None:
     """Return the layout that `optimize` would choose; None where none takes fewer cycles."""
     shape = None if tile is None else (tile.rows, tile.cols)
-    touched = group(access_of([asked], tile), {}, shape, asked.element)
+    touched = group(access_of([asked], tile), {}, shape, asked.element, asked.chip)
     if shape is None:  # one row that holds all of it, in whole rows of banks
         reach = int(touched.places.max()) + asked.instruction.width // asked.element
         unit = BANKS * WORD // asked.element
         shape = (1, -(-reach // unit) * unit)
-    question = Question((touched,), shape, asked.element, pads, swizzles, "cycles", rule, _LIMIT)
+    question = TileProblem((touched,), shape, asked.element, pads, swizzles, "cycles", rule, _LIMIT)
     found = best_layout(question).layout
-    return None if found in (None, TileLayout(*shape)) else found
+    declared = None if asked.tile is not None else Tile(*shape)
+    return None if found in (None, declared) else found
 
 
 def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
@@ -105,6 +111,8 @@ def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
     if best is None:
         return None
     array = asked.question.array
+    if asked.tile is not None:
+        return _counted("pad" if best.pad else "layout", asked, tile, best.cute(), best, rule)
     sizes = [*array.sizes[:-1], tile.cols + best.pad]
     brackets = "".join(f"[{size or ''}]" for size in sizes)
     return _counted("pad", asked, tile, f"{array.type.name} {array.name}{brackets}", best, rule)
@@ -118,11 +126,11 @@ def _swizzled(asked: Asked, tile: Tile | None, rule: Rule) -> Cure | None:
 
 
 def _counted(
-    kind: Literal["pad", "swizzle"],
+    kind: Literal["pad", "swizzle", "layout"],
     asked: Asked,
     tile: Tile | None,
     text: str,
-    layout: TileLayout,
+    layout: Tile,
     rule: Rule,
 ) -> Cure:
     """Count the access again at the addresses that the layout gives."""
@@ -132,7 +140,8 @@ def _counted(
     addresses[(asked.masks[:, None] >> np.arange(32) & 1) == 0] = 0
     counts = count_asked(asked, addresses, rule)
     known = None not in asked.question.array.sizes
-    size = math.prod(filter(None, asked.question.array.sizes)) * asked.element
+    declared = math.prod(filter(None, asked.question.array.sizes))
+    size = (declared if asked.tile is None else asked.tile.size) * asked.element
     bytes_ = (layout.elements * asked.element if tile else size) if known else None
     return Cure(
         kind,
@@ -148,9 +157,11 @@ def _counted(
     )
 
 
-def _written(asked: Asked, tile: Tile | None, layout: TileLayout) -> str:
+def _written(asked: Asked, tile: Tile | None, layout: Tile) -> str:
     """Return the access with its swizzle, by the names that the text has."""
     question = asked.question
+    if asked.tile is not None and tile is not None:
+        return layout.cute()
     parts = [question.source[each.start : each.end].strip() for each in question.subscripts]
     swizzles = " o ".join(map(str, layout.swizzles))
     if question.offsets or not all(parts):
@@ -159,7 +170,7 @@ def _written(asked: Asked, tile: Tile | None, layout: TileLayout) -> str:
     if tile is None:
         if len(parts) > 1:
             return f"{swizzles} on the index of {name}"
-        mixed = layout.expression(col=_inside(parts[0]))
+        mixed = layout.c(col=parts[0])
         return mixed if question.flat and question.array.assumed else f"{name}[{mixed}]"
     sizes = question.array.sizes
     text = _columns(name, parts, sizes, layout)
@@ -167,21 +178,15 @@ def _written(asked: Asked, tile: Tile | None, layout: TileLayout) -> str:
         text = _columns(name, [*"pqrc"[-len(parts) :]], sizes, layout)
     if text:
         return text
-    flat = TileLayout(1, layout.rows * layout.cols, terms=layout.terms)  # it leaves its rows
-    return f"(&{name}{'[0]' * len(parts)})[{flat.expression(col='i')}]"
+    flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
+    return f"(&{name}{'[0]' * len(parts)})[{flat.c(col='i')}]"
 
 
-def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: TileLayout) -> str:
+def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: Tile) -> str:
     """Return the access with its last subscript mixed with its row; empty where it leaves it."""
     *before, last = parts
     row = before[0]
     for size, each in zip(sizes[1:-1], before[1:], strict=True):
-        row = f"{_inside(row)}*{size} + {_inside(each)}"
-    mixed = layout.column(_inside(row), _inside(last))
+        row = f"{operand(row)}*{size} + {operand(each)}"
+    mixed = column(layout, row, last)
     return "" if mixed is None else f"{name}{''.join(f'[{each}]' for each in before)}[{mixed}]"
-
-
-def _inside(text: str) -> str:
-    """Return an operand: in parentheses, unless it is a name, a number or in some already."""
-    whole = re.fullmatch(r"[\w.]+|\([^()]*\)", text)
-    return text if whole else f"({text})"

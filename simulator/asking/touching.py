@@ -10,20 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from layouts.tile import Tile
 from simulator.asking.reading import asked_of
 from simulator.errors import SearchError
 from simulator.inputs.asked import Asked
 from simulator.search.accesses import Access
 
-__all__ = ["Tile", "Touch", "access_of", "tile_of", "touch"]
-
-
-@dataclass(frozen=True)
-class Tile:
-    """Rows and columns of an array, in elements."""
-
-    rows: int
-    cols: int
+__all__ = ["Touch", "access_of", "tile_of", "touch"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from layouts.errors import plural
 from simulator.law.explaining import Explanation, Phase, ranges
-from simulator.law.instructions import instruction
 
 __all__ = ["Level", "Verdict", "cause", "verdict"]
 
@@ -31,7 +30,7 @@ def verdict(one: Explanation) -> Verdict:
     >>> verdict(explain("LDS", [128 * lane for lane in range(32)])).text
     '32-way bank conflict: 32 wavefronts where 1 would do'
     """
-    op = instruction(one.op)
+    op = one.instruction
     if not op.phases:
         return Verdict("free", "Conflict-free: it does not pass through the shared-memory pipe")
     if not one.wavefronts:
@@ -64,7 +63,7 @@ def verdict(one: Explanation) -> Verdict:
 
 
 def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
-    op = instruction(one.op)
+    op = one.instruction
     if one.wavefronts == 1:
         return "Conflict-free: 1 wavefront, and no access takes fewer"
     if op.passes > 1:
@@ -72,8 +71,9 @@ def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
         return f"Conflict-free: every {one.op} takes its wavefronts {times} ({nsight})"
     own = f"Conflict-free: its {one.wavefronts} wavefronts are"
     if len(one.phases) < op.phases:
+        share = "half of" if 2 * len(one.phases) == op.phases else "less than"
         return (
-            f"{own} {_word(len(depths))} fused phases, half of what {one.op} takes unfused"
+            f"{own} {_word(len(depths))} fused phases, {share} what {one.op} takes unfused"
             f" ({nsight})"
         )
     if len(depths) < op.phases:
@@ -88,7 +88,7 @@ def cause(one: Explanation) -> str:
     >>> cause(explain("LDS", [128 * (lane % 2) for lane in range(32)]))
     'Lanes 0 and 1 read 2 different words of bank 0.'
     """
-    op = instruction(one.op)
+    op = one.instruction
     if not op.phases or not one.wavefronts:
         return one.note if op.phases else f"{one.op} writes beside the pipe of wavefronts."
     worst = max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
@@ -106,7 +106,7 @@ def cause(one: Explanation) -> str:
 
 
 def _meeting(one: Explanation, worst: Phase) -> str:
-    op = instruction(one.op)
+    op = one.instruction
     depth = len(worst.wavefronts)
     full = {bank: queue[:: op.passes] for bank, queue in worst.banks.items() if len(queue) == depth}
     heads = {bank: tuple(served.lanes[0] for served in queue) for bank, queue in full.items()}
@@ -127,14 +127,14 @@ def _meeting(one: Explanation, worst: Phase) -> str:
 
 
 def _fusing(one: Explanation) -> str:
-    op = instruction(one.op)
+    op = one.instruction
     if not op.fuses:
         return ""
     if one.rule == "documented":
         return f"The documented rule never fuses its {op.phases} phases."
     if one.partners:
         return (
-            f"Its {op.phases} phases fuse into {op.phases // 2}: active lanes i and"
+            f"Its {op.phases} phases fuse into {len(one.phases)}: active lanes i and"
             f" i^{one.partners[0]} agree on their address."
         )
     pairs = ", and ".join(f"{a} and {b}" for (a, b), *_ in one.broken.values())

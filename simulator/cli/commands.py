@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.completion import among, fragments, lane_orders, rules
+from simulator.cli.completion import among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.help import COMMANDS, example, write_commands
 from simulator.cli.html import ARGUMENTS, html_options, keep
@@ -19,10 +19,11 @@ from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
     from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
-__all__ = ["access_options", "cli", "common", "format_option", "main"]
+__all__ = ["access_options", "chip_option", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -33,8 +34,8 @@ def main(args: Sequence[str] | None = None) -> int:
     0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
     2 for bad input; 130 for Ctrl-C.
     """
-    from layouts.errors import BankwiseError
-    from simulator.errors import CompileError, ExpressionError
+    from layouts.errors import BankwiseError, ExpressionError, LayoutError
+    from simulator.errors import CompileError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -48,7 +49,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except CompileError as error:  # a compiler's lines and carets
+    except (CompileError, LayoutError) as error:  # with lines and carets of their own
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
@@ -141,6 +142,7 @@ def common(command: _Command) -> _Command:
         help="silicon or documented.",
         shell_complete=among(rules),
     )
+    @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
         "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
@@ -156,6 +158,16 @@ def common(command: _Command) -> _Command:
         return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
+
+
+def chip_option(command: _Command) -> _Command:
+    """Add --chip."""
+    return click.option(
+        "--chip",
+        metavar="CHIP",
+        help="One of `bankwise chips`, or a FILE.json.  [default: H200]",
+        shell_complete=among(chips),
+    )(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -195,17 +207,21 @@ def format_option(command: _Command) -> _Command:
     "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
 )
 @click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
+@click.option(
+    "--layout", help="CuTe's or Triton's text, or C of row and col, for both, or A=TEXT,B=TEXT."
+)
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
 def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
-    from simulator.cli.options import lane_order, pad, swizzle
+    from simulator.cli.options import lane_order, layout, pad, swizzle
     from simulator.gemm.simulate import simulate as run
 
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
+    options["layout"] = layout(options["layout"])
     reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
@@ -225,6 +241,10 @@ def access_options(command: _Command) -> _Command:
             "--element",
             type=click.IntRange(1, 16),
             help="Bytes an element of the index expression.  [default: 4]",
+        ),
+        click.option(
+            "--layout",
+            help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
         ),
         click.option(
             "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
@@ -249,24 +269,29 @@ def access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[Rule], output: Format, warps: int | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
     ACCESSES is a question in C, a declaration and an access: 'float s[32][33];
     s[threadIdx.x][threadIdx.y]', whose warps are counted one by one; an index of elements such as
-    '(lane/8)*132 + lane%8*4', with --op; a file of byte addresses, NAME.csv, NAME.npy or
-    NAME.npz; or - (the default) for such data on standard input.
+    '(lane/8)*132 + lane%8*4', with --op; with --layout a row and a column, such as
+    'lane%16, lane/16*8'; a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the
+    default) for such data on standard input.
     """
     from simulator.cli.options import read_accesses
     from simulator.inputs.asked import Asked
     from simulator.inputs.files import asked_accesses
+    from simulator.law.chips import optional_chip
     from simulator.law.counting import totals as sum_of
+    from simulator.results.columns import law_columns
     from simulator.results.text import by_rule
 
+    chosen = optional_chip(chip)
     accesses = read_accesses(
         None if warps is None else range(warps),
         warp_flag="--warps" if warps else None,
+        chip=chosen,
         **options,
     )
     if isinstance(accesses, Asked):
@@ -276,18 +301,21 @@ def count(
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
         each = []
-        for op, where, counts in _count_by_op(accesses, rule):
+        law = law_columns(rule, None if chosen is None else chosen.name)
+        for op, where, counts in _count_by_op(accesses, rule, chosen):
             each.append(counts)
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
-                found[access] = {"access": access, "op": op, **row, "rule": rule}
+                found[access] = {"access": access, "op": op, **row, **law}
         totals[rule] = sum_of(each)
-        tables[rule] = Table(found, totals[rule], hidden=("rule",))
+        tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(
+    accesses: Accesses, rule: Rule, chip: Chip | None
+) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -300,6 +328,7 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
                 accesses.addresses[where],
                 None if masks is None else masks[where],
                 rule=rule,
+                chip=chip,
             ),
         )
         for op, where in accesses.by_op().items()
@@ -307,11 +336,14 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
 
 
 @cli.command()
+@chip_option
 @format_option
-def ops(*, output: Format) -> int:
+def ops(*, chip: str | None, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
+    from simulator.law.chips import optional_chip
     from simulator.law.instructions import INSTRUCTIONS
 
+    chosen = optional_chip(chip)
     rows = [
         {
             "op": known.name,
@@ -319,17 +351,19 @@ def ops(*, output: Format) -> int:
             "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
+            "partners": " ".join(f"i^{p}" for p in known.partners) if known.fuses else "",
             "merges": known.merges,
             "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
         }
-        for known in INSTRUCTIONS.values()
+        for known in (INSTRUCTIONS.values() if chosen is None else chosen.table)
     ]
     text = (
-        "phases: groups of lanes served one after the other. fuses: two phases become one when,"
-        " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
+        "phases: groups of lanes served one after the other. fuses: phases become fewer when,"
+        " throughout the warp, all active lanes and their partners have the same address, for one"
+        " kind of partners: i^1 of lane i, or i^2."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows)}

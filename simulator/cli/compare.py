@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from simulator.cli.commands import cli, format_option
+from simulator.cli.commands import chip_option, cli, format_option
 from simulator.cli.completion import among, ops, rules
 from simulator.cli.help import COMMANDS
 from simulator.cli.html import html_options, kept
@@ -29,6 +29,7 @@ __all__ = ["compare"]
     help="silicon or documented.",
     shell_complete=among(rules),
 )
+@chip_option
 @click.option(
     "--fail-if-worse",
     is_flag=True,
@@ -41,9 +42,9 @@ def compare(
 ) -> int:
     """Compare two or more: one table with differences from the first, and their pictures.
 
-    Each of INPUTS is a question in C; a layout in CuTe's notation, with --op and --index; a warp
-    shape such as 4x8; a kernel's name; or a command in quotes, such as 'simulate --pad 4' or
-    'sass k.cu --kernel transpose', without "bankwise".
+    Each of INPUTS is a question in C; a layout in CuTe's or Triton's notation, with --op and
+    --index; a warp shape such as 4x8; a kernel's name; or a command in quotes, such as
+    'simulate --pad 4' or 'sass k.cu --kernel transpose', without "bankwise".
     """
     from simulator.asking.compare import compare as run
     from simulator.law.counting import check_rule

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-__all__ = ["among", "fragments", "kernels", "lane_orders", "objectives", "ops", "rules"]
+__all__ = ["among", "chips", "fragments", "kernels", "lane_orders", "objectives", "ops", "rules"]
 
 Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
 
@@ -36,6 +36,13 @@ def rules() -> tuple[str, ...]:
     from simulator.law.instructions import RULES
 
     return RULES
+
+
+def chips() -> tuple[str, ...]:
+    """Return the built-in chips."""
+    from simulator.law.chips import CHIPS
+
+    return tuple(CHIPS)
 
 
 def lane_orders() -> tuple[str, ...]:

@@ -14,16 +14,19 @@ from click.core import ParameterSource
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
 from simulator.errors import InputError, OptionError
-from simulator.inputs.asked import RESERVED, Asked, read
+from simulator.inputs.asked import Asked, read
 from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
+from simulator.law.indices import RESERVED
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
 
 __all__ = [
     "is_given",
     "lane_order",
+    "layout",
     "named",
     "named_integers",
     "named_options",
@@ -76,6 +79,16 @@ def pad(text: str) -> int | tuple[int, int]:
     return (first, second[0]) if second else first
 
 
+def layout(text: str | None) -> str | tuple[str | None, str | None] | None:
+    """Read one layout for both tiles, or a pair: A=TEXT,B=TEXT, none where there is none."""
+    if text is None:
+        return None
+    with named("--layout"):
+        pair = read_pair(text) if re.match(r"\s*A\s*=", text) or ";" in text else None
+    first, second = (None if each == "none" else each for each in pair or (text, text))
+    return (first, second) if pair else first
+
+
 def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None] | None:
     """Read B,M,S or Sw<B,M,S> or none, or a pair of them: A=B,M,S,B=none."""
     if text is None:
@@ -123,9 +136,11 @@ def read_accesses(
     accesses: str | None,
     op: str | None,
     element: int | None,
+    layout: str | None,
     names: Sequence[str],
     active: str | None,
     mask: str | None,
+    chip: Chip | None,
     block: str | None = None,
 ) -> Accesses | Asked:
     """Read what `bankwise count` and `bankwise explain` are asked about: data, or a question."""
@@ -134,6 +149,7 @@ def read_accesses(
     if accesses is None or accesses == "-" or is_file:
         for_expressions = {
             "--element": element is not None,
+            "--layout": layout is not None,
             "-D": bool(names),
             "--active": active is not None,
             "--block": block is not None,
@@ -158,6 +174,8 @@ def read_accesses(
         op,
         block=block,
         element=element,
+        layout=layout,
+        chip=chip,
         names=named_integers(names, "-D"),
         active=active,
         mask=ALL_LANES if bits is None else bits,

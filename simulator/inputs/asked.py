@@ -9,27 +9,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.errors import short
+from layouts.expression import Expression, check_known, integer
 from layouts.shapes import is_integer
+from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError, ExpressionError, OptionError
-from simulator.inputs.expression import Expression, check_known, integer
 from simulator.inputs.place import Array
 from simulator.inputs.question import FLOAT, Question, read_question
-from simulator.inputs.threads import THREAD_NAMES, Block, assumed_block
-from simulator.inputs.types import Type, op_of
-from simulator.law.accesses import ALL_LANES, Rows, active_lanes, check_mask, first_bad, refusal
-from simulator.law.instructions import Instruction, instruction
+from simulator.inputs.threads import THREAD_NAMES, ThreadBlock, assumed_block
+from simulator.inputs.types import CType, op_of
+from simulator.law.accesses import (
+    ALL_LANES,
+    SHARED_BYTES,
+    Rows,
+    active_lanes,
+    check_mask,
+    first_bad,
+    refusal,
+)
+from simulator.law.chips import Chip, ChipLike, instruction_on, optional_chip
+from simulator.law.indices import RESERVED, Located, check_size, locate
+from simulator.law.instructions import Instruction
 
-__all__ = ["RESERVED", "Asked", "check_element", "read"]
-
-RESERVED = ("lane", "tid", "warp")
-"""Names that no one may give a value: tid = 32·warp + lane."""
+__all__ = ["RESERVED", "Asked", "read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +45,7 @@ class Asked:
 
     question: Question
     instruction: Instruction
-    block: Block
+    block: ThreadBlock
     assumed: tuple[str, ...]
     """What nobody said, in words."""
     warps: tuple[int, ...]
@@ -49,11 +56,19 @@ class Asked:
     """Bytes beyond the element that the subscripts name, shape (warps, 32)."""
     masks: NDArray[np.int64]
     """Active lanes of each warp."""
+    located: Located | None = None
+    """Where a layout puts the subscripts, if one was given."""
+    chip: Chip | None = None
 
     @property
     def element(self) -> int:
         """Bytes of an element of the array."""
         return self.question.array.type.bytes
+
+    @property
+    def tile(self) -> Tile | None:
+        """The layout that was given, where it is a tile."""
+        return None if self.located is None else self.located.tile
 
     def places(self) -> NDArray[np.int64]:
         """Return the element that each lane's subscripts name, counted in C's order."""
@@ -65,7 +80,10 @@ class Asked:
 
     def addresses(self) -> NDArray[np.int64]:
         """Return the byte address of each lane, shape (warps, 32); 0 for an inactive lane."""
-        return self.places() * self.element + self.moved
+        if self.located is None:
+            return self.places() * self.element + self.moved
+        found: NDArray[np.int64] = np.asarray(self.located.addresses, dtype=np.int64)
+        return np.where(active_lanes(self.masks), found, 0)
 
     def check(self) -> None:
         """Raise for a lane beyond the array, and for one that the chip would trap on.
@@ -124,32 +142,41 @@ def read(
     mask: int = ALL_LANES,
     warps: Iterable[int] | None = None,
     tile: tuple[int, int] | None = None,
+    layout: TileLike | None = None,
+    chip: ChipLike | None = None,
 ) -> Asked:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
     `op` is the instruction; by default it follows from the type and the direction. `block` is
-    that of `Block.of`. `element` is the bytes of an element that no declaration names, by default
-    those of a float. `names` have values. `active` is an expression: threads for which it is 0
-    are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
+    that of `ThreadBlock.of`. `element` is the bytes of an element that no declaration names, by
+    default those of a float. `names` have values. `active` is an expression: threads for which it
+    is 0 are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
     chooses some; without a block they stand in a row. `tile` is the rows and columns of what a
-    row and a column are of, where nothing is declared.
+    row and a column are of, where nothing is declared. With a `layout` the text is a row and a
+    column of it; `element` is by default what it says. `chip` is that of `count`.
 
     >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
     ('LDS', '32x32', [4, 136, 268])
     >>> asked.assumed
     ('block 32x32, for threadIdx.y is named',)
+    >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
+    >>> read("lane%16, lane/16*8", "ldmatrix.x4", layout=swizzled, element=2).addresses()[0, :3]
+    array([  0, 144, 288])
 
-    Raises ExpressionError, InstructionError, MaskError and OptionError.
+    Raises ExpressionError, InstructionError, MaskError, ChipError and OptionError; with a layout
+    LayoutError, and AddressError for an index outside of it.
     """
     check_mask(mask)
     if element is not None:
-        check_element(element)
+        check_size(element)
     _check_names(names)
     constants = {name: value for name, value in (names or {}).items() if is_integer(value)}
     kind = _element(element)
     tiled = None if tile is None else Array("tile", kind or FLOAT, tile)
-    question = read_question(text, kind, constants, tiled)
+    chosen_chip = optional_chip(chip)
+    most = SHARED_BYTES if chosen_chip is None else chosen_chip.shared_bytes
+    question = read_question(text, kind, constants, tiled, laid=layout is not None, most=most)
     array = question.array
     if element is not None and not (array.assumed or array is tiled):
         raise OptionError(
@@ -162,14 +189,14 @@ def read(
     if condition is not None:
         check_known(condition, known)
     assumed: list[str] = []
-    if array.assumed and element is None:
+    if array.assumed and element is None and layout is None:
         assumed.append("4 bytes per element")
-    known_op = instruction(_op(question) if op is None else op)
+    known_op = instruction_on(chosen_chip, _op(question) if op is None else op)
     chosen = None if warps is None else tuple(warps)
     if block is not None:
-        threads = Block.of(block)
+        threads = ThreadBlock.of(block)
     elif chosen is not None:
-        threads = Block(32 * (max(chosen) + 1))
+        threads = ThreadBlock(32 * (max(chosen) + 1))
     else:
         used = {*question.names, *(condition.names if condition else ())} - set(names or ())
         threads, telling = assumed_block(used)
@@ -189,7 +216,7 @@ def read(
     }
     run = _Run(question, condition, {**(names or {}), **values}, mask)
     found = [run.warp(threads, warp) for warp in chosen]
-    return Asked(
+    asked = Asked(
         question,
         known_op,
         threads,
@@ -198,6 +225,33 @@ def read(
         np.array([indices for indices, _, _ in found], dtype=np.int64),
         np.array([moved for _, moved, _ in found], dtype=np.int64),
         np.array([bits for _, _, bits in found], dtype=np.int64),
+        chip=chosen_chip,
+    )
+    return asked if layout is None else _laid(asked, layout, element)
+
+
+def _laid(asked: Asked, layout: TileLike, element: int | None) -> Asked:
+    """Return the question with its subscripts laid out: a row and a column of the layout."""
+    question = asked.question
+    modes = tuple(np.moveaxis(asked.indices, -1, 0))
+    found = locate(
+        asked.instruction,
+        modes if len(modes) > 1 else modes[0],
+        layout,
+        element,
+        asked.masks,
+        said=question.source,
+    )
+    sizes = question.array.sizes
+    if found.tile is not None:
+        sizes = (found.tile.rows, found.tile.cols)[-len(modes) :]
+    array = replace(question.array, type=_element(found.element) or FLOAT, sizes=sizes)
+    assumed = () if found.sized else (f"{found.element} bytes per element",)
+    return replace(
+        asked,
+        question=replace(question, array=array, type=array.type),
+        assumed=(*assumed, *asked.assumed),
+        located=found,
     )
 
 
@@ -210,7 +264,7 @@ class _Run:
     names: Mapping[str, int]
     mask: int
 
-    def warp(self, block: Block, number: int) -> tuple[list[list[int]], list[int], int]:
+    def warp(self, block: ThreadBlock, number: int) -> tuple[list[list[int]], list[int], int]:
         """Return each lane's subscripts, the bytes added, and the active lanes."""
         sizes = self.question.array.sizes
         indices, moved, bits = [[0] * len(sizes)] * 32, [0] * 32, 0
@@ -243,19 +297,13 @@ class _Run:
         return found
 
 
-def check_element(element: Any) -> None:
-    """Raise OptionError unless `element` is a size in bytes."""
-    if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {short(element)} is not a size (accepted: 1 to 16 bytes)")
-
-
 def _whose(values: Mapping[str, int]) -> str:
     thread = f"({values['threadIdx.x']}, {values['threadIdx.y']}, {values['threadIdx.z']})"
     return f"thread {thread}, which is lane {values['lane']} of warp {values['warp']}"
 
 
-def _element(size: int | None) -> Type | None:
-    return None if size is None else Type(f"{size}-byte element", size)
+def _element(size: int | None) -> CType | None:
+    return None if size is None else CType(f"{size}-byte element", size)
 
 
 def _op(question: Question) -> str:

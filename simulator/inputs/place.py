@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simulator.inputs.expression import Compiler, Evaluate, by_precedence
-from simulator.inputs.types import Type, type_at
+from layouts.expression import Compiler, Evaluate, by_precedence
+from simulator.inputs.types import CType, type_at
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["Array", "Index", "Place", "PlaceCompiler"]
+__all__ = ["Array", "ArrayPlace", "Index", "PlaceCompiler"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Array:
     """An array as it was declared."""
 
     name: str
-    type: Type
+    type: CType
     sizes: tuple[int | None, ...]
     """Elements of each dimension; None for the first of `extern float s[][32]`."""
     assumed: bool = False
@@ -49,11 +49,11 @@ class Array:
 
 
 @dataclass
-class Place:
+class ArrayPlace:
     """What a part of an access leads to; `pointer` says that it is still an address."""
 
     array: Array
-    type: Type
+    type: CType
     token: Token
     subscripts: list[Index] = field(default_factory=list)
     offsets: list[tuple[Index, int]] = field(default_factory=list)
@@ -67,7 +67,7 @@ class PlaceCompiler(Compiler):
     """Turns trees into places, and their indices into functions."""
 
     def __init__(
-        self, source: str, locals_: Mapping[str, Evaluate], arrays: dict[str, Array], element: Type
+        self, source: str, locals_: Mapping[str, Evaluate], arrays: dict[str, Array], element: CType
     ) -> None:
         super().__init__(source, locals_)
         self.arrays = arrays
@@ -77,7 +77,7 @@ class PlaceCompiler(Compiler):
     def index(self, tree: Any) -> Evaluate:
         """Return the function that an index is. Raises ExpressionError for what memory holds."""
         found = self.read(tree)
-        if isinstance(found, Place):
+        if isinstance(found, ArrayPlace):
             name = found.array.name
             raise self.error(
                 f"what {name} holds is not known here (accepted: an index of a thread's numbers)",
@@ -85,13 +85,13 @@ class PlaceCompiler(Compiler):
             )
         return found
 
-    def read(self, tree: Any) -> Place | Evaluate:
+    def read(self, tree: Any) -> ArrayPlace | Evaluate:
         """Return the place or the index that a tree is."""
         parts = tree.children
         match str(tree.data):
             case "name" if str(parts[0]) in self.arrays and str(parts[0]) not in self.locals:
                 array = self.arrays[str(parts[0])]
-                return Place(array, array.type, parts[0])
+                return ArrayPlace(array, array.type, parts[0])
             case "chain":
                 return self.read(by_precedence(parts))
             case "subscript":
@@ -114,14 +114,14 @@ class PlaceCompiler(Compiler):
                 return self._retype(parts[0], self._place(parts[1], parts[0], "a cast"))
             case "binary" if str(parts[1]) in "+-":
                 first, second = self.read(parts[0]), self.read(parts[2])
-                places = [each for each in (first, second) if isinstance(each, Place)]
+                places = [each for each in (first, second) if isinstance(each, ArrayPlace)]
                 if len(places) == 1 and places[0].pointer:
                     return self._moved(places[0], first, second, parts[1])
         return super().index(tree)
 
-    def _place(self, tree: Any, token: Token, what: str) -> Place:
+    def _place(self, tree: Any, token: Token, what: str) -> ArrayPlace:
         found = self.read(tree)
-        if not isinstance(found, Place):
+        if not isinstance(found, ArrayPlace):
             raise self.error(
                 f"{what} is of an element of an array (accepted: *(float4*)&s[...],"
                 " reinterpret_cast<float4&>(s[...]))",
@@ -129,7 +129,7 @@ class PlaceCompiler(Compiler):
             )
         return found
 
-    def _subscript(self, base: Any, opening: Token, inner: Any, closing: Token) -> Place:
+    def _subscript(self, base: Any, opening: Token, inner: Any, closing: Token) -> ArrayPlace:
         token = base.children[0] if base.data == "name" else None
         if token is not None and not self._known(token):
             self.arrays[str(token)] = Array(str(token), self.element, (None,), assumed=True)
@@ -161,7 +161,7 @@ class PlaceCompiler(Compiler):
     def _known(self, token: Token) -> bool:
         return str(token) in self.arrays or str(token) in self.locals
 
-    def _retype(self, token: Token, place: Place) -> Place:
+    def _retype(self, token: Token, place: ArrayPlace) -> ArrayPlace:
         start = re.match(r"\(|\w+\s*<", token)
         found = type_at(str(token), start.end()) if start else None
         if found is None or not re.match(r"\s*[*&]", token[found[1] :]):
@@ -182,7 +182,7 @@ class PlaceCompiler(Compiler):
         place.cast = True
         return place
 
-    def _moved(self, place: Place, first: Any, second: Any, token: Token) -> Place:
+    def _moved(self, place: ArrayPlace, first: Any, second: Any, token: Token) -> ArrayPlace:
         array = place.array
         if not place.cast and len(array.sizes) - len(place.subscripts) > 1:
             raise self.error(

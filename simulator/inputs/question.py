@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from layouts.errors import short
+from layouts.expression import GRAMMAR, Evaluate, nested, parsed, without_comments
 from simulator.errors import ExpressionError
-from simulator.inputs.expression import GRAMMAR, Evaluate, nested, parsed, without_comments
-from simulator.inputs.place import Array, Index, Place, PlaceCompiler
+from simulator.inputs.place import Array, ArrayPlace, Index, PlaceCompiler
 from simulator.inputs.refusals import why
-from simulator.inputs.types import Type, first_word, type_at
+from simulator.inputs.types import CType, first_word, type_at
 from simulator.law.accesses import SHARED_BYTES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOAT", "Question", "is_question", "read_question"]
 
-FLOAT = Type("float", 4)
+FLOAT = CType("float", 4)
 """The type of an element that no declaration names."""
 
 _GRAMMAR = rf"""
@@ -59,7 +59,7 @@ class Question:
 
     source: str
     array: Array
-    type: Type
+    type: CType
     """What is moved: the array's element, or the type that it is cast to."""
     subscripts: tuple[Index, ...]
     offsets: tuple[tuple[Index, int], ...]
@@ -82,16 +82,20 @@ def is_question(text: str) -> bool:
 
 def read_question(
     source: str,
-    element: Type | None = None,
+    element: CType | None = None,
     names: Mapping[str, int] | None = None,
     array: Array | None = None,
+    *,
+    laid: bool = False,
+    most: int = SHARED_BYTES,
 ) -> Question:
     """Return what a text asks.
 
     `element` is the type of elements where nothing is declared, `float` by default. `names` are
     constants that the sizes of arrays may use. `array` is what a row and a column are of where
-    nothing is declared. Raises ExpressionError, which shows the column and
-    says how it would be written.
+    nothing is declared; where it is `laid`, a layout that the reader does not know is. `most` is
+    the bytes that an array may take. Raises ExpressionError, which shows the column and says how
+    it would be written.
     """
     if not isinstance(source, str):
         raise ExpressionError(
@@ -100,15 +104,25 @@ def read_question(
             short(source),
             0,
         )
-    reader = _Reader(source, element or FLOAT, names or {})
+    reader = _Reader(source, element or FLOAT, names or {}, laid=laid, most=most)
     if array is not None:
         reader.arrays[array.name] = array
     return reader.read()
 
 
 class _Reader:
-    def __init__(self, source: str, element: Type, constants: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        source: str,
+        element: CType,
+        constants: Mapping[str, int],
+        *,
+        laid: bool,
+        most: int,
+    ) -> None:
         self.source = source
+        self.laid = laid
+        self.most = most
         self.constants = constants
         self.text = without_comments(source)
         self.element = element
@@ -173,7 +187,7 @@ class _Reader:
         compiler, trees = self._indices(value, end)
         if len(trees) == 1:
             found = nested(self.source, lambda: compiler.read(trees[0]))
-            if not isinstance(found, Place):
+            if not isinstance(found, ArrayPlace):
                 self.locals[name[1]] = found
                 self._used(compiler)
                 return None
@@ -224,7 +238,7 @@ class _Reader:
                 f"{problem} at column {column + 1}{then}", self.source, column
             ) from None
 
-    def _declare(self, type_: Type, start: int, end: int) -> int:
+    def _declare(self, type_: CType, start: int, end: int) -> int:
         """Read one array of a declaration; return where it ends."""
         found = _DECLARATOR.match(self.text, start, end)
         if found is None:
@@ -239,9 +253,9 @@ class _Reader:
         first = found.start(2)
         dims = [self._size(first + a, first + b, k == 0) for k, (a, b) in enumerate(spans)]
         bytes_ = type_.bytes * math.prod(dim or 1 for dim in dims)
-        if bytes_ > SHARED_BYTES:
+        if bytes_ > self.most:
             self._refuse(
-                f"{name} takes {bytes_:,} bytes (accepted: up to {SHARED_BYTES:,}, which a block"
+                f"{name} takes {bytes_:,} bytes (accepted: up to {self.most:,}, which a block"
                 " can have)",
                 column,
             )
@@ -293,7 +307,7 @@ class _Reader:
         compiler, trees = self._indices(start, end)
         read = nested(self.source, lambda: [compiler.read(tree) for tree in trees])
         self._used(compiler)
-        places = [each for each in read if isinstance(each, Place)]
+        places = [each for each in read if isinstance(each, ArrayPlace)]
         if not places:
             if store:
                 self._refuse(
@@ -307,9 +321,11 @@ class _Reader:
             )
         return self._element(places[0], store)
 
-    def _element(self, place: Place, store: bool) -> Question:
+    def _element(self, place: ArrayPlace, store: bool) -> Question:
         array, given = place.array, len(place.subscripts)
         column = int(place.token.start_pos or 0)
+        if self.laid:
+            self._refuse_array(array, column)
         decays = place.moved or place.cast
         if not decays and given < len(array.sizes):
             wanted = array.name + "[...]" * len(array.sizes)
@@ -328,11 +344,22 @@ class _Reader:
             self.source, array, place.type, filled, tuple(place.offsets), store, self.names, False
         )
 
+    def _refuse_array(self, array: Array, column: int) -> NoReturn:
+        self._refuse(
+            f"the layout says where elements lie, and {array.name} is an array beside it (accepted:"
+            " a row and a column of the layout, such as lane%16, lane/16*8)",
+            column,
+        )
+
     def _row_and_column(self, read: list[Evaluate], start: int, end: int) -> Question:
         """Return the element of the array declared last at these subscripts."""
         bounds = [start, *(int(comma.end_pos or 0) for comma in self.commas)]
         ends = [*(int(comma.start_pos or 0) for comma in self.commas), end]
         array = next(reversed(self.arrays.values()), None)
+        if self.laid:
+            if array is not None:
+                self._refuse_array(array, self._first(start))
+            array = Array("layout", self.element, (None,) * len(read), assumed=True)
         if array is None:
             array = Array("s", self.element, (None,), assumed=True)
         if len(read) != len(array.sizes):

@@ -11,14 +11,14 @@ from layouts.errors import short
 from layouts.shapes import is_integer
 from simulator.errors import OptionError
 
-__all__ = ["THREAD_NAMES", "Block", "assumed_block"]
+__all__ = ["THREAD_NAMES", "ThreadBlock", "assumed_block"]
 
 _MOST = 1024
 """Threads of a block: CUDA C++ Programming Guide, "Technical Specifications"."""
 
 
 @dataclass(frozen=True)
-class Block:
+class ThreadBlock:
     """The threads of a block in x, y and z."""
 
     x: int
@@ -26,16 +26,16 @@ class Block:
     z: int = 1
 
     @staticmethod
-    def of(given: Any) -> Block:
+    def of(given: Any) -> ThreadBlock:
         """Read 128, "32x8", "32x32x1", or a tuple of up to three numbers.
 
-        >>> Block.of("32x8"), Block.of(64).threads
-        (Block(x=32, y=8, z=1), 64)
+        >>> ThreadBlock.of("32x8"), ThreadBlock.of(64).threads
+        (ThreadBlock(x=32, y=8, z=1), 64)
 
         Raises OptionError.
         """
         parts: list[Any] = []
-        if isinstance(given, Block):
+        if isinstance(given, ThreadBlock):
             return given
         if isinstance(given, str):
             if re.fullmatch(r"\s*\d{1,6}(\s*[x,]\s*\d{1,6}){0,2}\s*", given):
@@ -49,7 +49,7 @@ class Block:
                 f"block {short(given)} is not a size (accepted: 256, 32x8 or 8x8x4; in Python also"
                 " (32, 8))"
             )
-        block = Block(*map(int, parts))
+        block = ThreadBlock(*map(int, parts))
         if block.threads > _MOST:
             raise OptionError(
                 f"block {block} has {block.threads:,} threads (accepted: up to {_MOST:,})"
@@ -87,20 +87,20 @@ class Block:
         }  # fmt: skip
 
 
-THREAD_NAMES = tuple(Block(32)._values(0))
+THREAD_NAMES = tuple(ThreadBlock(32)._values(0))
 """The names that every expression has: tid = 32·warp + lane."""
 
 
-def assumed_block(names: Collection[str]) -> tuple[Block, str]:
+def assumed_block(names: Collection[str]) -> tuple[ThreadBlock, str]:
     """Return the block of a text that nobody gave one for, and the name that tells so.
 
     >>> assumed_block(["threadIdx.x", "ty"]), assumed_block(["lane"])
-    ((Block(x=32, y=32, z=1), 'ty'), (Block(x=32, y=1, z=1), ''))
+    ((ThreadBlock(x=32, y=32, z=1), 'ty'), (ThreadBlock(x=32, y=1, z=1), ''))
     """
     for block, telling in (
-        (Block(8, 8, 8), ("threadIdx.z", "tz")),
-        (Block(32, 32), ("threadIdx.y", "ty")),
+        (ThreadBlock(8, 8, 8), ("threadIdx.z", "tz")),
+        (ThreadBlock(32, 32), ("threadIdx.y", "ty")),
     ):
         if named := next((name for name in telling if name in names), None):
             return block, named
-    return Block(32), ""
+    return ThreadBlock(32), ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Type", "first_word", "op_of", "type_at"]
+__all__ = ["CType", "first_word", "op_of", "type_at"]
 
 _NAMES = {
     1: "char int8_t uint8_t bool __nv_fp8_e4m3 __nv_fp8_e5m2 uchar float_e4m3_t float_e5m2_t",
@@ -31,7 +31,7 @@ _ALIGNED = re.compile(r"\s*\(\s*\d+\s*\)")
 
 
 @dataclass(frozen=True)
-class Type:
+class CType:
     """A type of an element."""
 
     name: str
@@ -40,13 +40,13 @@ class Type:
     """Whether a narrow load extends the sign."""
 
 
-def type_at(text: str, start: int = 0) -> tuple[Type, int] | None:
+def type_at(text: str, start: int = 0) -> tuple[CType, int] | None:
     """Return the type that stands in a text, after its qualifiers, and where it ends.
 
     None where there is no type known here.
 
     >>> type_at("extern __shared__ unsigned char s[]")
-    (Type(name='unsigned char', bytes=1, signed=False), 31)
+    (CType(name='unsigned char', bytes=1, signed=False), 31)
     >>> type_at("const cutlass::half_t x")[0].bytes, type_at("mytype s[3]")
     (2, None)
     """
@@ -63,7 +63,7 @@ def type_at(text: str, start: int = 0) -> tuple[Type, int] | None:
     size = plain or next((word for word in words if word not in _INTEGERS), "int")
     size = "int" if size in _INTEGERS else size
     signed = bool(_SIGNED & {size, *words}) and "unsigned" not in words
-    return Type(" ".join(words), _BYTES[size], signed), _qualifiers(text, at)[1]
+    return CType(" ".join(words), _BYTES[size], signed), _qualifiers(text, at)[1]
 
 
 _INTEGERS = ("int", "unsigned", "signed")
@@ -88,10 +88,10 @@ def first_word(text: str, start: int = 0) -> re.Match[str] | None:
     return _TOKEN.match(text, _qualifiers(text, start)[1])
 
 
-def op_of(type_: Type, *, store: bool) -> str | None:
+def op_of(type_: CType, *, store: bool) -> str | None:
     """Return the SASS name of the load or store of one element; None where no one moves it.
 
-    >>> op_of(Type("float4", 16), store=True), op_of(Type("half", 2), store=False)
+    >>> op_of(CType("float4", 16), store=True), op_of(CType("half", 2), store=False)
     ('STS.128', 'LDS.U16')
     """
     sign = "S" if type_.signed and not store else "U"

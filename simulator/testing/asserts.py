@@ -27,13 +27,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
+from layouts.tile import TileLike
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
-from simulator.inputs.asked import RESERVED, Asked
+from simulator.inputs.asked import Asked
 from simulator.inputs.question import is_question
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.indices import RESERVED, Addresses, check_size, locate
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -47,14 +50,16 @@ class AssertConflictFree(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike | None = None,
+        addresses: Addresses | None = None,
         mask: ArrayLike | None = None,
         *,
-        element: int = 4,
+        layout: TileLike | None = None,
+        element: int | None = None,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         block: Any = None,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -66,15 +71,17 @@ class AssertWavefronts(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike | None = None,
+        addresses: Addresses | None = None,
         mask: ArrayLike | None = None,
         *,
         at_most: int,
-        element: int = 4,
+        layout: TileLike | None = None,
+        element: int | None = None,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         block: Any = None,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -82,45 +89,53 @@ class AssertWavefronts(Protocol):
 
 def assert_conflict_free(
     op: str | Instruction,
-    addresses: str | ArrayLike | None = None,
+    addresses: Addresses | None = None,
     mask: ArrayLike | None = None,
     *,
-    element: int = 4,
+    layout: TileLike | None = None,
+    element: int | None = None,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     block: Any = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
 
     `addresses` are bytes, integers of shape (..., 32), or a question in C over a thread's numbers
     and `names`: a declaration and an access, for all warps of the `block`, or an index of elements
-    of `element` bytes, for the first `warps` warps. A question may stand in the place of `op`,
-    too: then the instruction follows from the type. `mask` is as in `count`, one integer for a
-    question. `name` is what a failure calls it.
+    of `element` bytes (by default 4), for the first `warps` warps; or a function of the lane that
+    gives such an index. With a `layout` they are rows and columns of it, as `count` takes them. A
+    question may stand in the place of `op`, too: then the instruction follows from the type.
+    `mask` and `chip` are as in `count`, a mask one integer for a question. `name` is what a
+    failure calls it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
     >>> assert_conflict_free("float s[32][33]; s[threadIdx.x][threadIdx.y]", block="32x32")
+    >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
+    >>> assert_conflict_free("ldmatrix.x4", "lane%16, lane/16*8", layout=swizzled, element=2)
 
     Raises AssertionError, and what `count` raises.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
+    asked = _Given(op, addresses, mask, layout, element, names, warps, block, rule, chip, name)
     _check(asked, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
     op: str | Instruction,
-    addresses: str | ArrayLike | None = None,
+    addresses: Addresses | None = None,
     mask: ArrayLike | None = None,
     *,
     at_most: int,
-    element: int = 4,
+    layout: TileLike | None = None,
+    element: int | None = None,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     block: Any = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -132,26 +147,28 @@ def assert_wavefronts(
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
+    asked = _Given(op, addresses, mask, layout, element, names, warps, block, rule, chip, name)
     _check(asked, "wavefronts", at_most)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Given:
     """What an assertion was given."""
 
     op: str | Instruction
-    addresses: str | ArrayLike | None
+    addresses: Addresses | None
     mask: ArrayLike | None
-    element: int
+    layout: TileLike | None
+    element: int | None
     names: Mapping[str, int] | None
     warps: int
     block: Any
     rule: Rule
+    chip: ChipLike | None
     name: str
 
 
-def _check(asked: _Asked, figure: str, most: int) -> None:
+def _check(asked: _Given, figure: str, most: int) -> None:
     __tracebackhide__ = True
     try:
         failure = _failure(asked, figure, most)
@@ -161,7 +178,7 @@ def _check(asked: _Asked, figure: str, most: int) -> None:
         raise AssertionError(failure)
 
 
-def _failure(asked: _Asked, figure: str, most: int) -> str:
+def _failure(asked: _Given, figure: str, most: int) -> str:
     """Return what is wrong, or nothing."""
     _check_options(asked)
     name, mask = asked.name, asked.mask
@@ -172,7 +189,11 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
         mask = None if found.whole else found.masks
         name = name or found.question.source
     else:
-        known = instruction(asked.op)
+        known = instruction_on(asked.chip, asked.op)
+        size = asked.element
+        if asked.layout is None:
+            size = size or 4 if callable(byte) else None
+        byte = locate(known, byte, asked.layout, size, mask).addresses
     counts = count(known, byte, mask, rule=asked.rule)
     values = getattr(counts, figure)
     if int(values.max()) <= most:
@@ -180,44 +201,48 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
     worst = np.unravel_index(int(values.argmax()), values.shape)
     masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
     bits = None if masks is None else int(masks[worst])
-    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule)
+    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule, chip=asked.chip)
     kind = "warp" if asked.addresses is None or isinstance(asked.addresses, str) else "access"
     said = _headline(known, values, figure, most, kind)
     return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
 
 
-def _read(asked: _Asked) -> Asked:
+def _read(asked: _Given) -> Asked:
     """Read a question; without a declaration or a block, its warps stand in a row."""
     text = asked.addresses
-    indexed = isinstance(text, str) and not is_question(text)
+    laid = asked.layout is not None
+    indexed = isinstance(text, str) and (laid or not is_question(text))
     warps = range(asked.warps) if asked.block is None and (indexed or asked.warps > 1) else None
     return asked_of(
         asked.op,
         text if isinstance(text, str) else None,
         asked.mask,
         block=asked.block,
-        element=None if asked.element == 4 else asked.element,
+        element=None if asked.element == 4 and not laid else asked.element,
+        layout=asked.layout,
+        chip=asked.chip,
         names=asked.names,
         warps=warps,
     )
 
 
-def _check_options(asked: _Asked) -> None:
+def _check_options(asked: _Given) -> None:
     warps, element, names = asked.warps, asked.element, asked.names
     if not is_integer(warps) or not 1 <= warps <= 32:
         raise OptionError(f"warps {warps!r} is not a number of warps (accepted: 1 to 32)")
-    if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {element!r} is not a size (accepted: 1 to 16 bytes)")
+    if element is not None:
+        check_size(element)
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
             f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
     question = asked.addresses is None or isinstance(asked.addresses, str)
-    if not question and (element, warps, names, asked.block) != (4, 1, None, None):
+    sized = element in (None, 4) or asked.layout is not None or callable(asked.addresses)
+    if not question and (not sized or (warps, names, asked.block) != (1, None, None)):
         raise OptionError(
             "element, warps, block and names are for an index expression or a question (accepted:"
-            " byte addresses without them)"
+            " byte addresses without them; element with a layout, or for a function of the lane)"
         )
 
 

@@ -1,0 +1,377 @@
+"""C index expressions over a thread's numbers and named integers: `(lane/8)*132 + (lane%8)*4`.
+
+Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
+a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
+errors at their place in the text, and, as in C, only if they are evaluated:
+`lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to `int` and
+`unsigned` are C's; a negative number that becomes unsigned is an error, for it wraps around.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from layouts.errors import ExpressionError, accepted, short
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+__all__ = [
+    "GRAMMAR",
+    "Compiler",
+    "Evaluate",
+    "Expression",
+    "by_precedence",
+    "check_known",
+    "integer",
+    "nested",
+    "parsed",
+    "without_comments",
+]
+
+GRAMMAR = r"""
+    ?ternary: chain | chain "?" ternary ":" ternary -> choose
+    ?chain: unary (_binary unary)*
+    _binary: OR | AND | BOR | XOR | BAND | EQ | SHIFT | REL | SIGN | STAR | DIVIDE
+    ?unary: postfix | SIGN unary       -> unary
+                  | NOT unary          -> unary
+                  | CAST unary         -> cast
+    ?postfix: atom
+    ?atom:  NUMBER -> number | NAME -> name | "(" ternary ")"
+                  | CALLED "(" ternary ")" -> cast
+
+    OR.2: "||"
+    AND.2: "&&"
+    BOR: "|"
+    XOR: "^"
+    BAND: "&"
+    EQ.2: "==" | "!="
+    SHIFT.2: "<<" | ">>"
+    REL: /[<>]=?/
+    SIGN: "+" | "-"
+    STAR: "*"
+    DIVIDE: "/" | "%"
+    NOT: "~" | "!"
+    CAST.4: /\(\s*(?:(?:unsigned|signed|int)(?:\s+int)?|size_t|u?int32_t)\s*\)/
+    CALLED.4: /(?:int|unsigned)(?=\s*\()|static_cast\s*<\s*(?:int|unsigned(?:\s+int)?|size_t)\s*>/
+    NUMBER: /(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)(?:[uUlL]{0,3})(?![0-9a-zA-Z_])/
+    NAME: /(?:threadIdx|blockDim)\s*\.\s*[xyz](?![0-9a-zA-Z_])|[A-Za-z_][A-Za-z_0-9]*/
+    %ignore /\s+/
+"""
+
+_ACCEPTED = (
+    "accepted: decimal and 0x numbers, names, parentheses,"
+    " * / % + - << >> < <= > >= == != & ^ | && || ?: ~ !"
+)
+_LONGEST = 4096
+_INT = range(-(2**31), 2**31)
+
+_Values = Mapping[str, int]
+Evaluate = Callable[[_Values], int]
+"""An expression, as a function of the values of its names."""
+
+
+class Expression:
+    """A parsed C index expression.
+
+    >>> Expression("(lane/8)*132 + (lane%8)*4")({"lane": 9})
+    136
+    >>> Expression("-7/2")({}), Expression("-7%2")({})
+    (-3, -1)
+
+    Raises ExpressionError when it is malformed.
+    """
+
+    def __init__(self, source: str) -> None:
+        if not isinstance(source, str):
+            raise ExpressionError(
+                f"expression of type {type(source).__name__} (accepted: text, such as 'lane*4')",
+                short(source),
+                0,
+            )
+        self.source = source
+        tree = parsed(without_comments(source), "ternary", source)
+        compiler = Compiler(source)
+        self._evaluate: Evaluate = nested(source, lambda: compiler.index(tree))
+        self.names = compiler.names
+        """The names it uses, with the column of their first use."""
+
+    def __call__(self, values: _Values) -> int:
+        """Evaluate with these values for its names: integers of any kind.
+
+        Raises ExpressionError for a name without a value, one that is not an integer of 32 bits,
+        and for what C leaves undefined.
+        """
+        self.check(values)
+        return self._evaluate({name: integer(name, values[name], self) for name in self.names})
+
+    def check(self, known: Collection[str]) -> None:
+        """Raise ExpressionError if it uses a name that is not `known`."""
+        check_known(self, known)
+
+
+class HasNames(Protocol):
+    """A text that uses names."""
+
+    @property
+    def source(self) -> str:
+        """The text."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """The names that it uses, with the column of their first use."""
+
+
+def integer(name: str, given: object, named: HasNames) -> int:
+    """Return the value of a name as an int; raises ExpressionError if it is not one of 32 bits."""
+    try:
+        value: int = operator.index(given)  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        problem = f"{name} = {short(given)} is not an integer"
+    else:
+        if value in _INT:  # an `int` itself: for any other type `in` would walk the range
+            return value
+        problem = f"{name} = {short(value)} does not fit a 32-bit int"
+    raise ExpressionError(problem, named.source, named.names[name])
+
+
+def check_known(named: HasNames, known: Collection[str]) -> None:
+    """Raise ExpressionError if a text uses a name that is not `known`."""
+    unknown = next((name for name in named.names if name not in known), None)
+    if unknown is not None:
+        raise ExpressionError(
+            f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
+            named.source,
+            named.names[unknown],
+        )
+
+
+def parsed(text: str, start: str, source: str, grammar: str = GRAMMAR) -> Any:
+    """Return the tree of a text by one of a grammar's rules.
+
+    `source` is what an error shows: the same text, with its comments. Raises ExpressionError.
+    """
+    import lark
+
+    if len(source) > _LONGEST:
+        raise ExpressionError(
+            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source[:60], 0
+        )
+    try:
+        tree: Any = nested(source, lambda: _parser(grammar, start).parse(text))
+        return tree
+    except lark.UnexpectedInput as error:
+        ended = isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
+        column = len(text.rstrip()) if ended else int(error.pos_in_stream or 0)
+        problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
+        raise ExpressionError(
+            f"{problem} at column {column + 1} ({_ACCEPTED})", source, column
+        ) from None
+
+
+def nested(source: str, work: Callable[[], Any]) -> Any:
+    """Do some work on a text; raise ExpressionError where the text is nested too deeply for it."""
+    try:
+        return work()
+    except RecursionError:
+        raise ExpressionError("expression is nested too deeply", source[:60], 0) from None
+
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def without_comments(source: str) -> str:
+    """Return a text with blanks for its comments, so that columns stay.
+
+    Raises ExpressionError for a comment without an end, and for Python's `lane//8`: C would take
+    the rest of the line for a comment.
+    """
+
+    def blanks(found: re.Match[str]) -> str:
+        divides = found[0].startswith("//") and re.search(r"\S$", source[: found.start()])
+        if divides and divides[0] != ";" and re.match(r"//[\w(]", found[0]):
+            raise ExpressionError(
+                f"// begins a comment in C, at column {found.start() + 1} (accepted: / divides; a"
+                " blank before a comment)",
+                source,
+                found.start(),
+            )
+        return re.sub(r"[^\n]", " ", found[0])
+
+    text = _COMMENT.sub(blanks, source)
+    if (column := text.find("/*")) >= 0:
+        raise ExpressionError(
+            f"a comment that does not end, at column {column + 1} (accepted: /* ... */)",
+            source,
+            column,
+        )
+    return text
+
+
+_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
+    ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+"""C's binary operators, from the loosest to the tightest. A grammar with a rule for each level
+takes twice as long to build."""
+
+_PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
+_KINDS = {"||": "either", "&&": "both"}
+
+
+def by_precedence(parts: list[Any]) -> Any:
+    """Return the tree of operands and the operators between them; all bind to the left."""
+    from lark import Tree
+
+    operands: list[Any] = [parts[0]]
+    signs: list[Any] = []
+
+    def close(least: int) -> None:
+        while signs and _PRECEDENCE[signs[-1]] >= least:
+            sign, second = signs.pop(), operands.pop()
+            kind = _KINDS.get(sign, "binary")
+            operands.append(Tree(kind, [operands.pop(), sign, second]))
+
+    for sign, operand in zip(parts[1::2], parts[2::2], strict=True):
+        close(_PRECEDENCE[sign])
+        signs.append(sign)
+        operands.append(operand)
+    close(0)
+    return operands[0]
+
+
+class Compiler:
+    """Turns parse trees of one text into nested functions of the names' values."""
+
+    def __init__(self, source: str, locals_: Mapping[str, Evaluate] | None = None) -> None:
+        self.source = source
+        self.names: dict[str, int] = {}
+        """The names used so far, with the column of their first use."""
+        self.locals = locals_ or {}
+        """Names that the text itself defines."""
+
+    def error(self, problem: str, token: Token) -> ExpressionError:
+        """Return an error at the place of a token."""
+        column = int(token.start_pos or 0)
+        return ExpressionError(f"{problem} at column {column + 1}", self.source, column)
+
+    def _fit(self, value: int, token: Token) -> int:
+        if value not in _INT:
+            raise self.error(f"{short(value)} does not fit a 32-bit int", token)
+        return value
+
+    def index(self, tree: Any) -> Evaluate:
+        """Return the function that a tree of an index expression is. Raises ExpressionError."""
+        parts = tree.children
+        if tree.data == "chain":
+            return self.index(by_precedence(parts))
+        if tree.data == "number":
+            constant = self._fit(int(parts[0].rstrip("uUlL"), 0), parts[0])
+            return lambda values: constant
+        if tree.data == "name":
+            return self._name(parts[0])
+        if tree.data == "unary":
+            token, argument = parts[0], self.index(parts[1])
+            function = _UNARY[str(token)]
+            return lambda values: self._fit(function(argument(values)), token)
+        if tree.data == "cast":
+            return self._cast(parts[0], self.index(parts[1]))
+        if tree.data == "choose":
+            condition, yes, no = map(self.index, parts)
+            return lambda values: yes(values) if condition(values) else no(values)
+        first, second = self.index(parts[0]), self.index(parts[2])
+        if tree.data == "either":
+            return lambda values: int(first(values) != 0 or second(values) != 0)
+        if tree.data == "both":
+            return lambda values: int(first(values) != 0 and second(values) != 0)
+        token = parts[1]
+        binary = _BINARY[str(token)]
+
+        def evaluate(values: _Values) -> int:
+            try:
+                return self._fit(binary(first(values), second(values)), token)
+            except ZeroDivisionError:
+                raise self.error("division by zero", token) from None
+            except _ShiftError as error:
+                raise self.error(str(error), token) from None
+
+        return evaluate
+
+    def _name(self, token: Token) -> Evaluate:
+        name = "".join(token.split())  # threadIdx . x
+        if name in self.locals:
+            return self.locals[name]
+        self.names.setdefault(name, int(token.start_pos or 0))
+        return lambda values: values[name]
+
+    def _cast(self, token: Token, inner: Evaluate) -> Evaluate:
+        if not re.search(r"\b(unsigned|size_t|uint32_t)\b", token):
+            return inner
+
+        def evaluate(values: _Values) -> int:
+            value = inner(values)
+            if value < 0:
+                raise self.error(f"{value} as unsigned wraps around", token)
+            return value
+
+        return evaluate
+
+
+class _ShiftError(Exception):
+    pass
+
+
+def _divide(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - b * _divide(a, b)
+
+
+def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    def shift(a: int, b: int) -> int:
+        if not 0 <= b < 32:
+            raise _ShiftError(f"shift by {b} (accepted: 0 to 31)")
+        return function(a, b)
+
+    return shift
+
+
+_UNARY: dict[str, Callable[[int], int]] = {
+    "+": operator.pos,
+    "-": operator.neg,
+    "~": operator.invert,
+    "!": lambda a: int(a == 0),
+}
+_BINARY: dict[str, Callable[[int, int], int]] = {
+    "*": operator.mul,
+    "/": _divide,
+    "%": _remainder,
+    "+": operator.add,
+    "-": operator.sub,
+    "<<": _shift(operator.lshift),
+    ">>": _shift(operator.rshift),
+    "&": operator.and_,
+    "^": operator.xor,
+    "|": operator.or_,
+    "<": lambda a, b: int(a < b),
+    "<=": lambda a, b: int(a <= b),
+    ">": lambda a, b: int(a > b),
+    ">=": lambda a, b: int(a >= b),
+    "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b),
+}
+
+
+@cache
+def _parser(grammar: str, start: str) -> Lark:
+    from lark import Lark
+
+    # One lexer for all states: built in two thirds of the time.
+    return Lark(grammar, parser="lalr", lexer="basic", start=start)
