@@ -14,6 +14,7 @@ from simulator.errors import (
     AddressError,
     BankwiseError,
     BarrierError,
+    ChipError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -41,6 +42,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.law.accesses import WarpAccess
+from simulator.law.chips import CHIPS, Chip
 from simulator.law.counting import Counts, count_stream, totals
 from simulator.law.explaining import Explanation
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
@@ -61,12 +63,15 @@ if TYPE_CHECKING:
     from simulator.sweeps.sweep import Sweep, sweep
 
 __all__ = [
+    "CHIPS",
     "INSTRUCTIONS",
     "Access",
     "AddressError",
     "Answer",
     "BankwiseError",
     "BarrierError",
+    "Chip",
+    "ChipError",
     "Comparison",
     "CompileError",
     "Counts",

@@ -15,6 +15,7 @@ __all__ = [
     "AddressError",
     "BankwiseError",
     "BarrierError",
+    "ChipError",
     "CompileError",
     "CubinError",
     "DeadlockError",
@@ -49,6 +50,10 @@ __all__ = [
 
 class InstructionError(BankwiseError):
     """A name that is not a shared-memory instruction known here."""
+
+
+class ChipError(BankwiseError):
+    """A chip that is not known, or a chip file that cannot be one."""
 
 
 class AddressError(BankwiseError):

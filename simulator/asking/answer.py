@@ -21,7 +21,7 @@ from simulator.inputs.asked import Asked
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
-from simulator.law.instructions import instruction
+from simulator.law.instructions import Instruction
 from simulator.results.text import Table
 
 if TYPE_CHECKING:
@@ -60,13 +60,15 @@ class Line:
             yield cell, waits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Answer(Explanation):
     """An explained access with its verdict, its price and its cure.
 
     As an `Explanation` it is the worst warp of those that were asked about.
     """
 
+    instruction: Instruction = field(repr=False)
+    """As the chip has it."""
     text: str
     """The question in C; empty where addresses were given."""
     warp: int
@@ -82,12 +84,12 @@ class Answer(Explanation):
     @property
     def verdict(self) -> str:
         """Whether it conflicts, in words."""
-        return verdict(self).text
+        return verdict(self, self.instruction).text
 
     @property
     def cause(self) -> str:
         """Which lanes meet in which bank, and whether phases fused."""
-        return cause(self)
+        return cause(self, self.instruction)
 
     @cached_property
     def _cures(self) -> tuple[list[Cure], str]:
@@ -105,12 +107,12 @@ class Answer(Explanation):
 
     def lines(self) -> list[Line]:
         """Return the answer, line by line."""
-        level = verdict(self).level
+        level = verdict(self, self.instruction).level
         said = [Line(self.verdict, level)]
         if level != "nothing":
             said.append(Line(self.cause))
         header, *rows = bank_map(self) or [""]
-        passes = instruction(self.op).passes
+        passes = self.instruction.passes
         picture = [Line(header)] * bool(rows) + [Line(row, passes=passes) for row in rows]
         rest = [*self._price(), *self._cure_lines(), *self._figures()]
         if self.assumed:
@@ -125,7 +127,7 @@ class Answer(Explanation):
             return
         totals = self.warps.totals()
         now = int(totals["cycles"])
-        op = instruction(self.op)
+        op = self.instruction
         least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
         free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
         whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
@@ -152,7 +154,7 @@ class Answer(Explanation):
                 f"{_leaves(each, len(self.warps.wavefronts))}"
             )
         loads = {"read": ("load", "store"), "write": ("store", "load")}
-        given = loads.get(instruction(self.op).verb)
+        given = loads.get(self.instruction.verb)
         yield Line(
             f"         only the {given[0]} was given: the {given[1]} may suffer"
             if given

@@ -17,6 +17,7 @@ from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.inputs.asked import Asked
 from simulator.law import counting, explaining
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import Counts, Engine
 from simulator.law.instructions import Instruction, Rule
 
@@ -31,6 +32,7 @@ def count(
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
     block: Any = None,
     element: int | None = None,
     names: Mapping[str, int] | None = None,
@@ -42,7 +44,8 @@ def count(
     memory; the figures have the shape (...). `mask` has bit l set where lane l is active: None
     for all lanes, one integer, or integers of shape (...). `rule` is "silicon" (measured) or
     "documented" (NVIDIA's published phases, never fused). `threads` bounds those of the Numba
-    engine, which takes one a processor for many accesses.
+    engine, which takes one a processor for many accesses. `chip` has the instruction: a name, a
+    `Chip` or a JSON file, by default the H200.
 
     A question takes the place of `addresses`, or of both: then the instruction follows from the
     type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
@@ -62,8 +65,12 @@ def count(
     """
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, element=element, names=names, active=active)
-        return counting.count(op, addresses, mask, rule=rule, engine=engine, threads=threads)
-    asked = asked_of(op, addresses, mask, block=block, element=element, names=names, active=active)
+        return counting.count(
+            op, addresses, mask, rule=rule, engine=engine, threads=threads, chip=chip
+        )
+    asked = asked_of(
+        op, addresses, mask, block=block, element=element, names=names, active=active, chip=chip
+    )
     masks = None if asked.whole else asked.masks
     return counting.count(
         asked.instruction, asked.addresses(), masks, rule=rule, engine=engine, threads=threads
@@ -76,6 +83,7 @@ def explain(
     mask: int | None = None,
     *,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     block: Any = None,
     element: int | None = None,
     names: Mapping[str, int] | None = None,
@@ -97,10 +105,21 @@ def explain(
     """
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, element=element, names=names, active=active, warp=warp)
-        one = explaining.explain(op, addresses, mask, rule=rule)
-        return answer_of(one, counting.count(op, np.array([one.addresses]), one.mask, rule=rule))
+        known = instruction_on(chip, op)
+        one = explaining.explain(known, addresses, mask, rule=rule, chip=chip)
+        return answer_of(
+            one, known, counting.count(known, np.array([one.addresses]), one.mask, rule=rule)
+        )
     asked = asked_of(
-        op, addresses, mask, block=block, element=element, names=names, active=active, warp=warp
+        op,
+        addresses,
+        mask,
+        block=block,
+        element=element,
+        names=names,
+        active=active,
+        warp=warp,
+        chip=chip,
     )
     return answer(asked, rule)
 
@@ -116,18 +135,23 @@ def answer(asked: Asked, rule: Rule = "silicon") -> Answer:
     keys = warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts
     worst = int(np.argmax(keys))
     one = explaining.explain(
-        asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule
+        asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule, chip=asked.chip
     )
-    return answer_of(one, warps, asked, worst)
+    return answer_of(one, asked.instruction, warps, asked, worst)
 
 
 def answer_of(
-    one: explaining.Explanation, warps: Counts, asked: Asked | None = None, worst: int = 0
+    one: explaining.Explanation,
+    instruction: Instruction,
+    warps: Counts,
+    asked: Asked | None = None,
+    worst: int = 0,
 ) -> Answer:
     """Return an explained access with the figures of all warps, and its question if any."""
     block = None if asked is None else asked.block
     return Answer(
         **vars(one),
+        instruction=instruction,
         text="" if asked is None else asked.question.source,
         warp=worst if asked is None else asked.warps[worst],
         warps=warps,

@@ -20,6 +20,7 @@ from simulator.gemm.simulate import FragmentReport, simulate
 from simulator.inputs.asked import read
 from simulator.kernels import names as kernel_names
 from simulator.kernels.replay import replay
+from simulator.law.chips import ChipLike
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import Rule
@@ -119,13 +120,14 @@ def compare(
     block: Any = None,
     element: int | None = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
 ) -> Comparison:
     """Compare two or more inputs: their figures, differences from the first, and pictures.
 
     An input is a question in C; a layout in CuTe's notation, read by the `index` "row, column" of
     each thread with `op`; a warp shape such as "4x8"; a kernel of the catalogue, at its size of
     4096; or a result of `explain`, `count`, `simulate`, `replay` or `replay_compiled`. `op`,
-    `block` and `element` are those of `count`. `names` say what the inputs are called.
+    `block`, `element` and `chip` are those of `count`. `names` say what the inputs are called.
 
     >>> found = compare("float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]")
     >>> found.verdict
@@ -143,7 +145,7 @@ def compare(
     for number, (each, name) in enumerate(zip(given, called, strict=True)):
         result = each
         if isinstance(each, str):
-            result = _read(each, op, index, block, element, rule)
+            result = _read(each, op, index, block, element, rule, chip)
         inputs.append(_input(result, name or f"{type(each).__name__} {number}"))
     kinds = list(dict.fromkeys(one.kind for one in inputs))
     if len(kinds) > 1:
@@ -168,22 +170,38 @@ def is_layout(text: str) -> bool:
 
 
 def _read(
-    text: str, op: str | None, index: str | None, block: Any, element: int | None, rule: Rule
+    text: str,
+    op: str | None,
+    index: str | None,
+    block: Any,
+    element: int | None,
+    rule: Rule,
+    chip: ChipLike | None,
 ) -> Any:
     if is_layout(text):
-        return _of_layout(text, op, index, block, element, rule)
+        return _of_layout(text, op, index, block, element, rule, chip)
     if re.fullmatch(r"\s*\d+\s*x\s*\d+\s*", text):
-        return simulate(text.strip(), rule=rule)
+        return simulate(text.strip(), rule=rule, chip=chip)
     if text.strip() in kernel_names():
-        return replay(text.strip(), m=4096, n=4096, k=4096, rule=rule)
+        return replay(text.strip(), m=4096, n=4096, k=4096, rule=rule, chip=chip)
     asked = asked_of(
-        text if op is None else op, None if op is None else text, block=block, element=element
+        text if op is None else op,
+        None if op is None else text,
+        block=block,
+        element=element,
+        chip=chip,
     )
     return answer(asked, rule)
 
 
 def _of_layout(
-    text: str, op: str | None, index: str | None, block: Any, element: int | None, rule: Rule
+    text: str,
+    op: str | None,
+    index: str | None,
+    block: Any,
+    element: int | None,
+    rule: Rule,
+    chip: ChipLike | None,
 ) -> Answer:
     """Return the answer for a layout: where `index` lies in it, by all warps of the block."""
     if op is None or index is None:
@@ -196,14 +214,16 @@ def _of_layout(
     if len(modes) != 2:
         raise OptionError(f"{text} has {plural(len(modes), 'mode')} (accepted: 2: rows, columns)")
     rows, cols = (int(mode.size) for mode in modes)
-    asked = read(index, op, block=block, element=element, tile=(rows, cols))
+    asked = read(index, op, block=block, element=element, tile=(rows, cols), chip=chip)
     size = element or 4
     offsets = np.asarray(layout(asked.indices[..., 0], asked.indices[..., 1]))
     masks = None if asked.whole else asked.masks
     warps = count(asked.instruction, offsets * size, masks, rule=rule)
     worst = int(np.argmax(warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts))
-    one = explain(asked.instruction, offsets[worst] * size, int(asked.masks[worst]), rule=rule)
-    return answer_of(one, warps)
+    one = explain(
+        asked.instruction, offsets[worst] * size, int(asked.masks[worst]), rule=rule, chip=chip
+    )
+    return answer_of(one, asked.instruction, warps)
 
 
 def _input(result: Any, name: str) -> Input:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -91,6 +91,7 @@ def _best(
     """Return the layout that `optimize` would choose; None where none takes fewer cycles."""
     shape = None if tile is None else (tile.rows, tile.cols)
     touched = group(access_of([asked], tile), {}, shape, asked.element)
+    touched = replace(touched, instruction=asked.instruction)  # as the chip has it
     if shape is None:  # one row that holds all of it, in whole rows of banks
         reach = int(touched.places.max()) + asked.instruction.width // asked.element
         unit = BANKS * WORD // asked.element

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from layouts.errors import plural
 from simulator.law.explaining import Explanation, Phase, ranges
-from simulator.law.instructions import instruction
+from simulator.law.instructions import Instruction
 
 __all__ = ["Level", "Verdict", "cause", "verdict"]
 
@@ -24,14 +24,15 @@ class Verdict(NamedTuple):
     text: str
 
 
-def verdict(one: Explanation) -> Verdict:
+def verdict(one: Explanation, op: Instruction) -> Verdict:
     """Return whether an access conflicts, and what that costs.
 
     >>> from simulator.law.explaining import explain
-    >>> verdict(explain("LDS", [128 * lane for lane in range(32)])).text
+    >>> from simulator.law.instructions import INSTRUCTIONS
+    >>> load = INSTRUCTIONS["LDS"]
+    >>> verdict(explain(load, [128 * lane for lane in range(32)]), load).text
     '32-way bank conflict: 32 wavefronts where 1 would do'
     """
-    op = instruction(one.op)
     if not op.phases:
         return Verdict("free", "Conflict-free: it does not pass through the shared-memory pipe")
     if not one.wavefronts:
@@ -39,7 +40,7 @@ def verdict(one: Explanation) -> Verdict:
     depths = [len(phase.wavefronts) for phase in one.phases if phase.wavefronts]
     nsight = f"Nsight calls that {one.wavefronts}-way"
     if not one.bank_conflicts:
-        return Verdict("free", _free(one, depths, nsight))
+        return Verdict("free", _free(one, op, depths, nsight))
     fused = "fused " if len(one.phases) < op.phases else ""
     alike = len(set(depths)) == 1
     if not one.excessive:
@@ -63,8 +64,7 @@ def verdict(one: Explanation) -> Verdict:
     return Verdict("conflict", f"{ways}-way bank conflict {where}: {price} ({nsight})")
 
 
-def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
-    op = instruction(one.op)
+def _free(one: Explanation, op: Instruction, depths: Sequence[int], nsight: str) -> str:
     if one.wavefronts == 1:
         return "Conflict-free: 1 wavefront, and no access takes fewer"
     if op.passes > 1:
@@ -73,27 +73,28 @@ def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
     own = f"Conflict-free: its {one.wavefronts} wavefronts are"
     if len(one.phases) < op.phases:
         return (
-            f"{own} {_word(len(depths))} fused phases, half of what {one.op} takes unfused"
-            f" ({nsight})"
+            f"{own} {_word(len(depths))} fused phases, {_share(len(depths), op.phases)} {one.op}"
+            f" takes unfused ({nsight})"
         )
     if len(depths) < op.phases:
         return f"{own} the {len(depths)} phases that have an active lane ({nsight})"
     return f"{own} the {len(depths)} phases that every {one.op} needs ({nsight})"
 
 
-def cause(one: Explanation) -> str:
+def cause(one: Explanation, op: Instruction) -> str:
     """Return why: the lanes that meet in the worst bank, and whether phases fused.
 
     >>> from simulator.law.explaining import explain
-    >>> cause(explain("LDS", [128 * (lane % 2) for lane in range(32)]))
+    >>> from simulator.law.instructions import INSTRUCTIONS
+    >>> load = INSTRUCTIONS["LDS"]
+    >>> cause(explain(load, [128 * (lane % 2) for lane in range(32)]), load)
     'Lanes 0 and 1 read 2 different words of bank 0.'
     """
-    op = instruction(one.op)
     if not op.phases or not one.wavefronts:
         return one.note if op.phases else f"{one.op} writes beside the pipe of wavefronts."
     worst = max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
     if len(worst.wavefronts) > op.passes:
-        said = _meeting(one, worst)
+        said = _meeting(one, op, worst)
     else:
         shared = any(len(queue[0].lanes) > 1 for queue in worst.banks.values())
         said = (
@@ -102,11 +103,10 @@ def cause(one: Explanation) -> str:
             else f"No bank serves more than one {'word' if op.merges else 'lane'}"
             f"{' in a phase' if len(one.phases) > 1 else ''}."
         )
-    return f"{said} {_fusing(one)}".strip()
+    return f"{said} {_fusing(one, op)}".strip()
 
 
-def _meeting(one: Explanation, worst: Phase) -> str:
-    op = instruction(one.op)
+def _meeting(one: Explanation, op: Instruction, worst: Phase) -> str:
     depth = len(worst.wavefronts)
     full = {bank: queue[:: op.passes] for bank, queue in worst.banks.items() if len(queue) == depth}
     heads = {bank: tuple(served.lanes[0] for served in queue) for bank, queue in full.items()}
@@ -126,19 +126,22 @@ def _meeting(one: Explanation, worst: Phase) -> str:
     return f"{where} {who} {op.verb} {what} of {banks}{merged}{likewise}."
 
 
-def _fusing(one: Explanation) -> str:
-    op = instruction(one.op)
+def _fusing(one: Explanation, op: Instruction) -> str:
     if not op.fuses:
         return ""
     if one.rule == "documented":
         return f"The documented rule never fuses its {op.phases} phases."
     if one.partners:
         return (
-            f"Its {op.phases} phases fuse into {op.phases // 2}: active lanes i and"
+            f"Its {op.phases} phases fuse into {len(one.phases)}: active lanes i and"
             f" i^{one.partners[0]} agree on their address."
         )
     pairs = ", and ".join(f"{a} and {b}" for (a, b), *_ in one.broken.values())
     return f"Its {op.phases} phases stay apart: lanes {pairs}, have different addresses."
+
+
+def _share(some: int, of: int) -> str:
+    return "half of what" if 2 * some == of else f"where {of} are what"
 
 
 def _word(number: int) -> str:

@@ -34,6 +34,7 @@ def explain(
     warp: int | None,
     access: int | None,
     verbose: bool,
+    chip: str | None,
     **options: Any,
 ) -> dict[str, int]:
     """Explain an access: verdict, cause, banks, price, cure, figures.
@@ -46,10 +47,12 @@ def explain(
     from simulator.cli.options import one_access, read_accesses
     from simulator.errors import InputError
     from simulator.inputs.asked import Asked
+    from simulator.law.chips import optional_chip
 
     flag = None if warp is None else "--warp"
+    chosen = optional_chip(chip)
     accesses = read_accesses(
-        None if warp is None else range(warp, warp + 1), warp_flag=flag, **options
+        None if warp is None else range(warp, warp + 1), warp_flag=flag, chip=chosen, **options
     )
     answers: dict[str, Answer]
     if isinstance(accesses, Asked):
@@ -58,7 +61,7 @@ def explain(
         answers = {rule: ask.answer(accesses, rule) for rule in rules}
     else:
         op, addresses, mask = one_access(accesses, access)
-        answers = {rule: ask.explain(op, addresses, mask, rule=rule) for rule in rules}
+        answers = {rule: ask.explain(op, addresses, mask, rule=rule, chip=chosen) for rule in rules}
     keep(*answers.values())
     show_answers(answers, output, verbose=verbose)
     return {rule: each.bank_conflicts for rule, each in answers.items()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.completion import among, fragments, lane_orders, rules
+from simulator.cli.completion import among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.help import COMMANDS, example, write_commands
 from simulator.cli.html import ARGUMENTS, html_options, keep
@@ -19,10 +19,11 @@ from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
     from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
-__all__ = ["access_options", "cli", "common", "format_option", "main"]
+__all__ = ["access_options", "chip_option", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -141,6 +142,7 @@ def common(command: _Command) -> _Command:
         help="silicon or documented.",
         shell_complete=among(rules),
     )
+    @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
         "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
@@ -156,6 +158,16 @@ def common(command: _Command) -> _Command:
         return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
+
+
+def chip_option(command: _Command) -> _Command:
+    """Add --chip."""
+    return click.option(
+        "--chip",
+        metavar="CHIP",
+        help="One of `bankwise chips`, or a FILE.json.  [default: H200]",
+        shell_complete=among(chips),
+    )(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -249,7 +261,7 @@ def access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[Rule], output: Format, warps: int | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
@@ -261,12 +273,16 @@ def count(
     from simulator.cli.options import read_accesses
     from simulator.inputs.asked import Asked
     from simulator.inputs.files import asked_accesses
+    from simulator.law.chips import optional_chip
     from simulator.law.counting import totals as sum_of
+    from simulator.results.columns import law_columns
     from simulator.results.text import by_rule
 
+    chosen = optional_chip(chip)
     accesses = read_accesses(
         None if warps is None else range(warps),
         warp_flag="--warps" if warps else None,
+        chip=chosen,
         **options,
     )
     if isinstance(accesses, Asked):
@@ -276,18 +292,21 @@ def count(
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
         each = []
-        for op, where, counts in _count_by_op(accesses, rule):
+        law = law_columns(rule, None if chosen is None else chosen.name)
+        for op, where, counts in _count_by_op(accesses, rule, chosen):
             each.append(counts)
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
-                found[access] = {"access": access, "op": op, **row, "rule": rule}
+                found[access] = {"access": access, "op": op, **row, **law}
         totals[rule] = sum_of(each)
-        tables[rule] = Table(found, totals[rule], hidden=("rule",))
+        tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(
+    accesses: Accesses, rule: Rule, chip: Chip | None
+) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -300,6 +319,7 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
                 accesses.addresses[where],
                 None if masks is None else masks[where],
                 rule=rule,
+                chip=chip,
             ),
         )
         for op, where in accesses.by_op().items()
@@ -307,11 +327,14 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
 
 
 @cli.command()
+@chip_option
 @format_option
-def ops(*, output: Format) -> int:
+def ops(*, chip: str | None, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
+    from simulator.law.chips import optional_chip
     from simulator.law.instructions import INSTRUCTIONS
 
+    chosen = optional_chip(chip)
     rows = [
         {
             "op": known.name,
@@ -319,17 +342,19 @@ def ops(*, output: Format) -> int:
             "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
+            "partners": " ".join(f"i^{p}" for p in known.partners) if known.fuses else "",
             "merges": known.merges,
             "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
         }
-        for known in INSTRUCTIONS.values()
+        for known in (INSTRUCTIONS.values() if chosen is None else chosen.table)
     ]
     text = (
-        "phases: groups of lanes served one after the other. fuses: two phases become one when,"
-        " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
+        "phases: groups of lanes served one after the other. fuses: phases become fewer when,"
+        " throughout the warp, all active lanes and their partners have the same address, for one"
+        " kind of partners: i^1 of lane i, or i^2."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows)}

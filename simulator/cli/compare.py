@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from simulator.cli.commands import cli, format_option
+from simulator.cli.commands import chip_option, cli, format_option
 from simulator.cli.completion import among, ops, rules
 from simulator.cli.help import COMMANDS
 from simulator.cli.html import html_options, kept
@@ -29,6 +29,7 @@ __all__ = ["compare"]
     help="silicon or documented.",
     shell_complete=among(rules),
 )
+@chip_option
 @click.option(
     "--fail-if-worse",
     is_flag=True,

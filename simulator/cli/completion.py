@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-__all__ = ["among", "fragments", "kernels", "lane_orders", "objectives", "ops", "rules"]
+__all__ = ["among", "chips", "fragments", "kernels", "lane_orders", "objectives", "ops", "rules"]
 
 Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
 
@@ -57,6 +57,13 @@ def objectives() -> tuple[str, ...]:
     from simulator.search.pricing import OBJECTIVES
 
     return OBJECTIVES
+
+
+def chips() -> list[str]:
+    """Return the built-in chips."""
+    from simulator.law.chips import CHIPS
+
+    return list(CHIPS)
 
 
 def kernels() -> list[str]:

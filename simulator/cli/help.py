@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "What it builds on": {
         "ops": ("commands", "bankwise ops"),
+        "chips": ("catalogue", "bankwise chips"),
         "gpu-check": ("gpu", "bankwise gpu-check --recorded"),
     },
 }  # fmt: skip

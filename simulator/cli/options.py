@@ -20,6 +20,7 @@ from simulator.law.accesses import ALL_LANES
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
 
 __all__ = [
     "is_given",
@@ -127,6 +128,7 @@ def read_accesses(
     active: str | None,
     mask: str | None,
     block: str | None = None,
+    chip: Chip | None = None,
 ) -> Accesses | Asked:
     """Read what `bankwise count` and `bankwise explain` are asked about: data, or a question."""
     bits = None if mask is None else _integer(mask, "--mask")
@@ -162,6 +164,7 @@ def read_accesses(
         active=active,
         mask=ALL_LANES if bits is None else bits,
         warps=warps,
+        chip=chip,
     )
     asked.check()
     return asked

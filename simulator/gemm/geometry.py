@@ -18,6 +18,7 @@ from layouts.shapes import is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle
 from layouts.warp import LANE_ORDERS, LANES, LaneOrder, WarpLayout
 from simulator.errors import OptionError
+from simulator.law.chips import CHIPS, Chip, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import RULES, Rule
 
@@ -52,6 +53,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "a_layout": A_LAYOUTS,
         "element": ELEMENTS,
         "rule": RULES,
+        "chip": CHIPS,
     }
 )
 """What "all" stands for, for parameters whose values are a list."""
@@ -59,12 +61,12 @@ CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """What `simulate` is asked: eleven parameters, each in the form that a report shows.
+    """What `simulate` is asked: twelve parameters, each in the form that a report shows.
 
     >>> Geometry.of(warp_shape=(4, 8), pad=4)
     Geometry(warp_shape='4x8', lds=128, thread_tile='8x8', block_tile='128x128x8', \
 lane_order='col-major', fragment='contiguous', a_layout='transposed', pad=(4, 4), \
-swizzle=(None, None), element=4, rule='silicon')
+swizzle=(None, None), element=4, rule='silicon', chip=None)
 
     Raises LayoutError or OptionError for a value that fits no others whatsoever. Whether the
     values fit each other is found out by lowering them.
@@ -89,12 +91,15 @@ swizzle=(None, None), element=4, rule='silicon')
     element: int = 4
     """Bytes."""
     rule: Rule = "silicon"
+    chip: Chip | None = None
+    """None: the H200's law."""
 
     def __post_init__(self) -> None:
         for name in _READERS:
             value = getattr(self, name)
             # A sweep reads the same few words thousands of times.
-            read = _read_word(name, value) if type(value) is str else _READERS[name](value)
+            again = type(value) is str and name != "chip"  # a chip's file may change
+            read = _read_word(name, value) if again else _READERS[name](value)
             object.__setattr__(self, name, read)
 
     @classmethod
@@ -119,6 +124,8 @@ swizzle=(None, None), element=4, rule='silicon')
             parts.append(f"padding {self.pad[0]} and {self.pad[1]}")
         if any(self.swizzle):
             parts.append(f"swizzle {self.swizzle[0]} and {self.swizzle[1]}")
+        if self.chip is not None:
+            parts.append(f"on {self.chip}")
         return "; ".join(parts)
 
 
@@ -203,6 +210,7 @@ def _pair_of_swizzles(swizzle: Any) -> tuple[Swizzle | None, Swizzle | None]:
 
 
 _READERS: Mapping[str, Callable[[Any], object]] = {
+    "chip": optional_chip,
     "rule": _rule,
     "lds": _lds,
     "element": _element,

@@ -130,18 +130,19 @@ def totals(counts: Sequence[Counts]) -> dict[str, int | float]:
 def count_loads(several: Sequence[Loads]) -> list[Step]:
     """Count all k steps of several geometries, and choose the step that stands for each.
 
-    All loads of one instruction and rule are counted in one call.
+    All loads of one instruction, rule and chip are counted in one call.
     """
     parts = [
-        (number, operand, operands, loads.geometry.rule)
+        (number, operand, operands, (operands.op, loads.geometry.rule, loads.geometry.chip))
         for number, loads in enumerate(several)
         for operand, operands in enumerate(loads.operands)
     ]
     figures: dict[tuple[int, int], NDArray[np.uint8]] = {}
-    for op, rule in dict.fromkeys((part[2].op, part[3]) for part in parts):
-        alike = [part for part in parts if (part[2].op, part[3]) == (op, rule)]
+    for law in dict.fromkeys(part[3] for part in parts):
+        op, rule, chip = law
+        alike = [part for part in parts if part[3] == law]
         flat = np.concatenate([part[2].addresses.reshape(-1, 32) for part in alike])
-        counts = count(op, flat, rule=rule)
+        counts = count(op, flat, rule=rule, chip=chip)
         start = 0
         for number, operand, operands, _ in alike:
             shape = operands.addresses.shape[:2]
@@ -224,12 +225,13 @@ def _given(geometry: Geometry) -> str:
 
 def _check_space(tiles: tuple[Tile, Tile], geometry: Geometry) -> None:
     # First without the swizzles: a tile's size with one takes a look at every element.
+    most = SHARED_BYTES if geometry.chip is None else geometry.chip.shared_bytes
     needed = geometry.element * sum(tile.rows * tile.leading_dimension for tile in tiles)
-    if needed <= SHARED_BYTES:
+    if needed <= most:
         needed = geometry.element * sum(tile.size for tile in tiles)
-    if needed > SHARED_BYTES:
+    if needed > most:
         raise LayoutError(
             f"block tile {geometry.block_tile!r} with padding {geometry.pad} and swizzles"
             f" {geometry.swizzle[0]} and {geometry.swizzle[1]} needs {needed} bytes of shared"
-            f" memory (accepted: up to {SHARED_BYTES}, 227 KiB)"
+            f" memory (accepted: up to {most}, {most // 1024} KiB)"
         )

@@ -24,7 +24,8 @@ from simulator.inputs.question import FLOAT, Question, read_question
 from simulator.inputs.threads import THREAD_NAMES, Block, assumed_block
 from simulator.inputs.types import Type, op_of
 from simulator.law.accesses import ALL_LANES, Rows, active_lanes, check_mask, first_bad, refusal
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.chips import Chip, ChipLike, instruction_on, optional_chip
+from simulator.law.instructions import Instruction
 
 __all__ = ["RESERVED", "Asked", "check_element", "read"]
 
@@ -49,6 +50,8 @@ class Asked:
     """Bytes beyond the element that the subscripts name, shape (warps, 32)."""
     masks: NDArray[np.int64]
     """Active lanes of each warp."""
+    chip: Chip | None = None
+    """What has the instruction; None: the H200."""
 
     @property
     def element(self) -> int:
@@ -124,6 +127,7 @@ def read(
     mask: int = ALL_LANES,
     warps: Iterable[int] | None = None,
     tile: tuple[int, int] | None = None,
+    chip: ChipLike | None = None,
 ) -> Asked:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
@@ -132,7 +136,8 @@ def read(
     those of a float. `names` have values. `active` is an expression: threads for which it is 0
     are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
     chooses some; without a block they stand in a row. `tile` is the rows and columns of what a
-    row and a column are of, where nothing is declared.
+    row and a column are of, where nothing is declared. `chip` has the instruction, by default the
+    H200.
 
     >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
@@ -164,7 +169,7 @@ def read(
     assumed: list[str] = []
     if array.assumed and element is None:
         assumed.append("4 bytes per element")
-    known_op = instruction(_op(question) if op is None else op)
+    known_op = instruction_on(chip, _op(question) if op is None else op)
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = Block.of(block)
@@ -198,6 +203,7 @@ def read(
         np.array([indices for indices, _, _ in found], dtype=np.int64),
         np.array([moved for _, moved, _ in found], dtype=np.int64),
         np.array([bits for _, _, bits in found], dtype=np.int64),
+        optional_chip(chip),
     )
 
 

@@ -19,7 +19,8 @@ from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, integers, warp_accesses
-from simulator.law.instructions import RULES, Instruction, Rule, instruction
+from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.instructions import RULES, Instruction, Rule
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -158,6 +159,7 @@ def count(
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`.
 
@@ -165,16 +167,17 @@ def count(
     memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
     integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
     phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
-    for many accesses.
+    for many accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
 
-    Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
+    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
+    BankwiseError.
     """
-    op = instruction(op)
+    op = instruction_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
@@ -211,6 +214,7 @@ def count_stream(
     engine: Engine = "auto",
     threads: int | None = None,
     chunk: int = CHUNK,
+    chip: ChipLike | None = None,
 ) -> Iterator[Counts]:
     """Count chunk after chunk, and yield the figures of each when they are asked for.
 
@@ -218,7 +222,7 @@ def count_stream(
     accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
     integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
     (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
-    takes Numba for chunks of any size, for there may be many.
+    takes Numba for chunks of any size, for there may be many. `chip` is that of `count`.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
     >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
@@ -227,7 +231,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    op = instruction(op)
+    op = instruction_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":

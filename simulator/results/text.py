@@ -84,6 +84,8 @@ class Table:
     """Sources, shown last."""
     pictures: Sequence[tuple[str, Sequence[str]]] = ()
     """Drawings of text, each below its name."""
+    unknown: str = ""
+    """What people read where there is no value."""
 
     def with_rule(self) -> Table:
         """Return the table with its column `rule` shown, where it has one."""
@@ -169,6 +171,8 @@ def drawn(table: Table, *, markdown: bool = False, color: bool = False) -> tuple
         [_painted(heading(name), _BOLD, color) for name in names],
         tablefmt="github" if markdown else "simple",
         intfmt=",",
+        missingval=table.unknown,
+        disable_numparse=_texts(table, names),
     )
     return str(drawn), left_out
 
@@ -179,7 +183,16 @@ def as_html(table: Table) -> str:
 
     names, cells, left_out = _cells(table, all_rows=False, color=False)
     # The format "html" escapes its cells, "unsafehtml" would not.
-    drawn = str(tabulate(cells, [*map(heading, names)], tablefmt="html", intfmt=","))
+    drawn = str(
+        tabulate(
+            cells,
+            [*map(heading, names)],
+            tablefmt="html",
+            intfmt=",",
+            missingval=table.unknown,
+            disable_numparse=_texts(table, names),
+        )
+    )
     more = f"{plural(left_out, 'more row')}: rows() has all." if left_out else ""
     said = "".join(map(_paragraph, (more, *table.text)))
     listings = ("\n".join(_listed(each, color=False)) for each in table.listings)
@@ -208,6 +221,15 @@ def _cells(table: Table, *, all_rows: bool, color: bool) -> tuple[list[str], lis
             last = [_cell(name, sums.get(name, ""), color) for name in names]
             cells.append([_painted(label, _BOLD, color), *last[1:]])
     return names, cells, left_out
+
+
+def _texts(table: Table, names: Sequence[str]) -> list[int]:
+    """Return the places of columns that hold text: "9.0" is not to become 9."""
+    return [
+        place
+        for place, name in enumerate(names)
+        if all(isinstance(row[name], str) for row in table.rows)
+    ]
 
 
 def _sums(table: Table) -> list[tuple[str, Row]]:

@@ -28,6 +28,7 @@ from simulator.errors import AddressError, MaskError, SearchError
 from simulator.inputs.asked import RESERVED
 from simulator.inputs.expression import Expression
 from simulator.law.accesses import check_mask, integers
+from simulator.law.chips import Chip, instruction_on
 from simulator.law.instructions import Instruction, instruction
 from simulator.law.masks import active_table
 
@@ -140,13 +141,17 @@ class Group:
 
 
 def group(
-    access: Access, values: Mapping[str, Any], tile: tuple[int, int] | None, element: int
+    access: Access,
+    values: Mapping[str, Any],
+    tile: tuple[int, int] | None,
+    element: int,
+    chip: Chip | None = None,
 ) -> Group:
     """Evaluate an access for these values of its free names, in a tile of rows × cols.
 
     Raises SearchError for an index that is not an integer or a pair, or outside of the tile.
     """
-    known = instruction(access.op)
+    known = instruction_on(chip, access.op)
     if known.width < element or known.width % element:
         raise SearchError(
             f"{known.name} moves {known.width} bytes per lane, elements have {element}"

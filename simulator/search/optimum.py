@@ -7,7 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
+from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
@@ -69,6 +71,8 @@ class Optimum(Result):
     accesses: tuple[AccessRow, ...]
     skipped: Mapping[str, int]
     """Choices that cannot run, by reason."""
+    chip: Chip | None = None
+    """Whose law counted; None: the H200's."""
 
     @property
     def proved(self) -> bool:
@@ -104,8 +108,8 @@ class Optimum(Result):
 
     @property
     def blocks_per_sm(self) -> int:
-        """Blocks of an H200's SM that these bytes of shared memory leave room for."""
-        return blocks_by_shared(self.bytes)
+        """Blocks of the chip's SM that these bytes of shared memory leave room for."""
+        return blocks_by_shared(self.bytes, self.chip)
 
     def totals(self) -> dict[str, int | None]:
         """Sum over the accesses."""
@@ -125,7 +129,7 @@ class Optimum(Result):
         """Return everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
-            "rule": self.rule,
+            **law_columns(self.rule, None if self.chip is None else self.chip.name),
             "values": {name: _plain(value) for name, value in self.values.items()},
             "before": self.before,
             "cost": self.cost,
@@ -158,6 +162,8 @@ class Optimum(Result):
                 f"{self.before:,} → {self._said(self.cost)}: the layout started from is better,"
                 " and not in the space."
             )
+        if self.chip is not None:
+            said.append(f"Counted for the chip {self.chip}, whose law is {self.chip.law}.")
         # A tile's padding and swizzle are said by its index, below.
         own = ("pad", "swizzle") if self.layout and self.layout.rows > 1 else ("swizzle",)
         chosen = {name: value for name, value in self.values.items() if name not in own}

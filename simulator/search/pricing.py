@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from layouts.errors import accepted
 from simulator.errors import OptionError
 from simulator.law import specification
-from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES, Counts, count
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
@@ -46,8 +45,10 @@ def check_objective(objective: str) -> None:
 def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | None:
     """Say why the chip could not run these accesses with this layout; None if it can."""
     needed = layout.elements * element
-    if needed > SHARED_BYTES:
-        return f"more than {SHARED_BYTES} bytes of shared memory"
+    groups = tuple(groups)
+    most = min(group.instruction.shared_bytes for group in groups)
+    if needed > most:
+        return f"more than {most} bytes of shared memory"
     for group in groups:
         width = group.instruction.width
         addresses = layout.offset(group.places) * element
@@ -56,8 +57,8 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
         written = sum(term.mask for term in layout.terms)
         if written % (width // element):
             return f"{group.instruction.name} torn apart by the swizzle"
-        if addresses.max() + width > SHARED_BYTES:
-            return f"more than {SHARED_BYTES} bytes of shared memory"
+        if addresses.max() + width > most:
+            return f"more than {most} bytes of shared memory"
     return None
 
 

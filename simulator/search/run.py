@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError
 from simulator.errors import MissingPackageError, SearchError, install
+from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
@@ -50,6 +51,7 @@ class Problem:
     """Whether the layout is that of a tile, and part of the answer."""
     flat: bool = False
     """Whether nothing but the number of elements tells that some overlap."""
+    chip: Chip | None = None
 
 
 class Search:
@@ -235,6 +237,7 @@ class Search:
             bytes_before=None if before is None else _bytes(*before),
             accesses=access_rows(before, (case, layout), self.rule),
             skipped=dict(self.skipped),
+            chip=self.problem.chip,
         )
 
     def _before(self) -> tuple[Case, TileLayout] | None:

@@ -31,9 +31,10 @@ from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.inputs.asked import RESERVED, Asked
 from simulator.inputs.question import is_question
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -55,6 +56,7 @@ class AssertConflictFree(Protocol):
         warps: int = 1,
         block: Any = None,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -75,6 +77,7 @@ class AssertWavefronts(Protocol):
         warps: int = 1,
         block: Any = None,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -90,6 +93,7 @@ def assert_conflict_free(
     warps: int = 1,
     block: Any = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
@@ -97,8 +101,8 @@ def assert_conflict_free(
     `addresses` are bytes, integers of shape (..., 32), or a question in C over a thread's numbers
     and `names`: a declaration and an access, for all warps of the `block`, or an index of elements
     of `element` bytes, for the first `warps` warps. A question may stand in the place of `op`,
-    too: then the instruction follows from the type. `mask` is as in `count`, one integer for a
-    question. `name` is what a failure calls it.
+    too: then the instruction follows from the type. `mask` and `chip` are as in `count`, a mask
+    one integer for a question. `name` is what a failure calls it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
     >>> assert_conflict_free("float s[32][33]; s[threadIdx.x][threadIdx.y]", block="32x32")
@@ -106,7 +110,7 @@ def assert_conflict_free(
     Raises AssertionError, and what `count` raises.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
+    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, chip, name)
     _check(asked, "bank_conflicts", 0)
 
 
@@ -121,6 +125,7 @@ def assert_wavefronts(
     warps: int = 1,
     block: Any = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -132,7 +137,7 @@ def assert_wavefronts(
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, name)
+    asked = _Asked(op, addresses, mask, element, names, warps, block, rule, chip, name)
     _check(asked, "wavefronts", at_most)
 
 
@@ -148,6 +153,7 @@ class _Asked:
     warps: int
     block: Any
     rule: Rule
+    chip: ChipLike | None
     name: str
 
 
@@ -172,7 +178,7 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
         mask = None if found.whole else found.masks
         name = name or found.question.source
     else:
-        known = instruction(asked.op)
+        known = instruction_on(asked.chip, asked.op)
     counts = count(known, byte, mask, rule=asked.rule)
     values = getattr(counts, figure)
     if int(values.max()) <= most:
@@ -180,7 +186,7 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
     worst = np.unravel_index(int(values.argmax()), values.shape)
     masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
     bits = None if masks is None else int(masks[worst])
-    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule)
+    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule, chip=asked.chip)
     kind = "warp" if asked.addresses is None or isinstance(asked.addresses, str) else "access"
     said = _headline(known, values, figure, most, kind)
     return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
@@ -199,6 +205,7 @@ def _read(asked: _Asked) -> Asked:
         element=None if asked.element == 4 else asked.element,
         names=asked.names,
         warps=warps,
+        chip=asked.chip,
     )
 
 

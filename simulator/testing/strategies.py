@@ -15,7 +15,7 @@ from typing import Any
 
 from layouts.swizzle import Swizzle
 from simulator.errors import MissingPackageError, install
-from simulator.law.accesses import ALL_LANES, SHARED_BYTES, WarpAccess
+from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, Instruction
 from simulator.search.tile import Term, TileLayout
 
@@ -54,7 +54,7 @@ masks = st.one_of(
 @st.composite
 def addresses(draw: st.DrawFn, known: Instruction) -> list[int]:
     """Draw 32 aligned addresses: few or many distinct ones, strided, or with pairs that agree."""
-    units = SHARED_BYTES // known.width
+    units = known.shared_bytes // known.width
     pool = draw(st.lists(st.integers(0, units - 1), min_size=1, max_size=32))
     kind = draw(st.sampled_from(["any", "stride", "pairs of 1", "pairs of 2", "one pair off"]))
     if kind == "stride":

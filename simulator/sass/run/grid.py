@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from simulator.errors import LaunchError
+from simulator.law.chips import Chip
 from simulator.law.counting import Engine, engine_for
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Architecture
@@ -52,6 +53,8 @@ class GridRun:
     progress: Progress | None = None
     announce: Callable[[str], None] | None = None
     """Called with what it begins to wait for."""
+    chip: Chip | None = None
+    """Whose law counts, and whose shared memory there is; None: the H200's law."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = field(init=False, default=0)
@@ -97,11 +100,15 @@ class GridRun:
         if self.max_instructions is not None and self.max_instructions < 1:
             raise LaunchError(f"max_instructions = {self.max_instructions} (accepted: 1 and more)")
         static = max(self.kernel.shared_bytes - self.architecture.reserved, 0)
-        most = self.architecture.shared_bytes
+        most, whose = self._shared_limit()
+        if static > most:
+            raise LaunchError(
+                f"{static} static bytes of shared memory ({whose} has {most} a block)"
+            )
         if self.shared_bytes < 0 or static + self.shared_bytes > most:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
-                f" {self.architecture.name}: 0 to {most - static})"
+                f" {whose}: 0 to {most - static})"
             )
         self.block_shared = static + self.shared_bytes
         stack = self.kernel.stack_bytes
@@ -109,6 +116,13 @@ class GridRun:
         self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
         if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
             raise LaunchError(f"{stack} bytes of stack a thread (accepted: {_MOST_LOCAL // 1024})")
+
+    def _shared_limit(self) -> tuple[int, str]:
+        """Give the bytes of shared memory that a block can have, and what says so."""
+        limits = [(self.architecture.shared_bytes, self.architecture.name)]
+        if self.chip is not None:
+            limits.append((self.chip.shared_bytes, self.chip.name))
+        return min(limits)
 
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}
