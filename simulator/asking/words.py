@@ -71,10 +71,9 @@ def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
         return f"Conflict-free: every {one.op} takes its wavefronts {times} ({nsight})"
     own = f"Conflict-free: its {one.wavefronts} wavefronts are"
     if len(one.phases) < op.phases:
-        share = "half of" if 2 * len(one.phases) == op.phases else "less than"
         return (
-            f"{own} {_word(len(depths))} fused phases, {share} what {one.op} takes unfused"
-            f" ({nsight})"
+            f"{own} {_word(len(depths))} fused phases, {_share(len(depths), op.phases)} {one.op}"
+            f" takes unfused ({nsight})"
         )
     if len(depths) < op.phases:
         return f"{own} the {len(depths)} phases that have an active lane ({nsight})"
@@ -139,6 +138,10 @@ def _fusing(one: Explanation) -> str:
         )
     pairs = ", and ".join(f"{a} and {b}" for (a, b), *_ in one.broken.values())
     return f"Its {op.phases} phases stay apart: lanes {pairs}, have different addresses."
+
+
+def _share(some: int, of: int) -> str:
+    return "half of what" if 2 * some == of else f"where {of} are what"
 
 
 def _word(number: int) -> str:

@@ -36,7 +36,7 @@ from simulator.law.chips import Chip, ChipLike, instruction_on, optional_chip
 from simulator.law.indices import RESERVED, Located, check_size, locate
 from simulator.law.instructions import Instruction
 
-__all__ = ["RESERVED", "Asked", "read"]
+__all__ = ["Asked", "read"]
 
 
 @dataclass(frozen=True, eq=False)
