@@ -22,8 +22,8 @@ from simulator.sass.lift.layout import (
     UNIFORM_PREDICATES,
 )
 from simulator.sass.lift.program import decode
+from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.grid import GridRun as Lifted
-from simulator.sass.run.worker import Worker as LiftedWorker
 from tests.sass_kernels import program
 
 KERNEL = CubinKernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(range(256)) * 3}, (), {})
@@ -90,7 +90,8 @@ def lift(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
     assert not decoded.problems, decoded.problems
     named = [number for kind, number in map(_named, values) if kind == "R"]
     decoded.registers = max([decoded.registers, *(number + 1 for number in named)])
-    worker = LiftedWorker(Lifted(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
+    cluster = Cluster(Lifted(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
+    worker = cluster.workers[0]
 
     def place(name: str) -> Words:
         kind, number = _named(name)
@@ -108,14 +109,14 @@ def lift(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
             return found >> np.arange(LANES, dtype=np.uint32) & np.uint32(1)
         return np.broadcast_to(found, LANES).copy()
 
-    worker.begin((0, 0, 0))
+    cluster.begin((0, 0, 0))
     for name, given in values.items():
         words = np.asarray(given, dtype=np.int64).astype(np.uint32)
         if name.startswith("P"):
             lanes = np.broadcast_to(words != 0, LANES)
             words = np.packbits(lanes, bitorder="little").view(np.uint32)
         place(name)[:] = words
-    worker.go_on((0, 0, 0), 1)
+    cluster.go_on(1)
     return Outcome(read, worker.take().executed.tolist())
 
 

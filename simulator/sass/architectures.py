@@ -26,6 +26,7 @@ class Architecture:
     """
 
     name: str
+    capability: int
     shared_bytes: int
     """Shared memory that a block can have at most."""
     shared_start: int
@@ -35,10 +36,10 @@ class Architecture:
 
 
 ARCHITECTURES = {
-    80: Architecture("sm_80", 163 * 1024, 0, 0),
-    86: Architecture("sm_86", 99 * 1024, 0, 0),
-    89: Architecture("sm_89", 99 * 1024, 0, 0),
-    90: Architecture("sm_90", 227 * 1024, 1024, 1024),
+    80: Architecture("sm_80", 80, 163 * 1024, 0, 0),
+    86: Architecture("sm_86", 86, 99 * 1024, 0, 0),
+    89: Architecture("sm_89", 89, 99 * 1024, 0, 0),
+    90: Architecture("sm_90", 90, 227 * 1024, 1024, 1024),
 }
 """By compute capability."""
 

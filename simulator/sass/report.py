@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from simulator.results.columns import COSTS, TRAFFIC
+from simulator.results.columns import COPIED, COSTS, TRAFFIC
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
@@ -17,7 +17,8 @@ __all__ = ["By", "CompiledReport"]
 By = Literal["instruction", "line"]
 """What a row of a table is."""
 
-_FIGURES = ("executed", *COSTS, *TRAFFIC)
+_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED)
+_UNITS = ("lsu", "gmma", "tma")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,9 +31,10 @@ class CompiledReport(SiteTable):
 
     instructions: Columns
     """Columns, with a row for each instruction that accesses shared or global memory: address,
-    opcode, space (shared, global, both), unit (lsu), file, line, executed (by warps, also where no
-    lane's predicate was true); of shared memory wavefronts, ideal, excessive, bank_conflicts; of
-    global memory sectors, ideal_sectors, as Nsight Compute's source view counts them.
+    opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line, executed
+    (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
+    excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
+    view counts them; of tma bytes and rows of tiles.
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -56,12 +58,24 @@ class CompiledReport(SiteTable):
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.
 
-        `["global"]` has requests, sectors, ideal_sectors and lines; the others have requests and
-        the wavefronts' figures. What is not known is left out.
+        `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
+        `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
+        `["gmma"]` has executed and wavefronts, the profiler's `…_op_gmma`; `["tma"]` has executed,
+        bytes, rows and sectors. What is not known is left out.
         """
         moved = {**self.global_totals()["all"]}
-        moved |= {name: _known(self.instructions[name]) for name in TRAFFIC}
-        return {**super().totals(), "global": moved}
+        lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
+        moved |= {name: _summed(lsu, name) for name in TRAFFIC}
+        return {
+            **super().totals(),
+            "global": moved,
+            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+            "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
+        }
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return rows(self.instructions)
 
     def lines(self) -> Columns:
         """Roll the instructions up by source line.
@@ -84,6 +98,16 @@ class CompiledReport(SiteTable):
             ]
         return columns
 
+    def _shares(self) -> str:
+        """Say how much of the pipe of shared memory each unit takes."""
+        totals = self.totals()
+        gmma, lsu = totals["gmma"]["wavefronts"], totals["all"]["wavefronts"]
+        both = gmma + lsu or 1
+        return (
+            f"Of {gmma + lsu:,} wavefronts of shared memory, wgmma's operand reads take {gmma:,}"
+            f" ({gmma / both:.0%}), loads, stores and atomics {lsu:,} ({lsu / both:.0%})."
+        )
+
     def listings(self) -> list[Listing]:
         """Return the sources that were found, with the figures of their lines."""
         names = ("instructions", *_FIGURES)
@@ -105,8 +129,9 @@ class CompiledReport(SiteTable):
         """Return a row per instruction or source line that was executed, the notes, the sources."""
         columns = self.instructions if by == "instruction" else self.lines()
         found = [{**row, "rule": self.rule} for row in rows(columns) if row["executed"] != 0]
+        units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
-            **{name: _known(row[name] for row in found) for name in _FIGURES},
+            **{name: _summed(found, name) for name in _FIGURES},
             "requests": self.totals()["all"]["requests"],
             "blocks": self.blocks,
             "extrapolated": self.extrapolated,
@@ -123,10 +148,15 @@ class CompiledReport(SiteTable):
             title=f"{self.title} ({self.arch}), grid {grid}, block {block}",
             text=[
                 *(["No instruction touches shared memory."] if is_quiet else []),
+                *([self._shares()] if "gmma" in units else []),
                 *self.notes,
                 *symbol,
             ],
-            hidden=("unit", "rule"),
+            hidden=(
+                *(("unit",) if units <= {"lsu"} else ()),
+                *(() if "tma" in units else COPIED),
+                "rule",
+            ),
             columns=[*names, "file", "line", *_FIGURES, "rule"],
             listings=self.listings(),
         )
@@ -135,10 +165,10 @@ class CompiledReport(SiteTable):
         """Totals under the names that Nsight Compute gives them.
 
         Instructions without known figures are left out (`notes` names them), and so are LDGSTS and
-        atomics, which the profiler counts apart.
+        atomics, which the profiler counts apart. The operand reads of wgmma (`…_op_gmma`) are part
+        of `memory_l1_wavefronts_shared` and its ideal, as in Nsight Compute's source view.
         """
-        found = self.instructions
-        each = rows(found)
+        each = self._rows
 
         def total(figure: str, *names: str) -> int:
             return sum(row[figure] or 0 for row in each if row["opcode"].split(".")[0] in names)
@@ -154,18 +184,21 @@ class CompiledReport(SiteTable):
         wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
         conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
         both = ("LDS", "LDSM", "STS", "STSM")
+        totals = self.totals()
+        gmma, moved = totals["gmma"]["wavefronts"], totals["global"]
         return {
             "smsp__sass_inst_executed_op_shared_ld.sum": requests("LDS"),
             "smsp__sass_inst_executed_op_shared_st.sum": requests("STS"),
             f"{wavefronts}_ld.sum": total("wavefronts", "LDS"),
             f"{wavefronts}_st.sum": total("wavefronts", "STS"),
-            "memory_l1_wavefronts_shared": total("wavefronts", *both),
-            "memory_l1_wavefronts_shared_ideal": total("ideal", *both),
+            f"{wavefronts}_gmma.sum": gmma,
+            "memory_l1_wavefronts_shared": total("wavefronts", *both) + gmma,
+            "memory_l1_wavefronts_shared_ideal": total("ideal", *both) + gmma,
             "derived__memory_l1_wavefronts_shared_excessive": total("excessive", *both),
             f"{conflicts}_ld.sum": total("bank_conflicts", "LDS", "LDSM"),
             f"{conflicts}_st.sum": total("bank_conflicts", "STS", "STSM"),
-            "memory_l2_theoretical_sectors_global": _known(found["sectors"]),
-            "memory_l2_theoretical_sectors_global_ideal": _known(found["ideal_sectors"]),
+            "memory_l2_theoretical_sectors_global": moved["sectors"],
+            "memory_l2_theoretical_sectors_global_ideal": moved["ideal_sectors"],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,9 +206,9 @@ class CompiledReport(SiteTable):
         return {**super().to_dict(), "instructions": self.instructions, "lines": self.lines()}
 
 
-def _known(values: Any) -> int:
-    """Sum what is known."""
-    return sum(value or 0 for value in values)
+def _summed(found: list[dict[str, Any]], name: str) -> int:
+    """Sum what is known of a figure."""
+    return sum(row[name] or 0 for row in found)
 
 
 def _sum(values: Any) -> int | None:

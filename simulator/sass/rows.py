@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from simulator.results.columns import COSTS, TRAFFIC
+from simulator.results.columns import COPIED, COSTS, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.lift.sites import Site
@@ -14,8 +14,6 @@ from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
 
 __all__ = ["make_report"]
-
-_UNIT = "lsu"  # loads, stores and atomics go through the load-store unit
 
 
 def make_report(
@@ -59,13 +57,13 @@ class _Rows:
         self.notes = notes
         self.differing = differing
         names = ("address", "opcode", "space", "unit", "file", "line", "executed")
-        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC)}
+        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED)}
         self.sites: list[SiteReport] = []
 
     def add(self, number: int, sites: list[tuple[Site, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
         instruction = sites[0][0].instruction
-        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC), 0)
+        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED), 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
         for site, index in sites:
@@ -78,6 +76,15 @@ class _Rows:
             if site.space == "shared" and site.is_generic and not touched:
                 continue  # its addresses were all in global memory
             spaces.append(site.space)
+            if site.unit == "tma":
+                known = number not in self.differing
+                copied = ("sectors", "bytes", "rows")
+                costs.update({name: figures[name] if known else None for name in copied})
+                executed = executed if known else None
+                continue
+            if site.unit == "gmma":
+                costs.update({name: figures[name] for name in COSTS})
+                continue
             if site.space == "global":
                 known = number not in self.differing
                 costs.update({name: figures[name] if known else None for name in TRAFFIC})
@@ -90,8 +97,8 @@ class _Rows:
         row = {
             "address": instruction.address,
             "opcode": instruction.opcode,
-            "space": "both" if len(spaces) > 1 else spaces[0],
-            "unit": _UNIT,
+            "space": "both" if len(spaces) > 1 or sites[0][0].unit == "tma" else spaces[0],
+            "unit": sites[0][0].unit,
             "file": instruction.file,
             "line": instruction.line,
             "executed": executed,

@@ -108,7 +108,7 @@ class Word:
 Operand = Register | Predicate | Number | Constant | Memory | Barrier | Word
 
 _REGISTER = re.compile(r"(U?R)(Z|\d+)((?:\.\w+)*)")
-_SPLIT = re.compile(r",(?![^\[]*\])")
+_SPLIT = re.compile(r",(?![^\[]*\])(?![^{]*\})")
 _FLOATS = {"INF": float("inf"), "QNAN": float("nan"), "SNAN": float("nan"), "NAN": float("nan")}
 
 
@@ -161,7 +161,8 @@ def _operand(text: str) -> Operand:
         return _memory(found[1], text)
     if found := re.fullmatch(r"B(\d+)", text):
         return Barrier(int(found[1]))
-    if re.fullmatch(r"[\w.$]+", text):
+    # A matrix descriptor, a cache policy, a set of scoreboards.
+    if re.fullmatch(r"[\w.$]+|gdesc\[UR\d+\](\.\w+)*|desc\[UR\d+\]|\{[\d,]+\}", text):
         return Word(text)
     raise DecodeProblem(f"operand {text}")
 

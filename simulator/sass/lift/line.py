@@ -28,6 +28,7 @@ from simulator.sass.decode.operands import (
 )
 
 if TYPE_CHECKING:
+    from simulator.sass.lift.requests import Request
     from simulator.sass.lift.sites import Site
 
 
@@ -127,8 +128,12 @@ class Line:
     """Whether the next instruction to run may be another than the one behind it."""
     targets: list[int] = field(default_factory=list)
     """Numbers of instructions that it may go to."""
+    begins: bool = False
+    """Whether a straight run begins at it."""
     sites: list[Site] = field(default_factory=list)
     """What it accesses, where it is counted: one memory, or two."""
+    request: Request | None = None
+    """What a unit of Hopper's is asked to do."""
 
     @property
     def name(self) -> str:

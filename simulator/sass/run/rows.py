@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError
 
-__all__ = ["Allocation", "Bytes", "GlobalMemory", "gather", "scatter"]
+__all__ = ["Addresses", "Allocation", "Bytes", "GlobalMemory", "gather", "scatter"]
 
 Bytes = NDArray[np.uint8]
 Addresses = NDArray[np.int64]

@@ -15,7 +15,7 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "scattered", "sectors", "ideal_sectors",
-    "lines", "ideal_lines",
+    "lines", "ideal_lines", "bytes", "rows",
 )  # fmt: skip
 """Columns of `Tally.figures`."""
 
@@ -89,7 +89,7 @@ def figures_of(
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
-    for width in {site.width for site in sites if site.space == "global"}:
+    for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):
             pieces = _pieces(trace[chosen], masks[chosen], width, size)

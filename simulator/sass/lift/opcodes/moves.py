@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
-from simulator.sass.decode.operands import DecodeProblem, Number, Word
+from simulator.sass.decode.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Line
 from simulator.sass.lift.table import Emit, lifts
@@ -109,8 +109,16 @@ def _clock(block: Block) -> Value:
     return block.field("threads") + block.mask.ones.resized(64) * block.steps
 
 
-@lifts("R2UR", says="Copies from a lane to a uniform register.")
+@lifts("R2UR", says="Copies from a lane to a uniform register; which lanes differ.")
 def _r2ur(line: Line) -> Emit:
     line.only()
+    differs = line.predicate_target() if line.peek(Predicate) else None
     target, a = line.target(), line.source()
-    return lambda block: block.write_first(target, block.read(a))
+
+    def emit(block: Block) -> None:
+        word = block.read(a)
+        first = word.lane(block.taken.lowest & 31)
+        block.write_first(target, word)
+        block.write_condition(differs, word != first)
+
+    return emit

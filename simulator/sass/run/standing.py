@@ -1,0 +1,34 @@
+"""Who stands where: a served instruction, and what a subwarp waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Call", "Wait"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """An instruction that is served for a subwarp."""
+
+    warp: int
+    number: int
+    mask: int
+    """Its lanes."""
+    taken: int
+    """Those that take part."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A subwarp that waits at an instruction."""
+
+    call: Call
+    what: str
+    """mbarrier, cluster or warpgroup."""
+    asked: tuple[tuple[int, int], ...] = ()
+    """Of mbarriers: each lane's address and the word whose bit 31 is the phase asked for."""
+    predicate: int | None = None
+    """Of mbarriers: what says whether the phase is over."""
+    arrivals: int = field(default=0)
+    """Of a cluster's barrier: how often this warp has arrived."""
