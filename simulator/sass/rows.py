@@ -28,6 +28,11 @@ def make_report(
     sites: dict[int, list[int]] = {}
     for index, site in enumerate(launch.program.sites):
         sites.setdefault(site.number, []).append(index)
+    if tally.neighbours:
+        rows.notes.append(
+            f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
+            " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
+        )
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(

@@ -47,7 +47,7 @@ _NAMES = (
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
     # The block, and its place in the cluster.
-    "block_x", "block_y", "block_z", "rank",
+    "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared", "neighbours",
     # The function that serves what is not compiled.
     "serve",
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.sass.lift.requests import Request
 from simulator.sass.run import barriers
 from simulator.sass.run.faults import deadlock
@@ -28,6 +30,8 @@ class Cluster:
         self.launch = launch
         x, y, z = launch.cluster
         ranks = range(x * y * z)
+        self.bases = np.zeros(len(ranks), dtype=np.int64)
+        """Where the blocks' shared memory lies in this process."""
         self.size = len(ranks)
         self.requests: dict[int, Request] = launch.program.requests
         self.units: list[Units] = []

@@ -34,6 +34,8 @@ class Tally:
     """Instructions by threads."""
     generic: int = 0
     """Accesses of threads to shared memory through generic addresses."""
+    neighbours: int = 0
+    """Accesses of warps to the shared memory of other blocks of their cluster."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -41,6 +43,7 @@ class Tally:
             self.figures + other.figures,
             self.threads + other.threads,
             self.generic + other.generic,
+            self.neighbours + other.neighbours,
         )
 
     def agrees(self, other: Tally, sites: list[Site]) -> bool:

@@ -99,10 +99,10 @@ class Worker:
         self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
-        self._fill_context()
+        self._fill_context(cluster)
         self._template = self._first_state()
 
-    def _fill_context(self) -> None:
+    def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
         values = {
             "warps": self.warps, "warp_count": self.count, "warp_bytes": self.warp_bytes,
@@ -110,6 +110,7 @@ class Worker:
             "length": len(launch.program.steps), "whole": code.tables[0], "masked": code.tables[1],
             "lengths": code.lengths, "sites": code.sites, "counts": self.counts,
             "shared": self.shared, "rank": self.rank,
+            "blocks": len(cluster.bases), "blocks_shared": cluster.bases,
             "shared_start": (self.rank << 24) + launch.architecture.shared_start,
             "serve": ctypes.cast(self._serve, ctypes.c_void_p).value or 0,
             "shared_bytes": launch.block_shared, "arena": memory.arena, "arena_start": DEVICE,
@@ -122,6 +123,7 @@ class Worker:
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
 
@@ -279,9 +281,13 @@ class Worker:
         self.flush()
         self.figures[:, FIGURES.index("scattered")] = self.scattered[: len(self.figures)]
         executed = self.launch.code.executed(self.counts) + self.partly
-        tally = Tally(executed, self.figures.copy(), self.total, self.get("generic_shared"))
+        tally = Tally(
+            executed, self.figures.copy(), self.total, self.get("generic_shared"),
+            self.get("neighbours"),
+        )  # fmt: skip
         for each in (self.counts, self.partly, self.scattered, self.figures):
             each[:] = 0
         self.set("generic_shared", 0)
+        self.set("neighbours", 0)
         self.total = 0
         return tally

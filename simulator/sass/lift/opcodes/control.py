@@ -23,7 +23,7 @@ __all__: list[str] = []
 
 @lifts(
     "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
-    "CCTLT", "NANOSLEEP", "PMTRIG", "FENCE", "ACQBULK", "USETMAXREG", "PREEXIT", "ENDCOLLECTIVE",
+    "CCTLT", "NANOSLEEP", "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
     "UTMACMDFLUSH", "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
 )  # fmt: skip

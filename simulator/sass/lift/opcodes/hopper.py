@@ -169,6 +169,14 @@ def _warpgroup(line: Line) -> Emit:
     return lambda block: block.check(block.help("whole_warp"))
 
 
+@lifts("USETMAXREG", says="Changes a warp's number of registers; there are always enough here.")
+def _registers(line: Line) -> Emit:
+    line.only("TRY_ALLOC", "DEALLOC", "ALLOC", "CTAPOOL")
+    granted = line.predicate_target() if line.peek(Predicate) else None
+    line.immediate()
+    return lambda block: block.write_condition(granted, block.at.bit(True))
+
+
 @lifts("HGMMA", "QGMMA", "IGMMA", "BGMMA", says="A warpgroup's matrix product (wgmma).")
 def _product(line: Line) -> Emit:
     instruction = line.instruction

@@ -49,10 +49,11 @@ def _choice(line: Line, kind: str) -> Emit:
 
 # ---- Special registers. ------------------------------------------------------------------------
 _ROWS = {"SR_TID.X": 0, "SR_TID.Y": 1, "SR_TID.Z": 2, "SR_TID": 3}
-_BLOCK = {"SR_CTAID.X": "block_x", "SR_CTAID.Y": "block_y", "SR_CTAID.Z": "block_z"}
+_BLOCK = {"SR_CTAID.X": "block_x", "SR_CTAID.Y": "block_y", "SR_CTAID.Z": "block_z",
+          "SR_CgaCtaId": "rank", "SR_CgaSize": "blocks"}  # fmt: skip
 _SAME = {
-    "SRZ": 0, "SR_SWINHI": SHARED_WINDOW, "SR_LWINHI": LOCAL_WINDOW, "SR_CgaCtaId": 0,
-    "SR_CgaSize": 1, "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
+    "SRZ": 0, "SR_SWINHI": SHARED_WINDOW, "SR_LWINHI": LOCAL_WINDOW,
+    "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
 }  # fmt: skip
 _BY_LANE = {
     "SR_LANEID": lambda lane: lane, "SR_EQMASK": lambda lane: 1 << lane,
