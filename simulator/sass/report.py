@@ -191,7 +191,7 @@ class CompiledReport(SiteTable):
             "smsp__sass_inst_executed_op_shared_st.sum": requests("STS"),
             f"{wavefronts}_ld.sum": total("wavefronts", "LDS"),
             f"{wavefronts}_st.sum": total("wavefronts", "STS"),
-            f"{wavefronts}_gmma.sum": gmma,
+            "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum": gmma,
             "memory_l1_wavefronts_shared": total("wavefronts", *both) + gmma,
             "memory_l1_wavefronts_shared_ideal": total("ideal", *both) + gmma,
             "derived__memory_l1_wavefronts_shared_excessive": total("excessive", *both),

@@ -132,7 +132,7 @@ def test_operand_reads_are_bytes_in_shared_memory(name: str) -> None:
             total += wavefronts
     assert report.totals()["gmma"]["wavefronts"] == total > 0
     metrics = report.metrics()
-    assert metrics["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] == total
+    assert metrics["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] == total
     lsu = sum(
         wavefronts
         for opcode, wavefronts in zip(rows["opcode"], rows["wavefronts"], strict=True)
