@@ -35,10 +35,10 @@ def serve(units: Units, call: Call, request: Product) -> int:
     ]
     if len(waits) < _WARPS - 1:
         return units.wait(Wait(call, "warpgroup"))
+    _multiply(units, slice(first, first + _WARPS), call, request)
     site = units.cluster.site_of(call.number)
     wavefronts = request.form.wavefronts
     units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
-    _multiply(units, slice(first, first + _WARPS), call, request)
     units.wake(waits)
     return Served.GO_ON
 

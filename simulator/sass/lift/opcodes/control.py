@@ -38,20 +38,19 @@ def _nothing(line: Line) -> Emit:
 def _exit(line: Line) -> Emit:
     line.only()
     line.ends = True
+    condition = line.condition()
 
     def emit(block: Block) -> None:
         block.flush()
-        with _some(block):
-            block.help_all("leave", block.taken, block.at.i32(block.number + 1))
+        taken = block.taken
+        if not condition.is_always:
+            taken = taken & block.condition(condition).ballot
+        with block.at.when(taken != 0):
+            block.help_all("leave", taken, block.at.i32(block.number + 1))
             block.give(STAY)
         block.give(block.number + 1)
 
     return emit
-
-
-def _some(block: Block):  # type: ignore[no-untyped-def]
-    """Do what is inside where a lane takes part."""
-    return block.at.when(block.taken != 0)
 
 
 @lifts("KILL", "BPT", says="A trap: stops with an error.")

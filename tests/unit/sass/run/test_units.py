@@ -349,6 +349,44 @@ extern "C" __global__ void add(const __grid_constant__ TensorMap map, float *out
     assert (report.outputs[0] == wanted[:, 8:16]).all()
 
 
+def test_a_map_that_the_kernel_makes_itself_is_read_as_the_chip_reads_it() -> None:
+    source = """
+extern "C" __global__ void remade(const __grid_constant__ TensorMap map, const float *other,
+                                  TensorMap *scratch, float *out) {
+    __shared__ alignas(128) TensorMap made;
+    __shared__ alignas(128) float tile[64];
+    __shared__ alignas(8) u64 barrier;
+    u32 at = shared_address(&made);
+    if (threadIdx.x < 32) ((u32 *)&made)[threadIdx.x] = ((const u32 *)&map)[threadIdx.x];
+    __syncwarp();
+    if (threadIdx.x == 0) {
+        asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;"
+                     ::"r"(at), "l"(other) : "memory");
+        asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;"
+                     ::"r"(at), "r"(4) : "memory");
+    }
+    __syncwarp();
+    if (threadIdx.x < 32)
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
+                     ".sync.aligned [%0], [%1], 128;" ::"l"(scratch), "r"(at) : "memory");
+    asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(scratch) : "memory");
+    if (threadIdx.x == 0) {
+        barrier_init(&barrier, 1);
+        arrive_and_expect(&barrier, 256);
+        load_tile(tile, scratch, &barrier, 0, 0);
+    }
+    __syncthreads();
+    wait(&barrier, 0);
+    if (threadIdx.x < 64) out[threadIdx.x] = tile[threadIdx.x];
+}"""
+    other = np.arange(1, 65, dtype=np.float32).reshape(8, 8)
+    made = TensorMap(np.zeros((8, 8), np.float32), (8, 8))
+    args = [made, other, np.zeros(128, np.uint8), np.zeros((8, 8), np.float32)]
+    report = ran(source, args)
+    assert (report.outputs[3][:4] == other[:4]).all()
+    assert (report.outputs[3][4:] == 0).all()
+
+
 @pytest.mark.parametrize(
     ("line", "error", "says"),
     [
