@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import time
@@ -69,8 +70,6 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     given, kernel = _given(options)
     if listing:
         return _list(given, options, kernel, output, rules)
-    import numpy as np
-
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
@@ -89,7 +88,7 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     if options["triton"]:
         launch["block"] = (32 * options["warps"],)
         launch["shared_bytes"] = given.shared_bytes
-        arguments += [np.uint64(0)] * given.hidden
+        arguments += given.hidden_arguments(math.prod(launch["grid"]))
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
