@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.sass.lift.requests import ClusterBarrier, Mbarrier, Operand, Served
 from simulator.sass.lift.syncs import Amount
 from simulator.sass.run import mbarrier
-from simulator.sass.run.standing import Call, Wait
+from simulator.sass.run.standing import Asked, Call, Wait
 from simulator.sass.run.warps import lanes_of
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ __all__ = ["complete", "expire", "serve", "serve_cluster"]
 def serve(units: Units, call: Call, request: Mbarrier) -> int:
     """Do what SYNCS or ARRIVES asks for, lane by lane."""
     form, warps = request.form, units.warps
+    if form.action == "wait":
+        return _wait(units, call, request)
     addresses = warps.addresses(call.warp, request.where)
     data = warps.words(call.warp, request.data)
-    if form.action == "wait":
-        return _wait(units, call, request, addresses, data)
     if form.action == "init":
         above = Operand(request.data.number + 1, request.data.uniform)
         high = warps.words(call.warp, above) if request.data.number >= 0 else data
@@ -93,13 +93,9 @@ def complete(units: Units, address: int, size: int) -> None:
     _changed(owner)
 
 
-def _wait(
-    units: Units, call: Call, request: Mbarrier, addresses: list[int], data: list[int]
-) -> int:
-    lanes = lanes_of(call.taken)
-    asked = tuple((addresses[lane], data[lane]) for lane in lanes)
-    predicate = request.predicate
-    passed = _passed(units, lanes, asked)
+def _wait(units: Units, call: Call, request: Mbarrier) -> int:
+    asked, predicate = _asked(units, call, request), request.predicate
+    passed = _passed(units, asked)
     if not passed:
         return units.wait(Wait(call, "mbarrier", asked, predicate))
     if predicate is not None:
@@ -107,13 +103,31 @@ def _wait(
     return Served.GO_ON
 
 
-def _passed(units: Units, lanes: list[int], asked: tuple[tuple[int, int], ...]) -> int:
+def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
+    """Give the phases that lanes ask for, each once: mostly it is one."""
+    warps = units.warps
+    word = warps.common(call.warp, request.data, call.taken)
+    register = warps.common(call.warp, request.where.register, call.taken)
+    if word is not None and register is not None:
+        address = register + warps.words(call.warp, request.where.uniform)[0]
+        return (Asked(address + request.where.offset & 0xFFFFFFFF, word >> 31, call.taken),)
+    addresses = warps.addresses(call.warp, request.where)
+    words = warps.words(call.warp, request.data)
+    lanes: dict[tuple[int, int], int] = {}
+    for lane in lanes_of(call.taken):
+        key = addresses[lane], words[lane] >> 31
+        lanes[key] = lanes.get(key, 0) | 1 << lane
+    return tuple(Asked(*key, mask) for key, mask in lanes.items())
+
+
+def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
     """Give the lanes whose phase is over."""
-    known = {}
-    for each in dict.fromkeys(asked):
-        owner, place = units.block_at(each[0])
-        known[each] = mbarrier.passed(owner.shared, place, each[1])
-    return sum(1 << lane for lane, each in zip(lanes, asked, strict=True) if known[each])
+    passed = 0
+    for each in asked:
+        owner, place = units.block_at(each.address)
+        if mbarrier.passed(owner.shared, place, each.phase << 31):
+            passed |= each.lanes
+    return passed
 
 
 def _changed(owner: Units) -> None:
@@ -122,7 +136,7 @@ def _changed(owner: Units) -> None:
     ready = []
     for wait in owner.waits:
         if wait.what == "mbarrier":
-            passed = _passed(owner, lanes_of(wait.call.taken), wait.asked)
+            passed = _passed(owner, wait.asked)
             if passed:
                 _answer(owner, wait, passed)
                 ready.append(wait)

@@ -130,9 +130,8 @@ def describe(units: Units, wait: Wait) -> list[str]:
     if wait.what == "warpgroup":
         return ["the other warps of its warpgroup, which must come to the same instruction"]
     found = []
-    for address, word in dict.fromkeys(wait.asked):
-        owner, place = units.block_at(address)
-        found.append(
-            f"the end of phase parity {word >> 31} of the {mbarrier.describe(owner.shared, place)}"
-        )
+    for asked in wait.asked:
+        owner, place = units.block_at(asked.address)
+        what = mbarrier.describe(owner.shared, place)
+        found.append(f"the end of phase parity {asked.phase} of the {what}")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Call", "Wait"]
+__all__ = ["Asked", "Call", "Wait"]
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,24 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """The phase of an mbarrier that lanes ask for."""
+
+    address: int
+    phase: int
+    """Its parity."""
+    lanes: int
+
+
+@dataclass(frozen=True)
 class Wait:
     """A subwarp that waits at an instruction."""
 
     call: Call
     what: str
     """mbarrier, cluster or warpgroup."""
-    asked: tuple[tuple[int, int], ...] = ()
-    """Of mbarriers: each lane's address and the word whose bit 31 is the phase asked for."""
+    asked: tuple[Asked, ...] = ()
+    """Of mbarriers: the phases whose ends it waits for, one of them at least."""
     predicate: int | None = None
     """Of mbarriers: what says whether the phase is over."""
     arrivals: int = field(default=0)

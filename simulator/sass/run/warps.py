@@ -74,6 +74,18 @@ class Warps:
         found: list[int] = self.row(warp, operand.number).tolist()
         return found
 
+    def common(self, warp: int, operand: Operand, lanes: int) -> int | None:
+        """Read the word that some lanes have in common; None where they differ."""
+        if operand.number < 0:
+            return 0
+        if operand.uniform:
+            return self.uniform(warp, operand.number)
+        row = self.row(warp, operand.number)
+        first = row[(lanes & -lanes).bit_length() - 1]
+        if lanes != 0xFFFFFFFF:
+            row = row[lanes_of(lanes)]
+        return int(first) if (row == first).all() else None
+
     def addresses(self, warp: int, where: Where) -> list[int]:
         """Calculate each lane's shared address."""
         add = self.words(warp, where.uniform)[0] + where.offset
@@ -105,5 +117,4 @@ class Warps:
 
     def _file(self, warp: int, mask: int, number: int, state: State) -> None:
         lane = (mask & -mask).bit_length() - 1
-        for part, value in enumerate((number, mask, int(state), 0)):
-            self._subwarps[warp, 32 * part + lane] = value
+        self._subwarps[warp, lane::32] = number, mask, state, 0
