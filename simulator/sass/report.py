@@ -98,15 +98,24 @@ class CompiledReport(SiteTable):
             ]
         return columns
 
-    def _shares(self) -> str:
-        """Say how much of the pipe of shared memory each unit takes."""
+    def units(self) -> list[str]:
+        """Return what units other than the load-store unit did, a sentence for each that ran."""
         totals = self.totals()
-        gmma, lsu = totals["gmma"]["wavefronts"], totals["all"]["wavefronts"]
-        both = gmma + lsu or 1
-        return (
-            f"Of {gmma + lsu:,} wavefronts of shared memory, wgmma's operand reads take {gmma:,}"
-            f" ({gmma / both:.0%}), loads, stores and atomics {lsu:,} ({lsu / both:.0%})."
-        )
+        gmma, tma, lsu = totals["gmma"], totals["tma"], totals["all"]["wavefronts"]
+        reads, said = gmma["wavefronts"], []
+        if gmma["executed"]:
+            both = reads + lsu or 1
+            said.append(
+                f"Of {reads + lsu:,} wavefronts of shared memory, wgmma's operand reads take"
+                f" {reads:,} ({reads / both:.0%}), loads, stores and atomics {lsu:,}"
+                f" ({lsu / both:.0%})."
+            )
+        if tma["executed"]:
+            said.append(
+                f"TMA moved {tma['bytes']:,} bytes in {tma['rows']:,} rows by"
+                f" {tma['executed']:,} copies."
+            )
+        return said
 
     def listings(self) -> list[Listing]:
         """Return the sources that were found, with the figures of their lines."""
@@ -148,7 +157,7 @@ class CompiledReport(SiteTable):
             title=f"{self.title} ({self.arch}), grid {grid}, block {block}",
             text=[
                 *(["No instruction touches shared memory."] if is_quiet else []),
-                *([self._shares()] if "gmma" in units else []),
+                *self.units(),
                 *self.notes,
                 *symbol,
             ],

@@ -259,3 +259,19 @@ def test_a_cluster_is_what_the_kernel_requires() -> None:
         "--arg", "zeros:f32[64,96]", "--arg", "i32=96", "--arg", "i32=128", "--cluster", "2",
     )  # fmt: skip
     assert "accesses of warps went to other blocks of their clusters" in table
+
+
+def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    page = tmp_path / "page.html"
+    table = run(
+        "sass", str(HERE / "cubins" / "wgmma_rs.cubin"), "--kernel", "gemm_rs", "--grid", "3",
+        "--block", "128", "--arg", "tma:random:f16[192,256]:box=64x64:swizzle=128",
+        "--arg", "tma:random:f16[64,256]:box=64x64:swizzle=128", "--arg", "zeros:f32[192,64]",
+        "--arg", "i32=256", "--html", str(page),
+    )  # fmt: skip
+    assert "operand reads take 768 (50%), loads, stores and atomics 768 (50%)." in table
+    assert "TMA moved 196,608 bytes in 1,536 rows by 24 copies." in table
+    text = page.read_text(encoding="utf-8")
+    assert "operand reads take 768 (50%)" in text
+    assert "gmma" in text
