@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.decode.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line
+from simulator.sass.lift.line import Condition, Line
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -112,14 +112,19 @@ def _clock(block: Block) -> Value:
 
 @lifts("R2UR", says="Copies from a lane to a uniform register; which lanes differ.")
 def _r2ur(line: Line) -> Emit:
-    line.only()
+    line.only("OR")
     differs = line.predicate_target() if line.peek(Predicate) else None
     target, a = line.target(), line.source()
+    if line.has("OR") and differs is None:
+        raise DecodeProblem("predicate of R2UR.OR")
 
     def emit(block: Block) -> None:
         word = block.read(a)
         first = word.lane(block.taken.lowest & 31)
         block.write_first(target, word)
-        block.write_condition(differs, word != first)
+        others = word != first
+        if line.has("OR") and differs is not None:  # the next word of what lanes differ in
+            others = others | block.condition(Condition(differs))
+        block.write_condition(differs, others)
 
     return emit

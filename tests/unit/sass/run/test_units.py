@@ -328,6 +328,26 @@ extern "C" __global__ void both(const __grid_constant__ TensorMap map, float *a,
     assert (whole == 5).all()
 
 
+def test_lanes_that_ask_for_different_tiles_take_their_turns() -> None:
+    """The compiler loops over the lanes' places: two words of them differ (R2UR, R2UR.OR)."""
+    source = """
+extern "C" __global__ void stores(const __grid_constant__ TensorMap map) {
+    __shared__ alignas(128) float tiles[8][64];
+    for (int i = 0; i < 8; ++i) if (threadIdx.x < 64) tiles[i][threadIdx.x] = 64 * i + threadIdx.x;
+    writes_are_visible();
+    __syncthreads();
+    if (threadIdx.x < 8) {
+        store_tile(&map, tiles[threadIdx.x], threadIdx.x % 4 * 8, threadIdx.x / 4 * 8);
+        commit_copies();
+        wait_for_copies();
+    }
+}"""
+    report = ran(source, [TensorMap(np.zeros((16, 32), np.float32), (8, 8))])
+    wanted = np.arange(512, dtype=np.float32).reshape(2, 4, 8, 8).swapaxes(1, 2).reshape(16, 32)
+    assert (report.outputs[0] == wanted).all()
+    assert report.totals()["tma"]["executed"] == 8
+
+
 def test_a_map_over_columns_of_an_array_leaves_the_others_alone() -> None:
     source = """
 extern "C" __global__ void add(const __grid_constant__ TensorMap map, float *out) {
@@ -385,6 +405,46 @@ extern "C" __global__ void remade(const __grid_constant__ TensorMap map, const f
     report = ran(source, args)
     assert (report.outputs[3][:4] == other[:4]).all()
     assert (report.outputs[3][4:] == 0).all()
+
+
+def test_the_guides_example_of_barriers_and_tensor_copies_runs() -> None:
+    """cuda::barrier and cuda::device::experimental, as the CUDA guide has them."""
+    source = """
+#include <cuda.h>
+#include <cuda/barrier>
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+namespace cde = cuda::device::experimental;
+__global__ void guide(const __grid_constant__ CUtensorMap map, int x, int y) {
+    __shared__ alignas(128) int tile[16][32];
+    #pragma nv_diag_suppress static_var_with_dynamic_init
+    __shared__ barrier bar;
+    if (threadIdx.x == 0) {
+        init(&bar, blockDim.x);
+        cde::fence_proxy_async_shared_cta();
+    }
+    __syncthreads();
+    barrier::arrival_token token;
+    if (threadIdx.x == 0) {
+        cde::cp_async_bulk_tensor_2d_global_to_shared(&tile, &map, x, y, bar);
+        token = cuda::device::barrier_arrive_tx(bar, 1, sizeof(tile));
+    } else {
+        token = bar.arrive();
+    }
+    bar.wait(std::move(token));
+    tile[0][threadIdx.x] += threadIdx.x;
+    cde::fence_proxy_async_shared_cta();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        cde::cp_async_bulk_tensor_2d_shared_to_global(&map, x, y, &tile);
+        cde::cp_async_bulk_commit_group();
+        cde::cp_async_bulk_wait_group_read<0>();
+    }
+}"""
+    given = np.arange(64 * 64, dtype=np.int32).reshape(64, 64)
+    report = ran(source, [TensorMap(given, (16, 32)), np.int32(32), np.int32(16)], block=32)
+    wanted = given.copy()
+    wanted[16, 32:64] += np.arange(32, dtype=np.int32)
+    assert (report.outputs[0] == wanted).all()
 
 
 @pytest.mark.parametrize(
