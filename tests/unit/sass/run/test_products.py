@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simulator.errors import DeadlockError, MemoryAccessError, UnsupportedError
+from tests.hopper_kernels import ran
 from tests.sass_kernels import needs_compiler
-from tests.unit.sass.run.test_units import ran
 
 pytestmark = needs_compiler
 
