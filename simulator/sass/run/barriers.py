@@ -52,9 +52,7 @@ def _arrive_often(units: Units, call: Call, request: Mbarrier, addresses: list[i
         owner, place = units.block_at(address)
         while count:
             some = 1 if form.drops else min(count, mbarrier.load(owner.shared, place).pending or 1)
-            mbarrier.arrive(
-                owner.shared, place, some, drop=form.drops, completes=form.completes
-            )  # fmt: skip
+            mbarrier.arrive(owner.shared, place, some, drop=form.drops, completes=form.completes)
             count -= some
             _changed(owner)
 

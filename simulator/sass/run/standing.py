@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["Asked", "Call", "Wait"]
 
@@ -40,5 +40,5 @@ class Wait:
     """Of mbarriers: the phases whose ends it waits for, one of them at least."""
     predicate: int | None = None
     """Of mbarriers: what says whether the phase is over."""
-    arrivals: int = field(default=0)
+    arrivals: int = 0
     """Of a cluster's barrier: how often this warp has arrived."""

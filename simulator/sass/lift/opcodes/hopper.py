@@ -156,9 +156,8 @@ def _bulk(line: Line) -> Emit:
 
 def _count_copies(line: Line, is_store: bool) -> None:
     """Have a copy counted: its bytes, rows and sectors."""
-    line.sites.append(
-        Site(line.number, line.instruction, "global", None, is_store, 0, unit="tma")
-    )  # fmt: skip
+    site = Site(line.number, line.instruction, "global", None, is_store, 0, unit="tma")
+    line.sites.append(site)
 
 
 # ---- Warpgroups. -------------------------------------------------------------------------------
@@ -191,9 +190,8 @@ def _product(line: Line) -> Emit:
         line.named(Register(form.a_register), 4)
     line.named(Register(form.descriptors, uniform=True), 4)
     line.skip()
-    line.sites.append(
-        Site(line.number, line.instruction, "shared", None, False, 0, unit="gmma")
-    )  # fmt: skip
+    site = Site(line.number, line.instruction, "shared", None, False, 0, unit="gmma")
+    line.sites.append(site)
     return served(line, Product(form), waits=True)
 
 
