@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import time
@@ -34,6 +35,11 @@ __all__ = ["sass"]
     help="A kernel parameter, in order: random:f32[1024,1024], zeros:f32[1024,1024], FILE.npy, or a"
     " scalar such as i32=1024.",
 )  # fmt: skip
+@click.option("--array", "arrays", multiple=True, metavar="NAME=ARRAY",
+              help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
+              " map over it.")  # fmt: skip
+@click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
+              " requires.")  # fmt: skip
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -69,25 +75,25 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     given, kernel = _given(options)
     if listing:
         return _list(given, options, kernel, output, rules)
-    import numpy as np
-
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if _launches_itself(options):
         return _run_file(options, symbols, compiler, rules, output)
-    arguments = [argument(text, place) for place, text in enumerate(options["arguments"])]
+    arrays = _arrays(options["arrays"])
+    arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
     launch = {
         "kernel": kernel, "grid": shape(options["grid"], "--grid"),
         "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
         "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
+        "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
     }  # fmt: skip
     if options["triton"]:
         launch["block"] = (32 * options["warps"],)
         launch["shared_bytes"] = given.shared_bytes
-        arguments += [np.uint64(0)] * given.hidden
+        arguments += given.hidden_arguments(math.prod(launch["grid"]))
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
@@ -107,6 +113,25 @@ def _symbol(text: str) -> tuple[str, Any]:
     return name, argument(value)
 
 
+def _arrays(texts: Sequence[str]) -> dict[str, Any]:
+    """Read the arrays that arguments name."""
+    import numpy as np
+
+    from simulator.sass.arguments import argument
+
+    found: dict[str, Any] = {}
+    for place, text in enumerate(texts):
+        name, equals, value = text.partition("=")
+        array = argument(value, place) if equals and name.isidentifier() else None
+        if not isinstance(array, np.ndarray) or name in found:
+            raise click.BadParameter(
+                f"{text!r} (accepted: NAME=random:f16[64,64], NAME=FILE.npy, each name once)",
+                param_hint="--array",
+            )
+        found[name] = array
+    return found
+
+
 def _use_outputs(options: dict[str, Any], report: CompiledReport) -> None:
     """Save and check what the kernel left, as the options ask."""
     from simulator.cli.sources import check_outputs, save_outputs
@@ -123,7 +148,7 @@ def _launches_itself(options: dict[str, Any]) -> bool:
     from simulator.sass.found import is_source
 
     if options["triton"] or any(
-        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes")
+        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes", "cluster")
     ):
         return False
     return is_source(Path(options["file"]))

@@ -54,7 +54,7 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
     rows = report.instructions
     assert list(rows) == [
         "address", "opcode", "space", "unit", "file", "line", "executed", "wavefronts", "ideal",
-        "excessive", "bank_conflicts", "sectors", "ideal_sectors",
+        "excessive", "bank_conflicts", "sectors", "ideal_sectors", "bytes", "rows",
     ]  # fmt: skip
     assert rows["opcode"] == ["LDG.E", "STS", "LDS", "STG.E"]
     assert rows["space"] == ["global", "shared", "shared", "global"]
