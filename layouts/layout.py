@@ -129,7 +129,9 @@ class Layout:
             return layout
         if isinstance(layout, str):
             return cls.parse(layout)
-        raise LayoutError(f"{layout!r} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')")
+        raise LayoutError(
+            f"{layout!r} is not a layout (accepted: a Layout, or text as '(8,4):(4,1)')"
+        )
 
     @classmethod
     def row_major(cls, shape: Shape, ld: int | None = None) -> Layout:

@@ -30,7 +30,7 @@ def main(args: Sequence[str] | None = None) -> int:
     2 for bad input; 130 for Ctrl-C.
     """
     from layouts.errors import BankwiseError
-    from simulator.errors import CompileError, ExpressionError
+    from simulator.errors import ExpressionError, SassError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -44,7 +44,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except CompileError as error:  # a compiler's lines and carets
+    except SassError as error:  # a compiler's lines and carets, or commands to copy
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
@@ -151,7 +151,7 @@ def format_option(command: _Command) -> _Command:
     "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
 )
 @click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
-@click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
+@click.option("--element", default=4, show_default=True, help="Bytes per element: 4, 2 or 1.")
 @common
 @html_options
 def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
@@ -176,10 +176,10 @@ def _access_options(command: _Command) -> _Command:
         click.option(
             "--element",
             type=click.IntRange(1, 16),
-            help="Bytes an element of the index expression.  [default: 4]",
+            help="Bytes per element of the index expression.  [default: 4]",
         ),
         click.option(
-            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
+            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Give a name in it a value."
         ),
         click.option("--active", help="Expression: lanes for which it is 0 are inactive."),
         click.option("--mask", help="Active lanes, bit l for lane l, such as 0xffff."),

@@ -161,7 +161,7 @@ def _from_csv(rows: list[list[str]], name: str) -> _Found:
         for title, cell in zip(header, row, strict=True):
             if title != "op" and not _is_integer(cell):
                 raise InputError(
-                    f"{name}, row {number}, column {title}: {short(cell)} is no integer"
+                    f"{name}, row {number}, column {title}: {short(cell)} is not an integer"
                     " (accepted: decimal or 0x numbers)"
                 )
     op, mask = (header.index(title) if title in header else None for title in ("op", "mask"))
