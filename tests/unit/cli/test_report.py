@@ -83,9 +83,9 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["report", "{}/a.html", "frobnicate"], "no command with a report .accepted: explain"),
-        (["report", "{}/a.html", ""], "no command with a report"),
-        (["report", "{}/a.html", "count --op LDS lane"], "no command with a report"),
+        (["report", "{}/a.html", "frobnicate"], "not a command with a report .accepted: explain"),
+        (["report", "{}/a.html", ""], "not a command with a report"),
+        (["report", "{}/a.html", "count --op LDS lane"], "not a command with a report"),
         (["report", "{}/a.html", "explain 'lane"], "No closing quotation"),
         (["report", "{}/a.html", "simulate --lds 77"], "lds 77 is not a load width"),
         (["report", "{}/a.html", "simulate --help"], "'simulate --help': --help is not for"),
