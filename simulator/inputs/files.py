@@ -25,9 +25,9 @@ RESERVED = ("lane", "tid", "warp")
 """Names that every expression has: tid = 32·warp + lane."""
 
 _ACCEPTED = (
-    "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
-    " if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array address and,"
-    " if wanted, mask and op"
+    "accepted: CSV with 32 byte addresses per row, under a header with columns lane0 ... lane31"
+    " and, if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array"
+    " address and, if wanted, mask and op"
 )
 
 

@@ -125,7 +125,7 @@ def warp_accesses(
     if array.ndim == 0 or array.shape[-1] != 32:
         raise AddressError(
             f"addresses {short(addresses)} have shape {array.shape}"
-            " (accepted: (..., 32), one byte address a lane)"
+            " (accepted: (..., 32), one byte address per lane)"
         )
     if mask is None:
         masks = None

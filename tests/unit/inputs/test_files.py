@@ -131,7 +131,7 @@ def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (b"", {"op": "LDS"}, "f is empty (accepted: CSV with 32 byte addresses a row"),
+        (b"", {"op": "LDS"}, "f is empty (accepted: CSV with 32 byte addresses per row"),
         (HEADER.encode(), {"op": "LDS"}, "f is empty"),
         (b"1,2,3", {"op": "LDS"}, "f, row 1: 3 cells, not 32"),
         (f"{HEADER}\n{ROW},5".encode(), {"op": "LDS"}, "f, row 2: 33 cells, not 32"),
