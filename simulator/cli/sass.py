@@ -52,8 +52,12 @@ __all__ = ["sass"]
 @click.option("--arch", help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]")
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
-              show_default=True, help="What a row is.")  # fmt: skip
-@click.option("--max-instructions", type=click.IntRange(1), help="Of warps, in the launch.")
+              show_default=True, help="One row per instruction or per line.")  # fmt: skip
+@click.option(
+    "--max-instructions",
+    type=click.IntRange(1),
+    help="Stop after so many instructions of warps, over the launch.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
 @click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
@@ -160,10 +164,12 @@ def _run_file(
 ) -> dict[str, int]:  # fmt: skip
     """Replay the launches that a source makes."""
     from simulator.cli.sources import run_launches
+    from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in
 
     path = Path(options["file"])
+    architecture(options["arch"])  # refused once, not at each launch
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
         common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
@@ -228,7 +234,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 
     path = Path(options["file"])
     if options["cubin"] and not is_device_code(path):
-        raise click.UsageError(f"{path} is no device code, as --cubin says it is")
+        raise click.UsageError(f"{path} is not device code, as --cubin says it is")
     if is_given("arch") and is_device_code(path):  # compiled already, perhaps for another
         cubin, _ = load(path, options["arch"], options["kernel"])
         if cubin.architecture.name != options["arch"]:

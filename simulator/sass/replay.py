@@ -221,12 +221,13 @@ def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
         if differing:
             notes.append(
                 f"global memory: {', '.join(map(launch.place, differing))}: the blocks' figures"
-                " differ, and are not known for the grid (blocks='all' runs every block)"
+                " differ, and are not known for the grid (--blocks all / blocks='all' runs every"
+                " block)"
             )
         return make_report(launch, first, times, ran, notes, total.threads, differing)
     notes.append(
         f"{ran} of {count} blocks ran and did not agree: the figures are those blocks'"
-        " sums, not the grid's (blocks='all' runs every block)"
+        " sums, not the grid's (--blocks all / blocks='all' runs every block)"
     )
     return make_report(launch, total, 1, ran, notes)
 

@@ -176,7 +176,7 @@ def test_compile_errors_keep_their_lines(
     assert any("broken.cu(2): error" in line for line in said)
     assert any(line.strip() == "^" for line in said)
     assert main(["sass", str(path), "--cubin"]) == 2
-    assert "no device code" in capsys.readouterr().err
+    assert "is not device code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
