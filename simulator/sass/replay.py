@@ -103,6 +103,10 @@ def replay_compiled(
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
+        raise LaunchError(f"args {args!r:.60} (accepted: a list with a value a parameter)")
+    if symbols is not None and not isinstance(symbols, Mapping):
+        raise LaunchError(f"symbols {symbols!r:.60} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
     built = make_options(include, define or {}, options)
