@@ -69,7 +69,6 @@ class _Array:
     """An array among the arguments, by its number."""
 
     number: int
-    dtype: Any = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +149,11 @@ class Parameters:
     # ---- Bytes. ------------------------------------------------------------------------------
     def _registered(self, value: Any, index: int) -> Any:
         """Give the value with its arrays numbered; each is an array of its own."""
+        if isinstance(value, np.ndarray | np.generic) and not value.dtype.isnative:
+            raise LaunchError(
+                f"argument {index} is {value.dtype.str}: its bytes are in the other order"
+                " (accepted: array.astype(array.dtype.newbyteorder('=')))"
+            )
         if isinstance(value, np.ndarray):
             if value.dtype.hasobject:
                 raise LaunchError(f"argument {index} holds {value.dtype} (accepted: {_ACCEPTED})")

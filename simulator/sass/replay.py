@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from layouts.errors import accepted
+from layouts.errors import accepted, short
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
@@ -107,6 +107,10 @@ def replay_compiled(
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
+        raise LaunchError(f"args {short(args)} (accepted: a list with a value a parameter)")
+    if symbols is not None and not isinstance(symbols, Mapping):
+        raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
     built = make_options(include, define or {}, options)

@@ -89,7 +89,10 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     ranges = [
         f"{start:#x} to {end - 1:#x}"
         for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
+        if end > start  # an empty array has no byte to access
     ]
+    if not ranges:
+        return "accepted: nothing; no array of global memory holds a byte"
     return f"accepted: {', '.join(ranges)}, the arrays in global memory"
 
 

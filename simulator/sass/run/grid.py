@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from layouts.shapes import is_integer
 from simulator.errors import LaunchError
 from simulator.law.chips import Chip
 from simulator.law.counting import Engine, engine_for
@@ -96,23 +97,28 @@ class GridRun:
 
     def _check_sizes(self) -> None:
         threads = self.block[0] * self.block[1] * self.block[2]
-        if threads > 1024 or self.block[2] > 64:
+        if threads > 1024:
             raise LaunchError(f"block {self.block} has {threads} threads (accepted: up to 1024)")
+        if self.block[2] > 64:
+            raise LaunchError(f"block {self.block} (accepted: up to 1024 x 1024 x 64)")
         if self.grid[0] > 2**31 - 1 or max(self.grid[1:]) > 65535:
             raise LaunchError(f"grid {self.grid} (accepted: up to 2147483647 x 65535 x 65535)")
         self._check_cluster()
-        if self.max_instructions is not None and self.max_instructions < 1:
-            raise LaunchError(f"max_instructions = {self.max_instructions} (accepted: 1 and more)")
+        most = self.max_instructions
+        if most is not None and (not is_integer(most) or most < 1):
+            raise LaunchError(f"max_instructions = {most!r} (accepted: an integer, 1 or more)")
+        if not is_integer(self.shared_bytes):
+            raise LaunchError(f"shared_bytes = {self.shared_bytes!r} (accepted: an integer)")
         static = max(self.kernel.shared_bytes - self.architecture.reserved, 0)
-        most, whose = self._shared_limit()
-        if static > most:
+        room, whose = self._shared_limit()
+        if static > room:
             raise LaunchError(
-                f"{static} static bytes of shared memory ({whose} has {most} a block)"
+                f"{static} static bytes of shared memory ({whose} has {room} a block)"
             )
-        if self.shared_bytes < 0 or static + self.shared_bytes > most:
+        if self.shared_bytes < 0 or static + self.shared_bytes > room:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
-                f" {whose}: 0 to {most - static})"
+                f" {whose}: 0 to {room - static})"
             )
         self.block_shared = static + self.shared_bytes
         stack = self.kernel.stack_bytes
@@ -258,8 +264,7 @@ def dim3(given: object, what: str) -> Dim3:
     """
     values = given if isinstance(given, tuple | list) else (given,)
     good = 1 <= len(values) <= 3 and all(
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= value < 2**31
-        for value in values
+        is_integer(value) and 1 <= value < 2**31 for value in values
     )
     if not good:
         raise LaunchError(f"{what} {given!r} (accepted: one to three positive integers)")
