@@ -8,7 +8,10 @@ from typing import Literal
 from layouts.errors import accepted
 from simulator.errors import LaunchError
 
-__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Arch", "Architecture", "architecture"]
+__all__ = [
+    "ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "WITH_OWN_FEATURES", "Arch", "Architecture",
+    "architecture",
+]  # fmt: skip
 
 Arch = Literal["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"]
 """The architectures that compiled code is replayed for."""
@@ -34,6 +37,9 @@ class Architecture:
     reserved: int
     """Bytes of `.nv.shared.<kernel>` that belong to the system."""
 
+
+WITH_OWN_FEATURES = ("sm_90",)
+"""Architectures with features that are theirs alone: compiled for with an `a` behind the name."""
 
 ARCHITECTURES = {
     80: Architecture("sm_80", 80, 163 * 1024, 0, 0),
