@@ -1,12 +1,15 @@
-"""Kernels of Hopper's own units: their results by NumPy.
+"""Kernels of Hopper's own units: their results by NumPy, their counts by an H200's profiler.
 
 The cubins and their launches: tests/silicon/sass/README.md.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import pytest
 from simulator import TensorMap, replay_compiled
 from simulator.sass.arguments import argument
 from tests.sass_kernels import HERE, needs_tools
+from tests.silicon.recorded import DATA
 
 pytestmark = needs_tools
 
@@ -25,6 +29,12 @@ Arrays = list[Any]
 
 def replayed(case: dict[str, Any]) -> tuple[Arrays, Any]:
     """The arrays among the arguments as they were, and the report."""
+    return launched(case["name"])
+
+
+@cache
+def launched(name: str) -> tuple[Arrays, Any]:
+    case = CASES[name]
     args = [argument(text, place) for place, text in enumerate(case["args"])]
     report = replay_compiled(
         HERE / "cubins" / case["cubin"], kernel=case["kernel"], grid=tuple(case["grid"]),
@@ -148,3 +158,84 @@ def test_an_epilogue_of_plain_rows_meets_in_banks() -> None:
     before, after = (each.totals()["store"] for each in (plain, swizzled))
     assert before["wavefronts"] == 8 * before["ideal"]
     assert after["wavefronts"] == after["ideal"] == before["ideal"]
+
+
+# ---- What an H200 counted for these very cubins and launches. ----------------------------------
+def recorded(table: str, name: str) -> list[dict[str, str]]:
+    with (DATA / f"h200_hopper_{table}.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["case"] == name]
+
+
+VIEW = ("inst_executed", "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
+    """Loads, stores and wgmma: executions, wavefronts and ideals of the profiler's source view."""
+    rows = replayed(CASES[name])[1].instructions
+    found = {
+        address: (opcode, *figures)
+        for address, opcode, space, unit, *figures in zip(
+            *(rows[each] for each in ("address", "opcode", "space", "unit", "executed",
+                                      "wavefronts", "ideal")), strict=True,
+        )
+        if space == "shared" and unit != "tma"
+    }  # fmt: skip
+    seen = {int(row["address"]): row for row in recorded("instructions", name)}
+    assert sorted(found) == sorted(seen)
+    for address, (opcode, *figures) in found.items():
+        assert opcode in seen[address]["sass"].split()
+        assert [int(seen[address][each]) for each in VIEW] == figures, (hex(address), opcode)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_units_execute_as_often_as_on_the_chip_and_cost_no_wavefronts(name: str) -> None:
+    """Copies, and accesses to a neighbour's memory; the profiler has no sectors for them."""
+    report = replayed(CASES[name])[1]
+    rows = report.instructions
+    executed = dict(zip(rows["address"], rows["executed"], strict=True))
+    units = dict(zip(rows["address"], rows["unit"], strict=True))
+    copies = set()
+    for row in recorded("units", name):
+        address = int(row["address"])
+        assert row["memory_l1_wavefronts_shared"] == "0"
+        assert row["memory_l2_theoretical_sectors_global"] == "0"
+        if re.search(r"UTMALDG|UTMASTG|UTMAREDG|UBLKCP|UBLKRED", row["sass"]):
+            assert units[address] == "tma"
+            assert executed[address] == int(row["inst_executed"])
+            copies.add(address)
+        elif re.match(r"(@\S+ +)?(LD|ST|ATOM)\b", row["sass"]):
+            assert executed[address] == int(row["inst_executed"])
+    assert copies == {address for address, unit in units.items() if unit == "tma"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_totals_are_the_profilers(name: str) -> None:
+    (row,) = recorded("kernels", name)
+    report = replayed(CASES[name])[1]
+    metrics = report.metrics()
+    both = [metric for metric in metrics if metric in row]
+    assert len(both) >= 7
+    for metric in both:
+        if not metric.startswith("l1tex"):
+            assert int(row[metric]) == metrics[metric], metric
+    # The hardware's counter of operand reads, and their requests: one a warp.
+    gmma = report.totals()["gmma"]
+    assert int(row["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"]) == gmma["wavefronts"]
+    assert int(row["l1tex__lsuin_requests_op_gmma.sum"]) == gmma["executed"]
+    # Other traffic of the SM adds a little to conflicts.
+    for kind, suffix in (("load", "ld"), ("store", "st")):
+        conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{suffix}.sum"
+        assert 0 <= int(row[conflicts]) - report.totals()[kind]["bank_conflicts"] <= 64, conflicts
+
+
+# Their warps try mbarriers again and again, as long as the copies take.
+TRIES = ("gemm, both in shared memory", "gemm, B transposed", "gemm of a cluster, multicast")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_threads_execute_as_many_instructions_as_on_the_chip(name: str) -> None:
+    (row,) = recorded("kernels", name)
+    total = int(row["smsp__thread_inst_executed.sum"])
+    missing = total - replayed(CASES[name])[1].thread_instructions
+    assert 0 < missing < total // 40 if name in TRIES else missing == 0

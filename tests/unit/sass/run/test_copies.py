@@ -65,6 +65,35 @@ extern "C" __global__ void edge(const __grid_constant__ TensorMap map, float *ou
     assert (report.outputs[1] == wanted).all()
 
 
+def test_im2col_loads_the_pixels_that_a_filters_tap_sees() -> None:
+    source = """
+extern "C" __global__ void pixels(const __grid_constant__ TensorMap map, float *out, int x, int y,
+                                  int n, int dx, int dy) {
+    __shared__ alignas(128) float tile[16 * 8];
+    __shared__ alignas(8) u64 barrier;
+    if (threadIdx.x == 0) {
+        barrier_init(&barrier, 1);
+        arrive_and_expect(&barrier, sizeof tile);
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col"
+                     ".mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
+                     ::"r"(shared_address(tile)), "l"(&map), "r"(shared_address(&barrier)), "r"(0),
+                     "r"(x), "r"(y), "r"(n), "h"((unsigned short)dx), "h"((unsigned short)dy)
+                     : "memory");
+    }
+    __syncthreads();
+    wait(&barrier, 0);
+    out[threadIdx.x] = tile[threadIdx.x];
+}"""
+    images = np.arange(2 * 6 * 7 * 8, dtype=np.float32).reshape(2, 6, 7, 8) + 1
+    tiles = TensorMap.im2col(images, 8, 16, lower=(-1, -1), upper=(-1, -1))
+    dx, dy = 2, 1
+    args = [tiles, np.zeros((16, 8), np.float32), *map(np.int32, (-1, -1, 0, dx, dy))]
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    visited = [(n, i, j) for n in range(2) for i in range(6) for j in range(7)][:16]
+    wanted = np.array([padded[n, i + dy, j + dx] for n, i, j in visited])
+    assert (ran(source, args).outputs[1] == wanted).all()
+
+
 LOAD = """
 extern "C" __global__ void load(PARAMETER, float *out) {
     __shared__ alignas(128) float tile[2][64];
