@@ -2,5 +2,6 @@
 
 `specification` is the law, to be read; `numpy_engine` and `numba_engine` say the same of many
 accesses at once, the latter in `chunks` and with the vectors of `simd`. `closed_form` counts
-layouts, many of them by `linear_engine`. `counting` has `count`, `explaining` has `explain`.
+layouts, many of them by `linear_engine`. `copies` is the law of copies from anywhere, which
+`numpy_turns` and `numba_turns` count, too. `counting` has `count`, `explaining` has `explain`.
 """

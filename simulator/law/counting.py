@@ -18,8 +18,9 @@ from layouts.errors import BankwiseError, accepted, short
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
-from simulator.law.accesses import ALL_LANES, Rows, check, integers, warp_accesses
+from simulator.law.accesses import ALL_LANES, Rows, check, copy_sources, integers, warp_accesses
 from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.copies import count_copy
 from simulator.law.instructions import RULES, Instruction, Rule
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
@@ -156,6 +157,7 @@ def count(
     addresses: ArrayLike,
     mask: ArrayLike | None = None,
     *,
+    sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
@@ -166,13 +168,22 @@ def count(
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
     memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
     integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
-    phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
+    phases, never fused).
+
+    `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
+    that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
+    side by side, and the cycles are those of the wavefronts alone (`simulator.law.copies`).
+
+    `threads` bounds those of the Numba engine, which takes one a processor
     for many accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
+    >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
+    >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
+    array(32, dtype=int32)
 
     Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
     BankwiseError.
@@ -187,7 +198,11 @@ def count(
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = engine_for(len(flat))
-    if engine == "numba":
+    if sources is not None:
+        check(op, array, masks, addresses)
+        flat_sources = Rows(copy_sources(op, sources, array, masks))
+        figures = _count_copies(op, flat, flat_sources, flat_masks, engine, threads)
+    elif engine == "numba":
         from simulator.law import numba_engine
 
         # It reads the addresses once, and checks them on the way.
@@ -303,6 +318,26 @@ def _count_in_python(
     counted = [
         specification.count_access(instruction, row, mask, rule)
         for row, mask in zip(addresses[:].tolist(), bits, strict=True)
+    ]
+    return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
+
+
+def _count_copies(
+    instruction: Instruction, addresses: Rows, sources: Rows, masks: NDArray[np.uint32] | None,
+    engine: Engine, threads: int | None,
+) -> NDArray[np.uint8]:  # fmt: skip
+    if engine == "numba":
+        from simulator.law import numba_turns
+
+        return numba_turns.count_copies(instruction, addresses, sources, masks, threads)
+    if engine == "numpy":
+        from simulator.law import numpy_turns
+
+        return numpy_turns.count_copies(instruction, addresses, sources, masks)
+    bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
+    counted = [
+        count_copy(instruction, row, source, mask)
+        for row, source, mask in zip(addresses[:].tolist(), sources[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
 
