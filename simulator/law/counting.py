@@ -19,9 +19,10 @@ from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, copy_sources, integers, warp_accesses
-from simulator.law.chips import ChipLike, instruction_on
-from simulator.law.copies import count_copy
+from simulator.law.chips import ChipLike, counted_on
 from simulator.law.instructions import RULES, Instruction, Rule
+from simulator.law.loops import is_loop
+from simulator.law.turns import count_turns
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -163,7 +164,7 @@ def count(
     threads: int | None = None,
     chip: ChipLike | None = None,
 ) -> Counts:
-    """Count warp accesses of the instruction `op`.
+    """Count warp accesses of the instruction `op`, or whole loops of an atomic add without one.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
     memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
@@ -174,8 +175,11 @@ def count(
     that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
     side by side, and the cycles are those of the wavefronts alone (`simulator.law.copies`).
 
-    `threads` bounds those of the Numba engine, which takes one a processor
-    for many accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
+    Loops are "add.f32", "add.f16x2", "add.bf16x2" and "add.u64", of one warp alone: all rounds of
+    ATOMS.CAST.SPIN until every active lane has won.
+
+    `threads` bounds those of the Numba engine, which takes one a processor for many accesses.
+    `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
@@ -184,11 +188,13 @@ def count(
     >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
     >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
     array(32, dtype=int32)
+    >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
+    array(6, dtype=int32)
 
     Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
     BankwiseError.
     """
-    op = instruction_on(chip, op)
+    op = counted_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
@@ -198,10 +204,10 @@ def count(
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = engine_for(len(flat))
-    if sources is not None:
+    if sources is not None or is_loop(op):
         check(op, array, masks, addresses)
-        flat_sources = Rows(copy_sources(op, sources, array, masks))
-        figures = _count_copies(op, flat, flat_sources, flat_masks, engine, threads)
+        reads = None if sources is None else Rows(copy_sources(op, sources, array, masks))
+        figures = count_turns(op, flat, reads, flat_masks, engine, threads)
     elif engine == "numba":
         from simulator.law import numba_engine
 
@@ -246,7 +252,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    op = instruction_on(chip, op)
+    op = counted_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":
@@ -318,26 +324,6 @@ def _count_in_python(
     counted = [
         specification.count_access(instruction, row, mask, rule)
         for row, mask in zip(addresses[:].tolist(), bits, strict=True)
-    ]
-    return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
-
-
-def _count_copies(
-    instruction: Instruction, addresses: Rows, sources: Rows, masks: NDArray[np.uint32] | None,
-    engine: Engine, threads: int | None,
-) -> NDArray[np.uint8]:  # fmt: skip
-    if engine == "numba":
-        from simulator.law import numba_turns
-
-        return numba_turns.count_copies(instruction, addresses, sources, masks, threads)
-    if engine == "numpy":
-        from simulator.law import numpy_turns
-
-        return numpy_turns.count_copies(instruction, addresses, sources, masks)
-    bits = [ALL_LANES] * len(addresses) if masks is None else masks.tolist()
-    counted = [
-        count_copy(instruction, row, source, mask)
-        for row, source, mask in zip(addresses[:].tolist(), sources[:].tolist(), bits, strict=True)
     ]
     return np.array(counted, dtype=np.uint8).reshape(-1, 6).T.copy()
 

@@ -13,11 +13,12 @@ from layouts.errors import plural
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, copy_sources, warp_accesses
-from simulator.law.chips import ChipLike, instruction_on, optional_chip
+from simulator.law.chips import ChipLike, counted_on, optional_chip
 from simulator.law.copies import count_copy
 from simulator.law.counting import check_rule, n_way
-from simulator.law.explaining_turns import copy_note, copy_phase
+from simulator.law.explaining_turns import copy_note, copy_phase, loop_phases
 from simulator.law.instructions import Instruction, Rule
+from simulator.law.loops import LOOPS, count_loop, is_loop
 from simulator.law.served import Phase, Served, listed, ranges
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
@@ -96,7 +97,8 @@ class Explanation(Result):
         words = "\n".join(self.sentences[1:])
         shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", *law))]
         if self.wavefronts:
-            text = _CONVENTION if self.sources is None else _TURNS
+            in_turn = self.sources is not None or self.op.lower() in LOOPS
+            text = _TURNS if in_turn else _CONVENTION
             shown.append(Table(self.groups(), {}, sums=[], text=[text]))
         return shown
 
@@ -158,7 +160,10 @@ _CONVENTION = (
     "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
     " the chip's own order cannot be observed."
 )
-_TURNS = "Wavefront k serves the lanes of the k-th turn; banks and words are those they write."
+_TURNS = (
+    "A wavefront serves the lanes whose turn it is, or that win in its round; banks and words are"
+    " those they write."
+)
 
 
 def explain(
@@ -170,7 +175,7 @@ def explain(
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> Explanation:
-    """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+    """Explain one access, or loop: 32 byte addresses and, unless all lanes are active, a mask.
 
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
@@ -192,7 +197,7 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
     access.
     """
     chosen = optional_chip(chip)
-    op = instruction_on(chosen, op)
+    op = counted_on(chosen, op)
     check_rule(rule)
     array, masks = warp_accesses(op, addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
@@ -204,11 +209,12 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
     bits = ALL_LANES if masks is None else int(masks)
 
     reads = None if sources is None else copy_sources(op, sources, array, masks).tolist()
-    figures = (
-        specification.count_access(op, bytes_, bits, rule)
-        if reads is None
-        else count_copy(op, bytes_, reads, bits)
-    )
+    if is_loop(op):
+        figures = count_loop(op, bytes_, bits)
+    elif reads is not None:
+        figures = count_copy(op, bytes_, reads, bits)
+    else:
+        figures = specification.count_access(op, bytes_, bits, rule)
     _, wavefronts, ideal, excessive, bank_conflicts, cycles = figures
     active = specification.counted_lanes(op, bits)
     groups = specification.phases(op, bytes_, bits, rule) if active else ()
@@ -230,7 +236,9 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
         ideal=ideal,
         excessive=excessive,
         cycles=cycles,
-        phases=tuple(
+        phases=loop_phases(op, bytes_, bits)
+        if is_loop(op)
+        else tuple(
             _phase(op, index, group, some, bytes_)
             if reads is None
             else copy_phase(op, index, group, some, bytes_, reads)

@@ -1,4 +1,4 @@
-"""What `explain` says of lanes that take turns: copies from anywhere."""
+"""What `explain` says of lanes that take turns: copies from anywhere, atomic loops."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from layouts.errors import plural
-from simulator.law import copies, specification
+from simulator.law import copies, loops, specification
 from simulator.law.instructions import Instruction
 from simulator.law.served import Phase, Served, listed, ranges
 
-__all__ = ["copy_note", "copy_phase"]
+__all__ = ["copy_note", "copy_phase", "loop_phases"]
 
 
 def copy_phase(
@@ -96,3 +96,85 @@ def copy_note(
         f" L1 cache, and {plural(pieces, 'piece')} of {copies.PIECE} bytes written in one bank of"
         " theirs."
     )
+
+
+def loop_phases(instruction: Instruction, addresses: Sequence[int], mask: int) -> tuple[Phase, ...]:
+    """Return the phases of a loop: two wavefronts a round, which serve the lanes that win in it."""
+    rounds = loops.play(instruction, addresses, mask)
+    groups = instruction.phase_lanes if rounds else ()
+    return tuple(
+        _loop_phase(
+            instruction,
+            index,
+            group,
+            [(each.pending[index], each.won[index]) for each in rounds if each.pending[index]],
+            addresses,
+        )
+        for index, group in enumerate(groups)
+    )
+
+
+def _loop_phase(
+    instruction: Instruction,
+    index: int,
+    group: Sequence[int],
+    rounds: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    addresses: Sequence[int],
+) -> Phase:
+    wavefronts = tuple(
+        tuple(
+            sorted(
+                (
+                    Served(word % specification.BANKS, word, (lane,))
+                    for lane in won
+                    for word in _words(instruction, addresses[lane])
+                ),
+                key=lambda each: each.bank,
+            )
+        )
+        for _, won in rounds
+        for _ in range(instruction.passes)
+    )
+    banks: dict[int, list[Served]] = {}
+    for wavefront in wavefronts:
+        for each in wavefront:
+            banks.setdefault(each.bank, []).append(each)
+    active = rounds[0][0] if rounds else ()
+    return Phase(
+        index=index,
+        lanes=group,
+        active=active,
+        wavefronts=wavefronts,
+        banks={bank: tuple(banks[bank]) for bank in sorted(banks)},
+        sentence=f"lanes {ranges(group)}: {_rounds(instruction, active, rounds, addresses)}",
+    )
+
+
+def _rounds(
+    instruction: Instruction,
+    active: tuple[int, ...],
+    rounds: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    addresses: Sequence[int],
+) -> str:
+    """Return who wins, and how many rounds that takes."""
+    if not rounds:
+        return "no active lane, no wavefront."
+    cost = f"{plural(len(rounds), 'round')} of {plural(instruction.passes, 'wavefront')}."
+    won = [lane for _, winners in rounds for lane in winners]
+    if loops.is_round(instruction):
+        return f"{len(won)} of {plural(len(active), 'lane')} win: {cost}"
+
+    def slot(lane: int) -> int:
+        return addresses[lane] // instruction.width % loops.loop_slots(instruction)
+
+    last = won[-1]
+    queue = [lane for lane in active if slot(lane) == slot(last)]
+    words = _words(instruction, addresses[last])
+    where = f"bank{'s' if len(words) > 1 else ''} {ranges(w % specification.BANKS for w in words)}"
+    who = f"no two lanes share {'banks' if len(words) > 1 else 'a bank'}"
+    if len(queue) > 1:
+        who = f"lanes {listed(queue)} are on {where}, and one wins a round"
+    lost = len(rounds) - len(queue)
+    if lost:
+        who += f"; {plural(lost, 'round')} came to nothing there, for an earlier phase won the word"
+    return f"{who}: {cost}"

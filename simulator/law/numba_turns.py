@@ -1,4 +1,7 @@
-"""What lanes do one after the other, compiled by Numba for millions of accesses: see `copies`."""
+"""What lanes do one after the other, compiled by Numba by the million.
+
+`copies` and `loops` are the laws.
+"""
 
 from __future__ import annotations
 
@@ -12,45 +15,48 @@ from simulator.law.accesses import ALL_LANES, NO_SOURCE, Rows
 from simulator.law.chunks import in_chunks, law_of
 from simulator.law.copies import LINE, MOST_PIECES, PIECE, TAG_PARITIES
 from simulator.law.instructions import Instruction
+from simulator.law.loops import is_round
 from simulator.law.numba_engine import cycles_of, ideal_of
 from simulator.law.numpy_turns import phase_of
 
-__all__ = ["count_copies"]
+__all__ = ["count_turns"]
+
+_ENDLESS = 1 << 30
 
 _ONE, _OTHER = map(np.int64, TAG_PARITIES)
 
 
-def count_copies(
+def count_turns(
     instruction: Instruction,
     addresses: Rows,
-    sources: Rows,
+    sources: Rows | None,
     masks: NDArray[np.uint32] | None,
     threads: int | None = None,
 ) -> NDArray[np.uint8]:
-    """Count n copies: destinations and sources (n, 32), masks (n,) or None for all lanes.
+    """Count n copies, where `sources` are given, or else n loops: (n, 32), masks (n,) or None.
 
     Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles. At most
     `threads` work (None: one per processor).
     """
     law, phases = law_of(instruction, "silicon"), phase_of(instruction)
+    rounds = 1 if is_round(instruction) else _ENDLESS
 
     def count_chunk(part: slice, figures: NDArray[np.uint8]) -> int:
-        to, source = wide(addresses[part]), wide(sources[part])
-        _copies(to, source, bits_of(masks, part, len(to)), law, phases, figures[:, part])
+        at, mine = _wide(addresses[part]), figures[:, part]
+        bits = np.full(len(at), ALL_LANES) if masks is None else _wide(masks[part])
+        if sources is None:
+            _loops(at, bits, law, phases, rounds, mine)
+        else:
+            _copies(at, _wide(sources[part]), bits, law, phases, mine)
         return -1
 
     figures, _ = in_chunks(count_chunk, len(addresses), threads)
     return figures
 
 
-def wide(rows: NDArray[Any]) -> NDArray[np.int64]:
+def _wide(rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return rows as one of the types for which the loops are compiled."""
     return np.ascontiguousarray(rows, dtype=np.int64)
-
-
-def bits_of(masks: NDArray[np.uint32] | None, part: slice, size: int) -> NDArray[np.int64]:
-    """Return a chunk's masks, each in 64 bits."""
-    return np.full(size, ALL_LANES) if masks is None else wide(masks[part])
 
 
 @jit()
@@ -81,19 +87,24 @@ def _copies(destinations, sources, masks, law, phases, figures):
             last[write] = turn + 1
             worst[phases[lane]] = max(worst[phases[lane]], turn + 1)
         served = worst.sum()
-        wavefronts = np.uint16(served * law.passes)
-        groups = np.uint16(law.phases if active else 0)
-        cycles = np.int64(cycles_of(law, wavefronts, groups))
+        _write(law, served, (worst > 0).sum(), active, figures[:, row])
         if served:
             looked_up = _lookups(destinations[row], sources[row], masks[row], law.lanes)
-            cycles = max(cycles, looked_up)
-        ideal = ideal_of(law, wavefronts, np.uint16(active))
-        figures[0, row] = groups
-        figures[1, row] = wavefronts
-        figures[2, row] = ideal
-        figures[3, row] = wavefronts - ideal
-        figures[4, row] = served - (worst > 0).sum()
-        figures[5, row] = cycles
+            figures[5, row] = max(np.int64(figures[5, row]), looked_up)
+
+
+@jit()
+def _write(law, served, busy, active, figures):
+    """Fill an access's figures."""
+    wavefronts = np.uint16(served * law.passes)
+    groups = np.uint16(law.phases if active else 0)
+    ideal = ideal_of(law, wavefronts, np.uint16(active))
+    figures[0] = groups
+    figures[1] = wavefronts
+    figures[2] = ideal
+    figures[3] = wavefronts - ideal
+    figures[4] = served - busy
+    figures[5] = cycles_of(law, wavefronts, groups)
 
 
 @jit()
@@ -114,6 +125,41 @@ def _lookups(destinations, sources, mask, lanes):
         if new_piece:
             pieces[piece % 4] += 1
     return lines.max() + min(pieces.max(), MOST_PIECES)
+
+
+@jit()
+def _loops(addresses, masks, law, phases, rounds, figures):
+    slots = 128 // law.width
+    tried = np.zeros(slots, np.int64)  # the attempt at which a lane last tried each slot
+    for row in range(len(masks)):
+        tried[:] = 0
+        left, active, attempt, served, done = masks[row], 0, 0, 0, 0
+        for lane in range(law.lanes):
+            active += masks[row] >> lane & 1
+        while left and done < rounds:
+            done += 1
+            won = np.int64(0)
+            for phase in range(law.phases):
+                attempt += 1
+                waiting, winners = False, np.int64(0)
+                for lane in range(law.lanes):
+                    if phases[lane] != phase or not left >> lane & 1:
+                        continue
+                    waiting = True
+                    slot = addresses[row, lane] // law.width % slots
+                    if tried[slot] == attempt:
+                        continue
+                    tried[slot] = attempt
+                    free = True
+                    for other in range(law.lanes):
+                        if won >> other & 1 and addresses[row, other] == addresses[row, lane]:
+                            free = False
+                    if free:
+                        winners |= np.int64(1) << lane
+                won |= winners
+                served += waiting
+            left &= ~won
+        _write(law, served, served, active, figures[:, row])
 
 
 @jit()

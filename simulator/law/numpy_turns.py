@@ -1,4 +1,4 @@
-"""What lanes do one after the other, for many accesses at once, in NumPy: see `copies`.
+"""What lanes do one after the other, for many at once, in NumPy: see `copies` and `loops`.
 
 Like `numpy_engine` it counts *slots*: aligned vectors of an access's width, whose banks move
 together.
@@ -15,8 +15,9 @@ from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, NO_SOURCE, Rows, active_lanes
 from simulator.law.copies import LINE, MOST_PIECES, PIECE, TAG_PARITIES
 from simulator.law.instructions import Instruction
+from simulator.law.loops import is_round, loop_slots
 
-__all__ = ["count_copies", "phase_of"]
+__all__ = ["count_turns", "phase_of"]
 
 _CHUNK = 1 << 13  # accesses worked on at a time
 _NOTHING = np.int64(-1)
@@ -30,29 +31,65 @@ def phase_of(instruction: Instruction) -> NDArray[np.int64]:
     return phases
 
 
-def count_copies(
-    instruction: Instruction, addresses: Rows, sources: Rows, masks: NDArray[np.uint32] | None
+def count_turns(
+    instruction: Instruction,
+    addresses: Rows,
+    sources: Rows | None,
+    masks: NDArray[np.uint32] | None,
 ) -> NDArray[np.uint8]:
-    """Count n copies: destinations and sources (n, 32), masks (n,) or None for all lanes.
+    """Count n copies, where `sources` are given, or else n loops: (n, 32), masks (n,) or None.
 
     Returns shape (6, n): phases, wavefronts, ideal, excessive, bank_conflicts, cycles.
     """
     found = np.zeros((6, len(addresses)), dtype=np.uint8)
+    lanes = instruction.lanes
     for start in range(0, len(addresses), _CHUNK):
         part = slice(start, start + _CHUNK)
-        to, source = (rows[part][:, : instruction.lanes] for rows in (addresses, sources))
-        bits = np.full(len(to), ALL_LANES) if masks is None else masks[part]
-        active = active_lanes(bits)[:, : instruction.lanes]
-        found[:, part] = _count_chunk(
-            instruction,
-            np.where(active, to, 0).astype(np.int64),
-            np.where(active, source, NO_SOURCE).astype(np.int64),
-            active,
-        )
+        bits = np.full(len(found[0, part]), ALL_LANES) if masks is None else masks[part]
+        active = active_lanes(bits)[:, :lanes]
+        to = np.where(active, addresses[part][:, :lanes], 0).astype(np.int64)
+        if sources is None:
+            found[:, part] = _count_loops(instruction, to, active)
+        else:
+            source = np.where(active, sources[part][:, :lanes], NO_SOURCE).astype(np.int64)
+            found[:, part] = _count_copies(instruction, to, source, active)
     return found
 
 
-def _count_chunk(
+def _count_loops(
+    instruction: Instruction, at: NDArray[np.int64], active: NDArray[np.bool_]
+) -> NDArray[Any]:
+    slots = at // instruction.width % loop_slots(instruction)
+    pending, served = active.copy(), np.zeros(len(at), dtype=np.int32)
+    phase_lanes = phase_of(instruction)
+    left = np.flatnonzero(pending.any(axis=1))
+    while left.size:
+        won = np.zeros((left.size, at.shape[1]), dtype=bool)
+        rows = np.arange(left.size)
+        for phase in range(instruction.phases):
+            group, earlier = (
+                np.flatnonzero(phase_lanes == phase),
+                np.flatnonzero(phase_lanes < phase),
+            )
+            tried = np.zeros((left.size, loop_slots(instruction)), dtype=bool)
+            for lane in group:
+                slot = slots[left, lane]
+                tries = pending[left, lane] & ~tried[rows, slot]
+                tried[rows, slot] |= tries
+                same = at[np.ix_(left, earlier)] == at[left, lane, None]
+                won[:, lane] = tries & ~(won[:, earlier] & same).any(axis=1)
+            served[left] += pending[np.ix_(left, group)].any(axis=1)
+        pending[left] &= ~won
+        left = left[:0] if is_round(instruction) else left[pending[left].any(axis=1)]
+    number = active.sum(axis=1, dtype=np.int32)
+    phases = instruction.phases * (number > 0)
+    figures = specification.figures(
+        instruction, phases, served, served, number, np.minimum, np.maximum
+    )
+    return np.stack(figures)
+
+
+def _count_copies(
     instruction: Instruction,
     to: NDArray[np.int64],
     source: NDArray[np.int64],
