@@ -2,6 +2,6 @@
 
 `specification` is the law, to be read; `numpy_engine` and `numba_engine` say the same of many
 accesses at once, the latter in `chunks` and with the vectors of `simd`. `closed_form` counts
-layouts, many of them by `linear_engine`. `copies` is the law of copies from anywhere, which
-`numpy_turns` and `numba_turns` count, too. `counting` has `count`, `explaining` has `explain`.
+layouts, many of them by `linear_engine`. `copies` and `loops` are the laws of copies
+from anywhere and of atomic loops, which `numpy_turns` and `numba_turns` count, too. `counting` has `count`, `explaining` has `explain`.
 """

@@ -58,5 +58,5 @@ def test_a_chip_bounds_them() -> None:
 
 
 def test_layouts_are_counted_for_instructions_only() -> None:
-    with pytest.raises(InstructionError, match="unknown instruction 'add.f32'"):
+    with pytest.raises(InstructionError, match=r"unknown instruction 'add\.f32'"):
         count_linear("add.f32", [[4, 8, 16, 32, 64]])
