@@ -20,7 +20,7 @@ import numpy as np
 
 from gpu_check.clocks import Measurements, as_accesses, measure
 from gpu_check.counters import Batch, count_batches
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.errors import DeviceError, RecordingError
 from gpu_check.probe.ops import LOOPS, PROBE_OPS, probe_op
 from gpu_check.probe.patterns import Drawn, draw
@@ -104,7 +104,7 @@ def chip_provenance(device: int) -> dict[str, Any]:
     """Say which chip was asked, when, and by which version."""
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     return {
-        "chip": open_chip(device).to_dict(),
+        "chip": open_gpu(device).to_dict(),
         "date": now.isoformat(),
         "bankwise": _version(),
     }
@@ -173,7 +173,7 @@ def _part(folder: Path | None, plan: Plan, op: str, kind: str) -> Path | None:
 
 def _keep(part: Path | None, measured: Measurements, device: int) -> None:
     if part:
-        save(part, [measured], {"chip": open_chip(device).to_dict()})
+        save(part, [measured], {"chip": open_gpu(device).to_dict()})
 
 
 def _kept(part: Path | None, wanted: Measurements, figure: str, device: int) -> Measurements | None:
@@ -187,7 +187,7 @@ def _kept(part: Path | None, wanted: Measurements, figure: str, device: int) -> 
         kept = load(part)
     except RecordingError:
         return None
-    chip = open_chip(device).to_dict()
+    chip = open_gpu(device).to_dict()
     if len(kept.measurements) != 1 or kept.provenance.get("chip") != chip:
         return None
     (found,) = kept.measurements

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpu_check.device import Chip
+from gpu_check.device import Gpu
 from gpu_check.discovery import PhaseTable
 from simulator.law.capabilities import capability_text
 from simulator.law.chip_files import plain_name
@@ -16,7 +16,7 @@ __all__ = ["chip_json"]
 
 
 def chip_json(
-    chip: Chip,
+    chip: Gpu,
     tables: Sequence[PhaseTable],
     provenance: Mapping[str, Any],
     limits: Mapping[str, int | float] | None = None,

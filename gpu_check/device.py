@@ -10,13 +10,13 @@ from typing import Any
 from gpu_check.errors import DeviceError, NoGpuError
 from simulator.errors import install
 
-__all__ = ["Chip", "limits", "open_chip", "source"]
+__all__ = ["Gpu", "limits", "open_gpu", "source"]
 
 _RECORDED = "`bankwise gpu-check --recorded` compares recorded measurements without a GPU"
 
 
 @dataclass(frozen=True)
-class Chip:
+class Gpu:
     """The device that is measured, and what it was measured with."""
 
     index: int
@@ -36,7 +36,7 @@ class Chip:
 
 
 @cache
-def open_chip(index: int = 0) -> Chip:
+def open_gpu(index: int = 0) -> Gpu:
     """Find device `index`, make it current, and describe it.
 
     Raises NoGpuError without CuPy, driver or device; DeviceError for an index out of range.
@@ -67,7 +67,7 @@ def open_chip(index: int = 0) -> Chip:
         raise NoGpuError(
             f"device {index} cannot be used: {error} (next: {_next(str(error))})"
         ) from error
-    return Chip(
+    return Gpu(
         index=index,
         name=name,
         capability=int(device.compute_capability),
@@ -94,9 +94,9 @@ _LIMITS = {
 def limits(index: int = 0) -> dict[str, int | float]:
     """Return what the driver says of the device's limits, by the names of `simulator.Chip`.
 
-    Raises what `open_chip` raises.
+    Raises what `open_gpu` raises.
     """
-    open_chip(index)
+    open_gpu(index)
     import cupy
 
     attributes = cupy.cuda.Device(index).attributes

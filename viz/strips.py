@@ -55,7 +55,7 @@ def strips(result: object, fragment: Operand | None = None) -> Strips:
         if fragment is not None:
             raise DrawError(f"fragment {fragment!r}: one access has none (accepted: None)")
         said = ", ".join(filter(None, (result.op, *_law(result))))
-        return Strips([Strip("", result)], said, _cost(result), "", None, 4)
+        return Strips([Strip("", result)], said, _cost(result), "", result.tile, result.element)
     if not isinstance(result, FragmentReport):
         raise DrawError(
             f"{type(result).__name__} has no accesses to draw (accepted: what explain and"
@@ -100,6 +100,7 @@ def _choices(report: FragmentReport) -> list[str]:
         "" if report.a_layout == "transposed" else f"A {report.a_layout}",
         f"padding {pads[0]} and {pads[1]}" if any(pads) else "",
         f"swizzle {swizzles[0]} and {swizzles[1]}" if any(swizzles) else "",
+        f"layout {report.layout[0]} and {report.layout[1]}" if any(report.layout) else "",
         *_law(report),
     ]
 

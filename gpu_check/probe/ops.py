@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpu_check.device import Chip
+from gpu_check.device import Gpu
 from gpu_check.errors import DeviceError
 from layouts.errors import accepted
 from simulator.law.instructions import INSTRUCTIONS, instruction
@@ -117,7 +117,7 @@ def probe_op(op: str) -> ProbeOp:
     return PROBE_OPS[name]
 
 
-def require_capability(chip: Chip, op: ProbeOp) -> None:
+def require_capability(chip: Gpu, op: ProbeOp) -> None:
     """Raise DeviceError for a chip that is too old for the instruction."""
     if chip.capability < op.capability:
         raise DeviceError(

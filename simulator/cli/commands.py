@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,8 +30,8 @@ def main(args: Sequence[str] | None = None) -> int:
     0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
     2 for bad input; 130 for Ctrl-C.
     """
-    from layouts.errors import BankwiseError
-    from simulator.errors import CompileError, ExpressionError
+    from layouts.errors import BankwiseError, ExpressionError, LayoutError
+    from simulator.errors import CompileError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -44,7 +45,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except CompileError as error:  # a compiler's lines and carets
+    except (CompileError, LayoutError) as error:  # with lines and carets of their own
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
@@ -151,17 +152,21 @@ def format_option(command: _Command) -> _Command:
     "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
 )
 @click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
+@click.option(
+    "--layout", help="CuTe's or Triton's text, or C of row and col, for both, or A=TEXT,B=TEXT."
+)
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
 def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
-    from simulator.cli.options import lane_order, pad, swizzle
+    from simulator.cli.options import lane_order, layout, pad, swizzle
     from simulator.gemm.simulate import simulate as run
 
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
+    options["layout"] = layout(options["layout"])
     reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
@@ -177,6 +182,10 @@ def _access_options(command: _Command) -> _Command:
             "--element",
             type=click.IntRange(1, 16),
             help="Bytes an element of the index expression.  [default: 4]",
+        ),
+        click.option(
+            "--layout",
+            help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
         ),
         click.option(
             "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
@@ -200,7 +209,8 @@ def count(
 ) -> dict[str, int]:
     """Count warp accesses.
 
-    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
+    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4',
+    or with --layout a row and a column, such as 'lane%16, lane/16*8';
     a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the default) for such data
     on standard input.
     """
@@ -276,7 +286,10 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule, chip=chip) for rule in rules}
+    where: dict[str, Any] = {"tile": accesses.tile, "element": accesses.element}
+    explanations: dict[str, Any] = {
+        rule: replace(run(*chosen, rule=rule, chip=chip), **where) for rule in rules
+    }
     keep(*explanations.values())
     show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}

@@ -108,10 +108,10 @@ def _check_options(**given: Any) -> None:
 
 def _ops(ops: Sequence[str], device: int) -> list[str]:
     from gpu_check.campaign import all_ops
-    from gpu_check.device import open_chip
+    from gpu_check.device import open_gpu
     from gpu_check.probe.ops import probe_op, require_capability
 
-    chip = open_chip(device)
+    chip = open_gpu(device)
     chosen = [probe_op(op) for op in dict.fromkeys(ops)]
     for each in chosen:
         require_capability(chip, each)
@@ -200,7 +200,7 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], output: Form
 def _phases(ops: list[str], counters: str, device: int, save: Path | None, output: Format) -> int:
     from gpu_check.campaign import chip_provenance
     from gpu_check.chip_file import chip_json
-    from gpu_check.device import limits, open_chip
+    from gpu_check.device import limits, open_gpu
     from gpu_check.discovery import PhaseTable, infer_phases
     from gpu_check.errors import DiscoveryError
 
@@ -230,7 +230,7 @@ def _phases(ops: list[str], counters: str, device: int, save: Path | None, outpu
     if save is not None:
         from simulator.results.files import save as write
 
-        content = chip_json(open_chip(device), tables, chip_provenance(device), limits(device))
+        content = chip_json(open_gpu(device), tables, chip_provenance(device), limits(device))
         write(save, lambda file: file.write_text(content, encoding="utf-8"))
     differing = sum(bool(row["differs"]) for row in rows)
     show(Table(rows, {"differing": differing}, sums=[]), output)
@@ -244,11 +244,11 @@ def _lanes(groups: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _kernels(counters: str, device: int, output: Format) -> int:
-    from gpu_check.device import open_chip
+    from gpu_check.device import open_gpu
     from gpu_check.gemm import GEMMS
     from gpu_check.kernel_table import kernel_rows, measure_kernels
 
-    chip = open_chip(device)
+    chip = open_gpu(device)
     names = [name for name in GEMMS if GEMMS[name].file != "wmma" or chip.capability >= 75]
     with click.progressbar(names, label="kernels", file=sys.stderr) as bar:
         found = measure_kernels(bar, counters=_use_counters(counters), device=device)

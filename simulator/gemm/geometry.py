@@ -12,10 +12,14 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from layouts.errors import LayoutError, accepted
+from layouts import c_text
+from layouts.errors import LayoutError, accepted, short
 from layouts.fragment import FRAGMENTS, FragmentKind, check_fragment
 from layouts.shapes import is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle
+from layouts.tile import Tile
+from layouts.tile_text import is_c, split_shape
+from layouts.triton import is_triton
 from layouts.warp import LANE_ORDERS, LANES, LaneOrder, WarpLayout
 from simulator.errors import OptionError
 from simulator.law.chips import CHIPS, Chip, optional_chip
@@ -66,7 +70,7 @@ class Geometry:
     >>> Geometry.of(warp_shape=(4, 8), pad=4)
     Geometry(warp_shape='4x8', lds=128, thread_tile='8x8', block_tile='128x128x8', \
 lane_order='col-major', fragment='contiguous', a_layout='transposed', pad=(4, 4), \
-swizzle=(None, None), element=4, rule='silicon', chip=None)
+swizzle=(None, None), layout=(None, None), element=4, rule='silicon', chip=None)
 
     Raises LayoutError or OptionError for a value that fits no others whatsoever. Whether the
     values fit each other is found out by lowering them.
@@ -88,6 +92,8 @@ swizzle=(None, None), element=4, rule='silicon', chip=None)
     """Elements after each row of A's tile and of B's."""
     swizzle: tuple[Swizzle | None, Swizzle | None] = (None, None)
     """Of A's tile and of B's, on element offsets, after padding."""
+    layout: tuple[Tile | str | None, Tile | str | None] = (None, None)
+    """Of A's tile and of B's, instead of a padding and a swizzle; text where it says no shape."""
     element: int = 4
     """Bytes."""
     rule: Rule = "silicon"
@@ -126,6 +132,8 @@ swizzle=(None, None), element=4, rule='silicon', chip=None)
             parts.append(f"swizzle {self.swizzle[0]} and {self.swizzle[1]}")
         if self.chip is not None:
             parts.append(f"on {self.chip}")
+        if any(self.layout):
+            parts.append(f"layout {self.layout[0]} and {self.layout[1]}")
         return "; ".join(parts)
 
 
@@ -209,6 +217,27 @@ def _pair_of_swizzles(swizzle: Any) -> tuple[Swizzle | None, Swizzle | None]:
     return first, second
 
 
+def _pair_of_layouts(layout: Any) -> tuple[Tile | str | None, Tile | str | None]:
+    pair = layout if isinstance(layout, tuple | list) else (layout, layout)
+    if len(pair) != 2:
+        raise LayoutError(
+            f"layout {short(layout)} is not one for both tiles or a pair (A, B) (accepted: None, a"
+            " Tile, a Layout or a text of one, for each)"
+        )
+    first, second = (_layout(one) for one in pair)
+    return first, second
+
+
+def _layout(layout: Any) -> Tile | str | None:
+    if not isinstance(layout, str):
+        return None if layout is None else Tile.of(layout)
+    text, shape = split_shape(layout)
+    if shape is None and is_c(text):
+        c_text.function(text, rows=1)  # its tile, of the geometry's shape, is made later
+        return layout
+    return layout if shape is None and is_triton(text) else Tile.parse(text, shape)
+
+
 _READERS: Mapping[str, Callable[[Any], object]] = {
     "chip": optional_chip,
     "rule": _rule,
@@ -221,6 +250,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "block_tile": lambda tile: shape_text(parse_shape(tile, "MNK", "block tile")),
     "pad": _pair_of_pads,
     "swizzle": _pair_of_swizzles,
+    "layout": _pair_of_layouts,
     "fragment": _fragment,
 }
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
 from layouts.swizzle import SwizzleLike
-from layouts.tile import Tile
+from layouts.tile import Tile, TileLike
 from layouts.warp import LaneOrder
 from simulator.errors import OptionError
 from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, PARAMETERS, ALayout, Geometry
@@ -211,6 +211,7 @@ def simulate(
     a_layout: ALayout = "transposed",
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
+    layout: TileLike | tuple[TileLike | None, TileLike | None] | None = None,
     element: int = 4,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
@@ -220,14 +221,19 @@ def simulate(
     Shapes are rows×columns (M×N, and M×N×K for the block tile), `lds` is the width of a load
     in bits (32, 64, 128), `element` the bytes of an element (4, 2, 1). `pad` (elements after
     each row) and `swizzle` (on element offsets, after padding) are one value for both tiles or
-    a pair (A, B). `lane_order` is "row-major", "col-major", "z-order", or 32 integers, entry l
-    being row·C + col of lane l. `fragment` is "contiguous" or "split" (two half tiles, half a
-    warp tile apart). `a_layout` is "transposed" (BK rows of BM) or "row-major" (BM rows of BK).
-    `rule` and `chip` are those of `count`.
+    a pair (A, B). `layout` says both at once: a Tile, a Layout or its text, for both tiles or a
+    pair; its rows and columns are the tile's in shared memory. `lane_order` is "row-major",
+    "col-major", "z-order", or 32 integers, entry l being row·C + col of lane l. `fragment` is
+    "contiguous" or "split" (two half tiles, half a warp tile apart). `a_layout` is "transposed"
+    (BK rows of BM) or "row-major" (BM rows of BK). `rule` and `chip` are
+    those of `count`.
 
     >>> report = simulate("4x8", 128)
     >>> report["A"].wavefronts, report["B"].wavefronts, report.bank_conflicts
     (8, 4, 0)
+    >>> swizzled = "Sw<2,3,6> o 0 o (8,128):(128,1)"
+    >>> simulate("8x4", fragment="split", layout=(None, swizzled))["B"].wavefronts
+    4
 
     Every k step of the tile is checked and counted. Raises LayoutError for a geometry that
     does not exist or a load that would be misaligned or wider than a thread's contiguous
@@ -243,6 +249,7 @@ def simulate(
         a_layout=a_layout,
         pad=pad,
         swizzle=swizzle,
+        layout=layout,
         element=element,
         rule=rule,
         chip=chip,

@@ -16,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, accepted, short
 from layouts.shapes import is_integer
+from layouts.tile import TileLike
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, copy_sources, integers, warp_accesses
 from simulator.law.chips import ChipLike, counted_on
+from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import RULES, Instruction, Rule
 from simulator.law.loops import is_loop
 from simulator.law.turns import count_turns
@@ -155,9 +157,11 @@ class Counts(Result):
 
 def count(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: ArrayLike | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
@@ -167,9 +171,14 @@ def count(
     """Count warp accesses of the instruction `op`, or whole loops of an atomic add without one.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
-    integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
-    phases, never fused).
+    memory. With `element`, bytes of an element, they are indices of elements, and may be C text
+    over lane, or a function of the lane. With `layout`, a Tile, a Layout or a text of one, they are
+    rows and columns of it: a pair of arrays, C text "row, col", or a function.
+
+    `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
+    shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
+    fused). `threads` bounds those of the Numba engine, which takes one a processor for many
+    accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
     that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
@@ -178,34 +187,34 @@ def count(
     Loops are "add.f32", "add.f16x2", "add.bf16x2" and "add.u64", of one warp alone: all rounds of
     ATOMS.CAST.SPIN until every active lane has won.
 
-    `threads` bounds those of the Numba engine, which takes one a processor for many accesses.
-    `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
-
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
+    >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
+    array(1, dtype=int32)
     >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
     >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
     array(32, dtype=int32)
     >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
     array(6, dtype=int32)
 
-    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, all of them
-    BankwiseError.
+    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, and for a layout
+    LayoutError or ExpressionError, all of them BankwiseError.
     """
     op = counted_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
-    array, masks = warp_accesses(op, addresses, mask)
+    given = locate(op, addresses, layout, element, mask).addresses
+    array, masks = warp_accesses(op, given, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = engine_for(len(flat))
     if sources is not None or is_loop(op):
-        check(op, array, masks, addresses)
+        check(op, array, masks, given)
         reads = None if sources is None else Rows(copy_sources(op, sources, array, masks))
         figures = count_turns(op, flat, reads, flat_masks, engine, threads)
     elif engine == "numba":
@@ -214,9 +223,9 @@ def count(
         # It reads the addresses once, and checks them on the way.
         figures, suspect = numba_engine.count_accesses(op, flat, flat_masks, rule, threads)
         if suspect is not None:
-            check(op, array, masks, addresses, suspect)
+            check(op, array, masks, given, suspect)
     else:
-        check(op, array, masks, addresses)
+        check(op, array, masks, given)
         if engine == "python":
             figures = _count_in_python(op, flat, flat_masks, rule)
         else:

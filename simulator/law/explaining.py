@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from layouts.errors import plural
+from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, copy_sources, warp_accesses
@@ -17,6 +18,7 @@ from simulator.law.chips import ChipLike, counted_on, optional_chip
 from simulator.law.copies import count_copy
 from simulator.law.counting import check_rule, n_way
 from simulator.law.explaining_turns import copy_note, copy_phase, loop_phases
+from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import Instruction, Rule
 from simulator.law.loops import LOOPS, count_loop, is_loop
 from simulator.law.served import Phase, Served, listed, ranges
@@ -52,6 +54,10 @@ class Explanation(Result):
     """A sentence on why phases fused or did not, or why there are none; often empty."""
     chip: str | None = None
     """Whose law it is, where a chip was chosen."""
+    tile: Tile | None = None
+    """What the addresses lie in, where a layout was given that is a tile."""
+    element: int = 4
+    """Bytes of an element of it."""
     sources: tuple[int, ...] | None = None
     """Where the lanes of a copy read, where that was given."""
 
@@ -168,14 +174,18 @@ _TURNS = (
 
 def explain(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: int | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> Explanation:
     """Explain one access, or loop: 32 byte addresses and, unless all lanes are active, a mask.
+
+    With `layout` or `element`, addresses are indices, as for `count`.
 
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
@@ -199,12 +209,13 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
     chosen = optional_chip(chip)
     op = counted_on(chosen, op)
     check_rule(rule)
-    array, masks = warp_accesses(op, addresses, mask)
+    located = locate(op, addresses, layout, element, mask)
+    array, masks = warp_accesses(op, located.addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
             f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
         )
-    check(op, array, masks, addresses)
+    check(op, array, masks, located.addresses)
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
@@ -250,6 +261,8 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
         note=_note(op, active, partners, broken, rule)
         or ("" if reads is None else copy_note(op, active, bytes_, reads, wavefronts, cycles)),
         chip=None if chosen is None else chosen.name,
+        tile=located.tile,
+        element=located.element,
         sources=None if reads is None else tuple(reads),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,6 +24,7 @@ from simulator.sass.lift.program import decode
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import Dim3, GridRun, Progress, dim3
+from simulator.sass.run.timeline import Timeline
 from simulator.sass.source import source_lines
 
 __all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
@@ -135,7 +136,7 @@ def replay_compiled(
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
-    return _with_sources(report, source_or_cubin, source)
+    return replace(_with_sources(report, source_or_cubin, source), rerun=_rerun(launch))
 
 
 def arch_for(arch: str | None, chip: Chip | None) -> str:
@@ -179,6 +180,18 @@ def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[Sass
         replace(each, file=source) if source and each.file == full else each
         for each in instructions
     )
+
+
+def _rerun(launch: GridRun) -> Callable[[], dict[Dim3, Timeline]]:
+    """Return what runs sampled blocks again; it does not keep the launch's memory and code."""
+    given = {each.name: getattr(launch, each.name) for each in fields(launch) if each.init}
+
+    def rerun() -> dict[Dim3, Timeline]:
+        again = GridRun(**given | {"progress": None, "announce": None})
+        sample = _sample(again.grid)
+        return dict(zip(sample, again.timelines(sample), strict=True))
+
+    return rerun
 
 
 def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from simulator.errors import LaunchError
 from simulator.results.columns import COSTS, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
+
+if TYPE_CHECKING:
+    from simulator.sass.run.timeline import Timeline
 
 __all__ = ["By", "CompiledReport"]
 
@@ -47,6 +51,29 @@ class CompiledReport(SiteTable):
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
+    rerun: Callable[[], dict[tuple[int, int, int], Timeline]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """What `timelines` calls; None: the launch is not known any more."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the launch."""
+        return {**self.__dict__, "rerun": None}
+
+    def timelines(self) -> dict[tuple[int, int, int], Timeline]:
+        """Return what each warp did, in order, by block: corners, edges and an interior one.
+
+        They run again for it, with the arguments as they are now.
+
+        Raises LaunchError for a report that was pickled or that an error stopped, and whatever the
+        run raises.
+        """
+        if self.rerun is None:
+            raise LaunchError(
+                f"the launch of {self.title} is not known any more (accepted: the report that"
+                " replay_compiled returned, in the same process)"
+            )
+        return self.rerun()
 
     @property
     def title(self) -> str:

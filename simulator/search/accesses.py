@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layouts.expression import Expression
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, SearchError
-from simulator.inputs.expression import Expression
 from simulator.inputs.files import RESERVED
 from simulator.law.accesses import integers
 from simulator.law.chips import Chip, instruction_on

@@ -185,7 +185,7 @@ def fragment_case(
     geometry = report.geometry
     (warp_m, warp_n) = parse_shape(geometry.warp_shape, "RC", "warp shape")
     (thread_m, thread_n) = parse_shape(geometry.thread_tile, "MN", "thread tile")
-    block_m, block_n, block_k = parse_shape(geometry.block_tile, "MNK", "block tile")
+    block_m, block_n, _ = parse_shape(geometry.block_tile, "MNK", "block tile")
     rows, rest_m = divmod(block_m, warp_m * thread_m)
     cols, rest_n = divmod(block_n, warp_n * thread_n)
     if rest_m or rest_n or not rows * cols:
@@ -203,8 +203,6 @@ def fragment_case(
                 np.full(len(places), 0xFFFFFFFF, dtype=np.uint32), np.full(len(places), weight),
             )
         )  # fmt: skip
-    a_rows, a_cols = (block_k, block_m) if geometry.a_layout == "transposed" else (block_m, block_k)
-    pad_a, pad_b = geometry.pad
-    size = geometry.element * (a_rows * (a_cols + pad_a) + block_k * (block_n + pad_b))
+    size = geometry.element * sum(fragment.tile.elements for fragment in report.fragments)
     held = occupancy(threads, fragment_registers(thread_m, thread_n), size, device)
     return Case(values, tuple(groups), (1, SHARED_BYTES), 1, size, held.ratio)

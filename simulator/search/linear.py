@@ -31,13 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts import gf2
+from layouts.term import Term
 from simulator.errors import SearchError
 from simulator.law import specification
 from simulator.law.closed_form import count_linear
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.pricing import Objective, cost_of_served
-from simulator.search.tile import Term
 
 __all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
+from layouts.tile import Tile
 from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
 from simulator.results.columns import law_columns
@@ -14,7 +15,6 @@ from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import Objective, counts_of
-from simulator.search.tile import TileLayout
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
 
@@ -59,8 +59,9 @@ class Optimum(Result):
     rule: Rule
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
-    layout: TileLayout | None
-    """The tile's layout; None where kernel or fragment parameters were searched."""
+    layout: Tile | None
+    """The tile's layout, which `count` takes as it is; None where kernel or fragment parameters
+    were searched."""
     cost: int
     before: int | None
     """The cost of the layout that was started from: no padding, no swizzle, and the first of
@@ -89,7 +90,7 @@ class Optimum(Result):
         """The element's offset as a C expression of row and col (or of the index as given)."""
         if self.layout is None:
             return None
-        return self.layout.expression(col="col" if self.layout.rows > 1 else "index")
+        return self.layout.c(col="col" if self.layout.rows > 1 else "index")
 
     @property
     def notation(self) -> str | None:
@@ -172,8 +173,8 @@ class Optimum(Result):
             said.append(f"Chosen: {listed}.")
         if self.layout is not None:
             said.append(f"Index: {self.expression}")
-            if self.notation and self.layout.rows > 1:
-                said.append(f"CuTe: {self.notation}")
+            if self.layout.rows > 1:
+                said.append(f"CuTe: {self.notation or f'no notation. {self.layout.why_not_cute}.'}")
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
@@ -215,7 +216,7 @@ def amount(cost: int, objective: Objective) -> str:
 
 
 def access_rows(
-    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: Rule
+    before: tuple[Case, Tile] | None, after: tuple[Case, Tile], rule: Rule
 ) -> tuple[AccessRow, ...]:
     """Count each access under both layouts."""
     first = _figures(*before, rule) if before else []
@@ -242,7 +243,7 @@ def access_rows(
     return tuple(rows)
 
 
-def _figures(case: Case, layout: TileLayout, rule: Rule) -> list[dict[str, int]]:
+def _figures(case: Case, layout: Tile, rule: Rule) -> list[dict[str, int]]:
     found = []
     for group in case.groups:
         counted = counts_of(group, layout, case.element, rule)

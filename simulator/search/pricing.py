@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
+from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.law import specification
 from simulator.law.counting import FIGURES, Counts, count
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
-from simulator.search.tile import TileLayout
 
 __all__ = [
     "OBJECTIVES",
@@ -42,7 +42,7 @@ def check_objective(objective: str) -> None:
         raise OptionError(f"unknown objective {objective!r}: {accepted(objective, OBJECTIVES)}")
 
 
-def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | None:
+def misfit(groups: Iterable[Group], layout: Tile, element: int) -> str | None:
     """Say why the chip could not run these accesses with this layout; None if it can."""
     needed = layout.elements * element
     groups = tuple(groups)
@@ -54,7 +54,7 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
         addresses = layout.offset(group.places) * element
         if (addresses % width)[group.active].any():
             return f"{group.instruction.name} misaligned"
-        written = sum(term.mask for term in layout.terms)
+        written = sum(term.mask for term in layout.xors)
         if written % (width // element):
             return f"{group.instruction.name} torn apart by the swizzle"
         if addresses.max() + width > most:
@@ -62,14 +62,14 @@ def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | N
     return None
 
 
-def counts_of(group: Group, layout: TileLayout, element: int, rule: Rule) -> Counts:
+def counts_of(group: Group, layout: Tile, element: int, rule: Rule) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
     return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
 
 def price(
     groups: Sequence[Group],
-    layouts: Sequence[TileLayout],
+    layouts: Sequence[Tile],
     element: int,
     objective: Objective,
     rule: Rule,
@@ -92,7 +92,7 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: Rule
+    groups: Sequence[Group], layout: Tile, element: int, objective: Objective, rule: Rule
 ) -> int:
     """Return the cost of a layout by the law in pure Python, the specification."""
     total = 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from layouts.swizzle import Swizzle
+from layouts.tile import Tile
 from simulator.errors import MissingPackageError, install
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, Instruction
@@ -92,7 +93,7 @@ def swizzles(draw: st.DrawFn, bits: int = 12) -> Swizzle:
 
 
 @st.composite
-def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> TileLayout:
+def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> Tile:
     """Draw a tile with 2^n columns, padded, swizzled by up to three terms, or both."""
     col_bits = draw(st.integers(0, most_bits))
     rows = draw(st.integers(1, 1 << most_bits - col_bits))

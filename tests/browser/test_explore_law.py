@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from gpu_check import packaged
 from gpu_check.probe.ops import probe_op
+from layouts.expression import Expression
 from layouts.swizzle import Swizzle
 from simulator.errors import ExpressionError
-from simulator.inputs.expression import Expression
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, RULES, Instruction, Rule

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gpu_check import PhaseTable
-from gpu_check.device import Chip as Device
+from gpu_check.device import Gpu as Gpu
 from simulator import (
     CHIPS,
     INSTRUCTIONS,
@@ -330,9 +330,9 @@ def test_what_gpu_check_learns_is_a_chip(
 ) -> None:
     """Another law, from the command that learns it to the figures of every engine."""
     tables = {table["op"]: PhaseTable(**table) for table in other_law()}
-    device = Device(0, "Somebody's GPU", 86, 28, 101376, "580.0", "13.0")
-    monkeypatch.setattr("gpu_check.device.open_chip", lambda index=0: device)
-    monkeypatch.setattr("gpu_check.campaign.open_chip", lambda index=0: device)
+    device = Gpu(0, "Somebody's GPU", 86, 28, 101376, "580.0", "13.0")
+    monkeypatch.setattr("gpu_check.device.open_gpu", lambda index=0: device)
+    monkeypatch.setattr("gpu_check.campaign.open_gpu", lambda index=0: device)
     monkeypatch.setattr("gpu_check.device.limits", lambda index=0: {"l2_bytes": 1 << 20})
     monkeypatch.setattr(
         "gpu_check.discovery.infer_phases",

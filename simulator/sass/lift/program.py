@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.decode.operands import DecodeProblem, Predicate, parse
 from simulator.sass.lift.line import ALWAYS, Condition, Line
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
+from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.table import OPCODES, Emit
 
 if TYPE_CHECKING:
     from simulator.sass.lift.block import Block
 
-__all__ = ["Program", "Step", "decode"]
+__all__ = ["DecodedInstruction", "Program", "decode"]
 
 LONGEST = 256
 """Instructions that are lifted together: registers stay in SSA for so long."""
@@ -38,7 +38,7 @@ _ENGINES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class DecodedInstruction:
     """One decoded instruction."""
 
     instruction: SassInstruction
@@ -60,8 +60,8 @@ class Program:
 
     kernel: CubinKernel
     instructions: tuple[SassInstruction, ...]
-    steps: list[Step] = field(default_factory=list)
-    sites: list[Site] = field(default_factory=list)
+    steps: list[DecodedInstruction] = field(default_factory=list)
+    sites: list[MemorySite] = field(default_factory=list)
     leaders: set[int] = field(default_factory=set)
     """Instructions at which straight runs begin, as far as the code tells."""
     registers: int = 1
@@ -113,14 +113,18 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
             if uniform and guard.number < 7:
                 raise DecodeProblem(f"guard {instruction.guard} of {line.name}")
         except DecodeProblem as problem:
-            program.steps.append(Step(instruction, guard, uniform, _trap, True, str(problem)))
+            program.steps.append(
+                DecodedInstruction(instruction, guard, uniform, _trap, True, str(problem))
+            )
             program.leaders.add(number + 1)
             continue
         sites = range(len(program.sites), len(program.sites) + len(line.sites))
         program.sites += line.sites
         program.registers = max(program.registers, line.most_register)
         program.leaders.update(line.targets)
-        program.steps.append(Step(instruction, guard, uniform, emit, line.ends, "", sites))
+        program.steps.append(
+            DecodedInstruction(instruction, guard, uniform, emit, line.ends, "", sites)
+        )
     return program
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from simulator.law.instructions import INSTRUCTIONS
 from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["Site", "known_name"]
+__all__ = ["MemorySite", "known_name"]
 
 
 @dataclass(frozen=True)
-class Site:
+class MemorySite:
     """One memory that an instruction accesses: copies and generic addresses have two."""
 
     number: int

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 
 __all__ = ["FIGURES", "Tally", "figures_of"]
 
@@ -44,7 +44,7 @@ class Tally:
             self.generic + other.generic,
         )
 
-    def agrees(self, other: Tally, sites: list[Site]) -> bool:
+    def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:
         """Whether both did the same at every instruction that accesses shared memory."""
         shared = [index for index, site in enumerate(sites) if site.space == "shared"]
         numbers = [sites[index].number for index in shared]
@@ -53,7 +53,7 @@ class Tally:
             and np.array_equal(self.figures[shared], other.figures[shared])
         )
 
-    def differing(self, other: Tally, sites: list[Site]) -> set[int]:
+    def differing(self, other: Tally, sites: list[MemorySite]) -> set[int]:
         """Give the instructions at which the two did other things to global memory."""
         return {
             site.number
@@ -67,7 +67,7 @@ class Tally:
 
 
 def figures_of(
-    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
+    sites: list[MemorySite], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
     engine: Engine, chip: Chip | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpu_check import PhaseTable
 from gpu_check.chip_file import chip_json
-from gpu_check.device import Chip as Device
+from gpu_check.device import Gpu as Gpu
 from simulator import Chip, ChipError, count
 from simulator.law.chip_files import LIMITS, PRODUCT, parse, plain_name
 from simulator.law.tables import FIELDS
@@ -28,7 +28,7 @@ from tests.unit.law.test_chips import content, table_of
 def test_a_table_is_written_and_read(own: Any) -> None:
     op = {1: "LDS.U8", 2: "LDS.U16", 4: "LDS", 8: "LDS.64", 16: "LDS.128"}[own.width]
     own = replace(own, name=op, shared_bytes=232448)
-    device = Device(0, "A chip", 90, 132, 232448, "580.0", "13.0")
+    device = Gpu(0, "A chip", 90, 132, 232448, "580.0", "13.0")
     written = json.loads(chip_json(device, [PhaseTable.of(own)], {"date": "today"}))
     read = read_back(written)
     assert PhaseTable.of(read.instruction(op)) == PhaseTable.of(own)
@@ -45,7 +45,7 @@ def test_what_was_learnt_of_a_chip_is_written_and_read(name: str) -> None:
     )
     tables = [PhaseTable(**each["table"]) for each in recorded]
     provenance = recorded[0]["provenance"]
-    device = Device(**provenance["chip"])
+    device = Gpu(**provenance["chip"])
     chip, known = read_back(json.loads(chip_json(device, tables, provenance))), Chip.of(name)
     assert chip.table == known.table
     assert set(chip.measured) == set(known.measured)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_check import PhaseTable
-from simulator import Chip
+from simulator import Chip, replay_compiled
+from simulator.errors import LaunchError
 from simulator.law.chip_files import parse
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import read_cubin
@@ -96,6 +98,33 @@ def test_loops_are_coded_in_a_few_runs() -> None:
     assert max(len(runs) for runs in timeline.warps) <= 8
     assert max(run.times for runs in timeline.warps for run in runs) >= 3
     assert len(timeline.steps) < ran / 10
+
+
+def test_a_report_tells_what_its_sampled_blocks_did() -> None:
+    case = CASES["transpose on naive"]
+    args = [argument(text, place) for place, text in enumerate(case["args"])]
+    report = replay_compiled(
+        HERE / "cubins" / case["cubin"],
+        kernel=case["kernel"], grid=tuple(case["grid"]), block=tuple(case["block"]), args=args,
+    )  # fmt: skip
+    before = [np.asarray(each).tobytes() for each in report.outputs]
+    timelines = report.timelines()
+    assert len(timelines) == report.blocks
+    executed = [
+        sum(
+            run.times * step.length * step.lanes
+            for runs in timeline.warps
+            for run in runs
+            for step in (timeline.steps[each] for each in run.steps)
+        )
+        for timeline in timelines.values()
+    ]
+    assert sum(executed) == report.thread_instructions
+    assert [np.asarray(each).tobytes() for each in report.outputs] == before
+    again = pickle.loads(pickle.dumps(report))  # noqa: S301 (our own)
+    assert again == report
+    with pytest.raises(LaunchError, match="not known any more"):
+        again.timelines()
 
 
 @given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 5))

@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from layouts.errors import accepted, short
-from simulator.errors import ExpressionError
+from layouts.errors import ExpressionError, accepted, short
 
 if TYPE_CHECKING:
     from lark import Lark, Token

@@ -1,4 +1,4 @@
-"""Running a few instructions in one warp: on the lifted machine, and on the interpreter."""
+"""Running a few instructions in one warp."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from simulator.sass.architectures import ARCHITECTURES
 from simulator.sass.code.cubin import Cubin, CubinKernel
-from simulator.sass.decode.decoder import lower
-from simulator.sass.launch import GridRun as Interpreted
-from simulator.sass.launch import _Worker as InterpretedWorker
 from simulator.sass.lift.layout import (
     PREDICATES,
     REGISTERS,
@@ -22,8 +19,8 @@ from simulator.sass.lift.layout import (
     UNIFORM_PREDICATES,
 )
 from simulator.sass.lift.program import decode
-from simulator.sass.run.grid import GridRun as Lifted
-from simulator.sass.run.worker import Worker as LiftedWorker
+from simulator.sass.run.grid import GridRun
+from simulator.sass.run.worker import Worker
 from tests.sass_kernels import program
 
 KERNEL = CubinKernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(range(256)) * 3}, (), {})
@@ -58,39 +55,13 @@ def _named(name: str) -> tuple[str, int]:
     return kind, int(name[len(kind) :])
 
 
-def interpret(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
-    """Run lines, and the EXIT behind them, on the interpreter."""
-    lowered = lower(program(*lines), KERNEL)
-    assert not lowered.problems, lowered.problems
-    worker: Any = InterpretedWorker(Interpreted(CUBIN, lowered, (1, 1, 1), (threads, 1, 1), ()))
-    step = worker._step
-
-    def row(name: str) -> Words:
-        kind, number = _named(name)
-        if kind.endswith("P"):
-            found: Words = worker.predicates[number + 8 * (kind == "UP"), :LANES]
-        else:
-            found = worker.registers[number + 260 * (kind == "UR"), :LANES]
-        return found
-
-    def first() -> None:
-        worker._step = step
-        for name, given in values.items():
-            row(name)[:] = np.asarray(given, dtype=np.int64).astype(np.uint32)
-        step()
-
-    worker._step = first
-    worker.run((0, 0, 0), 1)
-    return Outcome(lambda name: row(name).astype(np.uint32), worker.executed.tolist())
-
-
-def lift(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
-    """Run lines, and the EXIT behind them, on the lifted machine."""
+def run_warp(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
+    """Run lines, and the EXIT behind them."""
     decoded = decode(program(*lines), KERNEL)
     assert not decoded.problems, decoded.problems
     named = [number for kind, number in map(_named, values) if kind == "R"]
     decoded.registers = max([decoded.registers, *(number + 1 for number in named)])
-    worker = LiftedWorker(Lifted(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
+    worker = Worker(GridRun(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
 
     def place(name: str) -> Words:
         kind, number = _named(name)
@@ -117,6 +88,3 @@ def lift(lines: Sequence[str], values: Values, threads: int = LANES) -> Outcome:
         place(name)[:] = words
     worker.go_on((0, 0, 0), 1)
     return Outcome(read, worker.take().executed.tolist())
-
-
-MACHINES: dict[str, Callable[..., Outcome]] = {"lifted": lift, "interpreted": interpret}

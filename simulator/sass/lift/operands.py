@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = [
-    "Barrier",
     "Constant",
+    "ConvergenceBarrier",
     "DecodeProblem",
     "Memory",
     "Number",
@@ -92,7 +93,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Barrier:
+class ConvergenceBarrier:
     """A convergence barrier, B0 … B15."""
 
     number: int
@@ -105,7 +106,7 @@ class Word:
     text: str
 
 
-Operand = Register | Predicate | Number | Constant | Memory | Barrier | Word
+Operand = Register | Predicate | Number | Constant | Memory | ConvergenceBarrier | Word
 
 _REGISTER = re.compile(r"(U?R)(Z|\d+)((?:\.\w+)*)")
 _SPLIT = re.compile(r",(?![^\[]*\])")
@@ -129,6 +130,7 @@ def parse(text: str) -> tuple[Operand, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1 << 14)  # a kernel names few, and often
 def _operand(text: str) -> Operand:
     if re.fullmatch(r"!?U?P(T|\d)", text):
         negated = 16 if text.startswith("!") else 0
@@ -160,7 +162,7 @@ def _operand(text: str) -> Operand:
     if found := re.fullmatch(r"(?:desc\[UR\d+\])?\[(.*)\]", text):
         return _memory(found[1], text)
     if found := re.fullmatch(r"B(\d+)", text):
-        return Barrier(int(found[1]))
+        return ConvergenceBarrier(int(found[1]))
     if re.fullmatch(r"[\w.$]+", text):
         return Word(text)
     raise DecodeProblem(f"operand {text}")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layouts.expression import Expression
 from simulator.errors import ExpressionError
-from simulator.inputs.expression import Expression
 
 
 @pytest.mark.parametrize(
