@@ -62,21 +62,36 @@ def _atomic(at: Emitter, find, width: int, options: tuple[int, int, int], counte
     if counted:
         trace(at, block, warp, site, place)
     offsets = stacked(at, place.offsets)
+    spins = how == "CAST" and find is in_shared
+    tried = at.variable(at.i32(0))
     operands, compares, results = (at.beside(warp, row) for row in (data, compare, target))
     with at.bits_of(place.mask) as lane:
         here = lane.resized(64) * 4
-        pointer = at.beside(place.base, at.load(offsets, I32, here).resized(64, signed=True))
+        offset = at.load(offsets, I32, here)
+        pointer = at.beside(place.base, offset.resized(64, signed=True))
         old = at.load(pointer, I64 if width == 8 else I32)
         operand = _of_lane(at, operands, here, width)
         compared = _of_lane(at, compares, here, width)
-        at.store(_combined(how, kind, old, operand, compared), pointer)
+        swaps = old == compared
+        if spins:
+            # As simulator.law.loops says: of a phase, the lowest lane of each bank alone tries.
+            bit = at.i32(1) << _bank(offset, lane, width)
+            swaps = swaps & ((tried.get() & bit) == 0)
+            tried.set(tried.get() | bit)
+        new = swaps.choose(operand, old) if spins else _combined(how, kind, old, operand, compared)
+        at.store(new, pointer)
         if writes:
             # CAST says whether it swapped, not what was there.
-            found = (old == compared).resized(32) if how == "CAST" else old
+            found = swaps.resized(32) if how == "CAST" else old
             at.store(found.resized(32), results, here)
             if width == 8 and how != "CAST":
                 at.store((found >> 32).resized(32), at.beside(results, ROW), here)
     at.give(at.bit(True))
+
+
+def _bank(offset: Value, lane: Value, width: int) -> Value:
+    """Return the bank of 4 bytes, or of 8 in this half of the warp, which is a phase."""
+    return offset >> 2 & 31 if width == 4 else offset >> 3 & 15 | lane.resized(32) & 16
 
 
 def _of_lane(at: Emitter, rows: Value, here: Value, width: int) -> Value:

@@ -43,7 +43,7 @@ _NAMES = (
     "shared", "shared_start", "shared_bytes", "arena", "arena_start", "starts", "ends", "ranges",
     "range", "local", "local_bytes", "banks", "bank_at", "generic_shared",
     # The trace.
-    "trace", "heads", "weights", "slots", "traced", "trace_rows", "scattered",
+    "trace", "heads", "weights", "slots", "traced", "trace_rows", "sources",
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
     # The block, and its place in the cluster.

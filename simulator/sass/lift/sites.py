@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simulator.law.instructions import INSTRUCTIONS
+from simulator.law.loops import LOOPS
 from simulator.sass.code.nvdisasm import SassInstruction
 
 __all__ = ["MemorySite", "Unit", "known_name"]
@@ -41,6 +42,8 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     ('LDS.128', 'ATOMS.MAX')
     >>> known_name("LDGSTS", ["E", "BYPASS", "LTC128B", "128"])
     'LDGSTS.E.BYPASS.128'
+    >>> known_name("ATOMS", ["CAST", "SPIN", "64"])
+    'ATOMS.CAST.SPIN.64'
     """
     if name == "LDGSTS":
         kept = [each for each in ("BYPASS", "64", "128") if each in modifiers]
@@ -48,11 +51,12 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     elif name == "ATOMS":
         if "POPC" in modifiers:
             return "ATOMS.POPC.INC.32"
-        full = ".".join([name, *modifiers[:1], *(["64"] if "64" in modifiers else [])])
+        how = ["CAST", "SPIN"] if list(modifiers[:2]) == ["CAST", "SPIN"] else modifiers[:1]
+        full = ".".join([name, *how, *(["64"] if "64" in modifiers else [])])
     elif name in ("LDS", "STS"):
         full = ".".join([name, *(each for each in modifiers if each not in ("U", "32", "ZFILL"))])
         if name == "STS":
             full = full.replace(".S8", ".U8").replace(".S16", ".U16")
     else:
         full = ".".join([name, *modifiers])
-    return full if full in INSTRUCTIONS else None
+    return full if full in INSTRUCTIONS or full.lower() in LOOPS else None

@@ -84,7 +84,7 @@ class Worker:
         self.context = np.zeros(len(CONTEXT), dtype=np.int64)
         self.group = np.zeros(self.count + 1, dtype=np.int64)
         self.barriers = np.zeros((2, 16), dtype=np.int64)
-        sites, size = max(1, len(program.sites)), len(program.steps)
+        size = len(program.steps)
         self.counts = np.zeros(size + 1, dtype=np.int64)
         self.partly = np.zeros(size, dtype=np.int64)
         """Executions of instructions in blocks of instructions that had a fault."""
@@ -92,7 +92,8 @@ class Worker:
         self.heads = np.zeros((_TRACE_ROWS, 4), dtype=np.int32)
         self.weights = np.zeros(_TRACE_ROWS, dtype=np.int64)
         self.slots = np.full(1 << SLOT_BITS, -1, dtype=np.int32)
-        self.scattered = np.zeros(sites, dtype=np.int64)
+        self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
+        """Of rows of copies: where their lanes read."""
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
@@ -118,7 +119,7 @@ class Worker:
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
-            "scattered": self.scattered, "noting": int(self.recorder is not None),
+            "sources": self.sources, "noting": int(self.recorder is not None),
             "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
         }  # fmt: skip
         for name, value in values.items():
@@ -265,7 +266,7 @@ class Worker:
             launch = self.launch
             figures, cycles = figures_of(
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
-                launch.chip,
+                launch.chip, self.sources[:rows],
             )  # fmt: skip
             if self.recorder:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
@@ -281,13 +282,12 @@ class Worker:
     def take(self) -> Tally:
         """Give what was counted since the last time."""
         self.flush()
-        self.figures[:, FIGURES.index("scattered")] = self.scattered[: len(self.figures)]
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
             self.get("neighbours"),
         )  # fmt: skip
-        for each in (self.counts, self.partly, self.scattered, self.figures):
+        for each in (self.counts, self.partly, self.figures):
             each[:] = 0
         self.set("generic_shared", 0)
         self.set("neighbours", 0)

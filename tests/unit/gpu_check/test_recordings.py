@@ -241,7 +241,8 @@ class TestPackaged:
         found = {Path(each.name) for each in data.iterdir()}
         # Copies have addresses in global memory too, and a format of their own.
         recordings = {path.stem for path in found if path.suffix == ".npz"}
-        assert recordings == {*get_args(PackagedRecording), "h100_copies", "h200_copies"}
+        copies = {"h100_copies", "h100_copy_probes", "h100_tag_lines", "h200_copies"}
+        assert recordings == {*get_args(PackagedRecording), *copies}
         assert {path.stem for path in found if path.suffix == ".csv"} == {*get_args(PackagedTable)}
 
     @pytest.mark.parametrize("name", get_args(PackagedRecording))
