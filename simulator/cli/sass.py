@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -286,18 +287,37 @@ def _list(
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
-    """Replay; where somebody is there to see it, say what is waited for, and how fast it runs."""
-    show_line = _show_line if sys.stderr.isatty() else None
-    if show_line:
-        show_line("starting")  # to import what is needed takes a moment, too
+    """Replay; on a terminal say what is waited for and how fast it runs, else once if it lasts."""
+    on_terminal = sys.stderr.isatty()
+    late = _Late()
+    say = _show_line if on_terminal else late.note
+    say("starting")  # to import what is needed takes a moment, too
+    if not on_terminal and sys.stderr is sys.__stderr__:
+        late.start()
     from simulator.sass.replay import replay_compiled
 
-    progress = _show_progress(show_line) if show_line else None
+    progress = _show_progress(say) if on_terminal else None
     try:
-        return replay_compiled(given, progress=progress, announce=show_line, **launch)
+        return replay_compiled(given, progress=progress, announce=say, **launch)
     finally:
-        if show_line:
+        late.cancel()
+        if on_terminal:
             click.echo("\r" + " " * _WIDE + "\r", nl=False, err=True)
+
+
+class _Late(threading.Timer):
+    """Says in a log, once, what a command that did not end at once is waiting for."""
+
+    def __init__(self, seconds: float = 0.7) -> None:
+        super().__init__(seconds, self.tell)
+        self.daemon = True
+        self.waits_for = ""
+
+    def note(self, text: str) -> None:
+        self.waits_for = text
+
+    def tell(self) -> None:
+        click.echo(f"bankwise: {self.waits_for} (the first time takes some seconds)", err=True)
 
 
 _WIDE = 70

@@ -102,7 +102,7 @@ def replay_compiled(
     cannot be launched, and an ExecutionError with `partial`, the report until then, for an
     instruction that is not modelled, an access out of bounds, a deadlock, or a limit reached.
     """
-    if blocks not in BLOCKS:
+    if not isinstance(blocks, str) or blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")

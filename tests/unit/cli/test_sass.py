@@ -7,6 +7,9 @@ import io
 import json
 import re
 import shlex
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from simulator.cli import main
+from simulator.cli import sass as command
 from simulator.cli.commands import cli
+from simulator.sass import replay
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 
 pytestmark = needs_tools
@@ -275,3 +280,21 @@ def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None
     text = page.read_text(encoding="utf-8")
     assert "operand reads take 768 (50%)" in text
     assert "gmma" in text
+
+
+def test_a_log_is_told_once_what_a_slow_run_waits_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slow(given: object, *, announce: Callable[[str], None], **launch: object) -> str:
+        announce("compiling the moon")
+        time.sleep(1.0)
+        return "done"
+
+    monkeypatch.setattr(replay, "replay_compiled", slow)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    assert command._replay("x.cu") == "done"
+    said = "bankwise: compiling the moon (the first time takes some seconds)\n"
+    assert capsys.readouterr().err == said
+    monkeypatch.setattr(sys, "__stderr__", None)  # in a program of somebody else's: nothing
+    command._replay("x.cu")
+    assert capsys.readouterr().err == ""
