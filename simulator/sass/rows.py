@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from layouts.errors import plural
 from simulator.results.columns import COPIED, COSTS, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
@@ -126,8 +127,8 @@ class _Rows:
             return False
         if figures["zeroed"] and figures["wavefronts"]:
             self.notes.append(
-                f"{at}: lanes wrote zeros in {figures['zeroed']} copies, and are taken to use no"
-                " source bank: that was never measured"
+                f"{at}: lanes wrote zeros in {plural(figures['zeroed'], 'execution')}, and are"
+                " taken to use no source bank: that was never measured"
             )
         return True
 

@@ -226,6 +226,17 @@ class TestRecording:
         save(path, [replace(MEASURED, op="LDS.U.64")], {})
         assert load(path).measurements[0].op == "LDS.64"
 
+    def test_sources_of_copies_come_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "kept.npz"
+        row = np.tile(np.arange(0, 128, 4, dtype=np.uint32), (2, 1))
+        cycles = np.array([2.0, 3.0])
+        plain = Measurements("LDGSTS.E", row, np.array([1, 3], dtype=np.uint32), cycles=cycles)
+        save(path, [plain, replace(plain, sources=row + np.uint32(128))], {})
+        without, with_sources = load(path).measurements
+        assert without.sources is None
+        assert with_sources.sources is not None
+        assert np.array_equal(with_sources.sources, row + 128)
+
     def test_nothing_cannot_be_saved(self, tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match="no measurements to save"):
             save(tmp_path / "none.npz", [], {})

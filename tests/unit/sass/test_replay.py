@@ -330,6 +330,45 @@ def test_loops_of_atomics_run_with_the_chips_winners(kind: str, add: str, shift:
 
 
 @needs_compiler
+def test_copies_that_write_zeros_are_counted_and_noted() -> None:
+    source = """extern "C" __global__ void k(const int *size, const int *a, int *b) {
+        __shared__ int s[32];
+        unsigned to = __cvta_generic_to_shared(s + threadIdx.x);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"(to), "l"(a + 32 * threadIdx.x), "r"(size[threadIdx.x]) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        b[threadIdx.x] = s[threadIdx.x]; }"""
+    size = np.where(np.arange(32) < 5, 4, 0).astype("i4")
+    a = np.arange(1, 1025, dtype="i4")
+    report = replay_compiled(source, grid=1, block=32, args=[size, a, np.zeros(32, "i4")])
+    assert report.outputs[2].tolist() == [*range(1, 160, 32), *[0] * 27]
+    (copied,) = (i for i, op in enumerate(report.instructions["opcode"]) if "LDGSTS" in op)
+    assert report.instructions["wavefronts"][copied] == 5  # that read one bank; zeros read none
+    (note,) = report.notes
+    assert "lanes wrote zeros in 1 execution" in note
+
+
+@needs_compiler
+def test_a_timeline_has_the_lookups_of_copies() -> None:
+    source = """extern "C" __global__ void k(const int *a, int *b) {
+        __shared__ int s[32];
+        unsigned to = __cvta_generic_to_shared(s + threadIdx.x);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                     :: "r"(to), "l"(a + 33 * threadIdx.x) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        b[threadIdx.x] = s[threadIdx.x]; }"""
+    args = [np.arange(2048, dtype="i4"), np.zeros(32, "i4")]
+    report = replay_compiled(source, grid=1, block=32, args=args)
+    (copied,) = (i for i, op in enumerate(report.instructions["opcode"]) if "LDGSTS" in op)
+    assert report.instructions["wavefronts"][copied] == 1
+    steps = report.timelines()[0, 0, 0].steps
+    accesses = [access for step in steps for access in step.accesses if access.space == "shared"]
+    # 32 lines in four tag banks, and a piece; the load behind it takes a cycle.
+    assert sorted(access.cycles or 0 for access in accesses)[0] == 1
+    assert sorted(access.cycles or 0 for access in accesses)[-1] >= 9
+
+
+@needs_compiler
 @pytest.mark.parametrize("width", [4, 8, 16])
 def test_copies_are_counted_with_their_sources(width: int) -> None:
     source = """extern "C" __global__ void k(const int *from, const int *to,
