@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gpu_check.errors import DeviceError
 from gpu_check.probe.ops import LOOPS, probe_op
-from gpu_check.probe.probe import Probe
-from simulator.law.accesses import ALL_LANES, check, warp_accesses
+from gpu_check.probe.probe import GLOBAL_BYTES, Probe
+from simulator.law.accesses import ALL_LANES, check, copy_sources, warp_accesses
 from simulator.law.instructions import Instruction, instruction
 from simulator.law.masks import active_table
 from simulator.results.tables import Result
 
-__all__ = ["Measurements", "as_accesses", "measure"]
+__all__ = ["Measurements", "as_accesses", "as_sources", "measure"]
 
 _WARPS = 32
 _REPEATS = 512  # that are timed, beside two of the probe's own turns
@@ -48,6 +49,9 @@ class Measurements(Result):
     """Width of the middle half of the repeated measurements, in cycles, (n,)."""
     wavefronts: NDArray[np.int64] | None = None
     bank_conflicts: NDArray[np.int64] | None = None
+    sources: NDArray[np.uint32] | None = None
+    """Byte in a buffer of global memory that each lane of a copy reads, (n, 32); None: lanes read
+    side by side."""
 
     def __len__(self) -> int:
         return len(self.addresses)
@@ -88,6 +92,29 @@ def as_accesses(
     return np.where(active, flat, 0).astype(np.uint32), bits.astype(np.uint32)
 
 
+def as_sources(
+    op: str, sources: ArrayLike | None, addresses: NDArray[np.uint32], masks: NDArray[np.uint32]
+) -> NDArray[np.uint32] | None:
+    """Check sources as `simulator.count` does; give them (n, 32), those of idle lanes 0.
+
+    `addresses` and `masks` are those of `as_accesses`. Raises DeviceError for lanes that write
+    zeros, and for sources behind the probe's buffer.
+    """
+    if sources is None:
+        return None
+    rows = np.asarray(sources)
+    rows = rows if rows.shape == (32,) else rows.reshape(-1, 32)
+    given = copy_sources(_instruction(op), rows, addresses, masks)
+    active = active_table(masks)
+    wrong = active & ((given < 0) | (given > GLOBAL_BYTES - 16))
+    if wrong.any():
+        raise DeviceError(
+            f"source {given[wrong][0]} is not in the probe's buffer (accepted: bytes from 0 to"
+            f" {GLOBAL_BYTES - 16})"
+        )
+    return np.where(active, given, 0).astype(np.uint32)
+
+
 def _instruction(op: str) -> Instruction:
     # A loop takes the addresses of the atomic of its width.
     if op in LOOPS:
@@ -117,7 +144,7 @@ def measure(
     """
     name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)
-    given = None if sources is None else np.asarray(sources, dtype=np.uint32).reshape(-1, 32)
+    given = as_sources(name, sources, flat, masks)
     probe = Probe(name, device)
     medians, spreads = np.empty((2, len(flat)))
     for start in range(0, len(flat), _CHUNK):
@@ -134,4 +161,4 @@ def measure(
         spreads[part] = np.subtract(*np.quantile(each, [0.75, 0.25], axis=0))
         if progress:
             progress(len(ticks[0]))
-    return Measurements(name, flat, masks, cycles=medians, spread=spreads)
+    return Measurements(name, flat, masks, cycles=medians, spread=spreads, sources=given)

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpu_check.clocks import Measurements, as_accesses
+from gpu_check.clocks import Measurements, as_accesses, as_sources
 from gpu_check.device import open_gpu
 from gpu_check.errors import CountersError
 from gpu_check.probe.ops import probe_op
@@ -111,28 +111,37 @@ def count_on_gpu(
     addresses: ArrayLike,
     mask: ArrayLike | None = None,
     *,
+    sources: ArrayLike | None = None,
     device: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Measurements:
     """Read the hardware counters of accesses: their wavefronts and bank conflicts.
 
-    Arguments are those of `measure`. A copy's lanes read global memory side by side.
+    Arguments are those of `measure`, sources of copies included.
 
     Raises NoGpuError and DeviceError as `measure` does; CountersError where ncu is absent,
     forbidden or fails, and where a count is no multiple of the executions.
     """
     name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)
-    (counted,) = count_batches([Batch(name, flat, masks)], device=device, progress=progress)
+    batch = Batch(name, flat, masks, as_sources(name, sources, flat, masks))
+    (counted,) = count_batches([batch], device=device, progress=progress)
     return counted
 
 
 class Batch(NamedTuple):
-    """Checked accesses of one instruction: addresses (n, 32), masks (n,)."""
+    """Checked accesses of one instruction: addresses (n, 32), masks (n,), sources (n, 32)."""
 
     op: str
     addresses: NDArray[np.uint32]
     masks: NDArray[np.uint32]
+    sources: NDArray[np.uint32] | None = None
+    """None: side by side."""
+
+    def part(self, rows: slice) -> Batch:
+        """Take some of the accesses."""
+        sources = None if self.sources is None else self.sources[rows]
+        return Batch(self.op, self.addresses[rows], self.masks[rows], sources)
 
 
 def count_batches(
@@ -158,9 +167,7 @@ def count_batches(
             job = [waiting.pop(0)]
             while waiting and _size([*job, waiting[0]]) <= _LAUNCHES:
                 job.append(waiting.pop(0))
-            parts = [
-                Batch(batch.op, batch.addresses[rows], batch.masks[rows]) for _, batch, rows in job
-            ]
+            parts = [batch.part(rows) for _, batch, rows in job]
             for (index, _, _), counts in zip(job, _count(parts, metrics, device), strict=True):
                 found[index].append(counts)
             if progress:
@@ -173,6 +180,7 @@ def count_batches(
                 batch.op, batch.addresses, batch.masks,
                 wavefronts=wavefronts,
                 bank_conflicts=conflicts,
+                sources=batch.sources,
             )
         )  # fmt: skip
     return results
@@ -190,6 +198,8 @@ def _count(
         arrays: dict[str, Any] = {"ops": np.array([batch.op for batch in batches])}
         for index, batch in enumerate(batches):
             arrays[f"address{index}"], arrays[f"mask{index}"] = batch.addresses, batch.masks
+            if batch.sources is not None:
+                arrays[f"source{index}"] = batch.sources
         np.savez(job, **arrays)
         command = [sys.executable, "-m", "gpu_check.probe.child", str(job), str(device)]
         rows = run_ncu(command, list(metrics), "probe")

@@ -111,21 +111,25 @@ def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any
 
 
 def _copies(path: Path, source: dict[str, Any]) -> None:
-    """Time cp.async whose lanes read anywhere: (n, 32) sources beside the addresses."""
+    """Time and count cp.async whose lanes read anywhere: (n, 32) sources beside the addresses."""
     rng = np.random.default_rng(1)
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("op", "address", "source", "mask", "cycles")
-    }
+    columns: dict[str, list[Any]] = {}
     for op in ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128"):
         drawn = draw(instruction(op), _ROWS, seed=2)
         width = probe_op(op).width
         sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
         timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
-        columns["op"].append(np.full(_ROWS, op))
-        columns["address"].append(timed.addresses.astype(np.uint16))
-        columns["source"].append(sources.astype(np.uint32))
-        columns["mask"].append(timed.masks)
-        columns["cycles"].append(np.asarray(timed.cycles, dtype=np.float32))
+        counted = count_on_gpu(op, drawn.addresses, drawn.masks, sources=sources)
+        for name, values in (
+            ("op", np.full(_ROWS, op)),
+            ("address", timed.addresses.astype(np.uint16)),
+            ("source", sources.astype(np.uint32)),
+            ("mask", timed.masks),
+            ("cycles", np.asarray(timed.cycles, dtype=np.float32)),
+            ("wavefronts", np.asarray(counted.wavefronts, dtype=np.int16)),
+            ("bank_conflicts", np.asarray(counted.bank_conflicts, dtype=np.int16)),
+        ):
+            columns.setdefault(name, []).append(values)
     arrays: dict[str, Any] = {name: np.concatenate(each) for name, each in columns.items()}
     np.savez_compressed(path, provenance=np.array(json.dumps(source)), **arrays)
 

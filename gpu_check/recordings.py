@@ -51,6 +51,9 @@ _COLUMNS = {
 _COUNTS = ("wavefronts", "bank_conflicts")
 _TIMES = ("cycles", "spread")
 
+SIDE_BY_SIDE = -1
+"""In `source`, a column that only files with sources of copies have: this access has none."""
+
 _NEXT = "next: record anew with `bankwise gpu-check --save FILE`, or reinstall bankwise"
 
 
@@ -76,6 +79,7 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
         raise RecordingError("no measurements to save (accepted: those of one instruction or more)")
     names = sorted({op for op, _ in given})
     rows: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
+    read: list[NDArray[Any]] = []
     for op, each in given:
         n = len(each)
         rows["op"].append(np.full(n, names.index(op)))
@@ -85,7 +89,10 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
             rows[name].append(_or(getattr(each, name), n, -1))
         for name in _TIMES:
             rows[name].append(_or(getattr(each, name), n, np.nan))
+        read.append(_or(each.sources, (n, 32), SIDE_BY_SIDE))
     arrays = {name: np.concatenate(rows[name]).astype(kind) for name, kind in _COLUMNS.items()}
+    if any(each.sources is not None for _, each in given):
+        arrays["source"] = np.concatenate(read).astype(np.int32)
 
     def write(place: Path) -> None:
         with place.open("wb") as file:
@@ -103,7 +110,7 @@ def save(path: Path, measurements: Iterable[Measurements], provenance: dict[str,
         raise RecordingError(f"{error} (next: choose another --save)") from error
 
 
-def _or(column: NDArray[Any] | None, n: int, missing: float) -> NDArray[Any]:
+def _or(column: NDArray[Any] | None, n: int | tuple[int, int], missing: float) -> NDArray[Any]:
     return np.full(n, missing) if column is None else column
 
 
@@ -119,7 +126,7 @@ def load(path: Path) -> Recording:
         read, provenance = _read(path)
     except Exception as error:  # what a damaged archive makes of zipfile, zlib, lzma, NumPy, json
         raise RecordingError(
-            f"{path} is no whole recording: {short(error, most=200)} ({_NEXT})"
+            f"{path} is not a whole recording: {short(error, most=200)} ({_NEXT})"
         ) from error
     version = read["format"]
     if version.shape == () and version.dtype.kind in "iu" and version != FORMAT:
@@ -132,7 +139,7 @@ def load(path: Path) -> Recording:
     if wrong:
         names = ", ".join(short(name, most=40).strip("'") for name in wrong[:8])
         raise RecordingError(f"{path} does not fit together: {names} ({_NEXT})")
-    columns = {name: read[name] for name in _COLUMNS}
+    columns = {name: read[name] for name in (*_COLUMNS, "source") if name in read}
     kinds = _measured(columns)
     return Recording(
         tuple(
@@ -152,7 +159,8 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], Any]:
         if isinstance(arrays, np.ndarray):
             raise ValueError("one array")
         with arrays:
-            read = {name: arrays[name] for name in ("format", "names", "provenance", *_COLUMNS)}
+            names = ["format", "names", "provenance", *_COLUMNS]
+            read = {name: arrays[name] for name in [*names, *(["source"] * ("source" in arrays))]}
     return read, json.loads(str(read["provenance"]))
 
 
@@ -165,6 +173,10 @@ def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
         for name, kind in _COLUMNS.items()
         if read[name].shape != shapes[name] or not np.can_cast(read[name].dtype, kind)
     ]
+    if "source" in read and (
+        read["source"].shape != (n, 32) or not np.can_cast(read["source"].dtype, np.int32)
+    ):
+        wrong.append("source")
     if read["format"].shape != () or read["format"].dtype.kind not in "iu":
         wrong.append("format")
     if read["names"].ndim != 1 or read["names"].dtype.kind != "U":
@@ -181,6 +193,8 @@ def _measured(columns: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
     """Give for each access, as bits, the figures that it has."""
     there = [columns[name] >= 0 for name in _COUNTS]
     there += [~np.isnan(columns[name]) for name in _TIMES]
+    if "source" in columns:
+        there += [(columns["source"] != SIDE_BY_SIDE).all(axis=1)]
     bits: NDArray[np.uint8] = np.packbits(there, axis=0)[0]
     return bits
 
@@ -194,6 +208,9 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
         name: None if np.isnan(mine[name]).any() else mine[name].astype(np.float64)
         for name in _TIMES
     }
+    source = mine.get("source")
+    if source is not None and (source != SIDE_BY_SIDE).all():
+        figures["sources"] = source.astype(np.uint32)
     return Measurements(
         op, mine["address"].astype(np.uint32), mine["mask"].astype(np.uint32), **figures
     )

@@ -20,15 +20,22 @@ def main(job: str, device: str) -> None:
     """Launch all accesses of a job, in order."""
     with np.load(job, allow_pickle=False) as arrays:
         for index, op in enumerate(arrays["ops"].tolist()):
-            _launch(Probe(op, int(device)), arrays[f"address{index}"], arrays[f"mask{index}"])
+            sources = arrays.get(f"source{index}")
+            given = arrays[f"address{index}"], arrays[f"mask{index}"], sources
+            _launch(Probe(op, int(device)), *given)
 
 
-def _launch(probe: Probe, addresses: NDArray[np.uint32], masks: NDArray[np.uint32]) -> None:
+def _launch(
+    probe: Probe,
+    addresses: NDArray[np.uint32],
+    masks: NDArray[np.uint32],
+    sources: NDArray[np.uint32] | None,
+) -> None:
     import cupy
 
     times = probe.op.executions
     with cupy.cuda.Device(probe.chip.index):
-        loaded = probe.load(addresses, masks, None)
+        loaded = probe.load(addresses, masks, sources)
         cycles = cupy.zeros(len(addresses), dtype=np.uint32)
         if probe.op.is_copy:
             # Of a 16-byte copy through the cache: one that bypasses it costs nothing, alone too.

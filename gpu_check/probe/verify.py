@@ -24,24 +24,30 @@ Bytes = NDArray[np.uint8]
 
 
 def wrong_accesses(
-    probe: Probe, addresses: NDArray[np.uint32], masks: NDArray[np.uint32]
+    probe: Probe,
+    addresses: NDArray[np.uint32],
+    masks: NDArray[np.uint32],
+    sources: NDArray[np.uint32] | None = None,
 ) -> list[int]:
     """Run accesses once and list those whose bytes are not as they should be."""
-    seen = probe.once(probe.load(addresses, masks, None))
-    check = _CHECKS[_family(probe.op)]
+    seen = probe.once(probe.load(addresses, masks, sources))
     memory = probe.fill.view(np.uint8)
-    return [
-        row
-        for row in range(len(addresses))
-        if not check(probe.op, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory)
-    ]
+    wrong = []
+    for row in range(len(addresses)):
+        given = probe.op, addresses[row].astype(np.int64), int(masks[row]), seen[row], memory
+        if probe.op.is_copy:
+            read = coalesced(probe.op.name, 1)[0] if sources is None else sources[row]
+            fine = _copied(*given, read)
+        else:
+            fine = _CHECKS[_family(probe.op)](*given)
+        if not fine:
+            wrong.append(row)
+    return wrong
 
 
 def _family(op: ProbeOp) -> str:
     if op.is_matrix:
         return op.struct[:4]
-    if op.is_copy:
-        return "LDGSTS"
     return op.struct.split("_")[0]
 
 
@@ -117,8 +123,7 @@ def _matrix_stored(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) ->
     return True
 
 
-def _copied(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes) -> bool:
-    source = coalesced(op.name, 1)[0]
+def _copied(op: ProbeOp, at: Any, mask: int, seen: Any, memory: Bytes, source: Any) -> bool:
     lanes = _lanes(mask)
     for lane, found in _after(op, at, lanes, seen):
         writers = [
@@ -187,7 +192,6 @@ _CHECKS: dict[str, Callable[[ProbeOp, Any, int, Any, Bytes], bool]] = {
     "STS": _stored,
     "LDSM": _matrix_loaded,
     "STSM": _matrix_stored,
-    "LDGSTS": _copied,
     "ATOMS": _updated,
     "LOOP": _updated,
 }

@@ -17,10 +17,11 @@ import numpy as np
 from layouts.errors import plural
 from simulator.asking.bank_map import LABEL, bank_map
 from simulator.asking.words import Level, cause, verdict
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
+from simulator.law.loops import is_loop
 from simulator.results.text import Table
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Answer(Explanation):
     """Threads of the block; None where addresses were given."""
     assumed: tuple[str, ...]
     """What nobody said, in words."""
-    asked: Asked | None = field(repr=False, compare=False)
+    asked: AskedAccess | None = field(repr=False, compare=False)
 
     @property
     def verdict(self) -> str:
@@ -91,6 +92,14 @@ class Answer(Explanation):
     @cached_property
     def _cures(self) -> tuple[list[Cure], str]:
         from simulator.asking.cure import cures
+
+        special = self.sources is not None or is_loop(self.instruction)
+        if special and verdict(self).level == "free":
+            return [], "nothing to do"
+        if self.sources is not None:
+            return [], "not searched: where lanes read decides, too"
+        if is_loop(self.instruction):
+            return [], "not searched: loops of atomics"
 
         if self.asked is None:
             done = "nothing to do" if not self.bank_conflicts else _NO_LAYOUT
@@ -132,7 +141,8 @@ class Answer(Explanation):
         least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
         free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
         whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
-        without = "" if free == now else f", {free:,} without conflicts"
+        # What a copy from anywhere would cost without is not known.
+        without = "" if free == now or self.sources is not None else f", {free:,} without conflicts"
         yield AnswerLine(
             f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
         )

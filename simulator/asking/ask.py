@@ -17,7 +17,7 @@ from layouts.tile import TileLike
 from simulator.asking.answer import Answer
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.law import counting, explaining
 from simulator.law.chips import ChipLike
 from simulator.law.counting import Counts, Engine
@@ -34,6 +34,7 @@ def count(
     *,
     layout: TileLike | None = None,
     element: int | None = None,
+    sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
@@ -53,6 +54,11 @@ def count(
     shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
     fused). `threads` bounds those of the Numba engine, which takes one a processor for many
     accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
+
+    `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
+    that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
+    side by side. `op` may be a loop of an atomic add: "add.f32", "add.f16x2", "add.bf16x2" or
+    "add.u64", of one warp alone.
 
     A question takes the place of `addresses`, or of both: then the instruction follows from the
     type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
@@ -75,8 +81,8 @@ def count(
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, names=names, active=active)
         return counting.count(
-            op, addresses, mask, layout=layout, element=element, rule=rule, engine=engine,
-            threads=threads, chip=chip,
+            op, addresses, mask, layout=layout, element=element, sources=sources, rule=rule,
+            engine=engine, threads=threads, chip=chip,
         )  # fmt: skip
     asked = asked_of(
         op, addresses, mask, layout=layout, element=element, chip=chip, block=block, names=names,
@@ -84,8 +90,9 @@ def count(
     )  # fmt: skip
     masks = None if asked.whole else asked.masks
     return counting.count(
-        asked.instruction, asked.addresses(), masks, rule=rule, engine=engine, threads=threads
-    )
+        asked.instruction, asked.addresses(), masks, sources=sources, rule=rule, engine=engine,
+        threads=threads,
+    )  # fmt: skip
 
 
 def explain(
@@ -95,6 +102,7 @@ def explain(
     *,
     layout: TileLike | None = None,
     element: int | None = None,
+    sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
     block: Any = None,
@@ -118,37 +126,42 @@ def explain(
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, names=names, active=active, warp=warp)
         one = explaining.explain(
-            op, addresses, mask, layout=layout, element=element, rule=rule, chip=chip
-        )
+            op, addresses, mask, layout=layout, element=element, sources=sources, rule=rule,
+            chip=chip,
+        )  # fmt: skip
         bytes_ = np.array([one.addresses])
-        return answer_of(one, counting.count(one.instruction, bytes_, one.mask, rule=rule))
+        warps = counting.count(one.instruction, bytes_, one.mask, sources=one.sources, rule=rule)
+        return answer_of(one, warps)
     asked = asked_of(
         op, addresses, mask, layout=layout, element=element, chip=chip, block=block, names=names,
         active=active, warp=warp,
     )  # fmt: skip
-    return answer(asked, rule)
+    return answer(asked, rule, sources)
 
 
-def answer(asked: Asked, rule: Rule = "silicon") -> Answer:
+def answer(asked: AskedAccess, rule: Rule = "silicon", sources: ArrayLike | None = None) -> Answer:
     """Return the answer to a question that was read: its worst warp explained.
 
     The worst has most bank conflicts, then most wavefronts; of several the first.
     """
     addresses: NDArray[np.int64] = asked.addresses()
     masks = None if asked.whole else asked.masks
-    warps = counting.count(asked.instruction, addresses, masks, rule=rule)
+    warps = counting.count(asked.instruction, addresses, masks, sources=sources, rule=rule)
     keys = warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts
     worst = int(np.argmax(keys))
+    own = None if sources is None else np.broadcast_to(np.asarray(sources), addresses.shape)[worst]
     one = explaining.explain(
-        asked.instruction, addresses[worst], int(asked.masks[worst]), rule=rule, chip=asked.chip
+        asked.instruction, addresses[worst], int(asked.masks[worst]), sources=own, rule=rule
     )
+    if asked.chip is not None:
+        one = replace(one, chip=asked.chip.name)
     if asked.tile is not None:
         one = replace(one, tile=asked.tile, element=asked.element)
     return answer_of(one, warps, asked, worst)
 
 
 def answer_of(
-    one: explaining.Explanation, warps: Counts, asked: Asked | None = None, worst: int = 0
+    one: explaining.Explanation, warps: Counts, asked: AskedAccess | None = None, worst: int = 0
 ) -> Answer:
     """Return an explained access with the figures of all warps, and its question if any."""
     block = None if asked is None else asked.block

@@ -19,7 +19,7 @@ from layouts.c_text import column, operand
 from layouts.tile import Tile
 from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.law.counting import Counts, count
 from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
@@ -58,7 +58,7 @@ class Cure:
     cycles: int
 
 
-def cures(asked: Asked, rule: Rule) -> tuple[list[Cure], str]:
+def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
     """Return what costs fewer cycles, and why there is nothing, which is empty otherwise."""
     if asked.instruction.phases == 0:
         return [], "nothing to do"
@@ -84,14 +84,14 @@ def cures(asked: Asked, rule: Rule) -> tuple[list[Cure], str]:
     return [], f"{padding}no swizzle Sw<B,M,S> takes fewer cycles"
 
 
-def count_asked(asked: Asked, addresses: NDArray[np.int64], rule: Rule) -> Counts:
+def count_asked(asked: AskedAccess, addresses: NDArray[np.int64], rule: Rule) -> Counts:
     """Return the figures of every warp at these addresses."""
     masks = None if asked.whole else asked.masks
     return count(asked.instruction, addresses, masks, rule=rule)
 
 
 def _best(
-    asked: Asked, tile: Tile | None, rule: Rule, *, pads: Sequence[int], swizzles: Swizzles
+    asked: AskedAccess, tile: Tile | None, rule: Rule, *, pads: Sequence[int], swizzles: Swizzles
 ) -> Tile | None:
     """Return the layout that `optimize` would choose; None where none takes fewer cycles."""
     shape = None if tile is None else (tile.rows, tile.cols)
@@ -106,7 +106,7 @@ def _best(
     return None if found in (None, declared) else found
 
 
-def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
+def _padded(asked: AskedAccess, tile: Tile, rule: Rule) -> Cure | None:
     best = _best(asked, tile, rule, pads=range(MOST_PAD + 1), swizzles="none")
     if best is None:
         return None
@@ -118,7 +118,7 @@ def _padded(asked: Asked, tile: Tile, rule: Rule) -> Cure | None:
     return _counted("pad", asked, tile, f"{array.type.name} {array.name}{brackets}", best, rule)
 
 
-def _swizzled(asked: Asked, tile: Tile | None, rule: Rule) -> Cure | None:
+def _swizzled(asked: AskedAccess, tile: Tile | None, rule: Rule) -> Cure | None:
     best = _best(asked, tile, rule, pads=(0,), swizzles="cute")
     if best is None:
         return None
@@ -127,7 +127,7 @@ def _swizzled(asked: Asked, tile: Tile | None, rule: Rule) -> Cure | None:
 
 def _counted(
     kind: Literal["pad", "swizzle", "layout"],
-    asked: Asked,
+    asked: AskedAccess,
     tile: Tile | None,
     text: str,
     layout: Tile,
@@ -157,7 +157,7 @@ def _counted(
     )
 
 
-def _written(asked: Asked, tile: Tile | None, layout: Tile) -> str:
+def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
     """Return the access with its swizzle, by the names that the text has."""
     question = asked.question
     if asked.tile is not None and tile is not None:

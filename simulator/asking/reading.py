@@ -6,9 +6,10 @@ from typing import Any
 
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, BankwiseError, MaskError, OptionError
-from simulator.inputs.asked import Asked, read
+from simulator.inputs.asked import AskedAccess, read
 from simulator.law.accesses import ALL_LANES
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.chips import counted_on
+from simulator.law.instructions import Instruction
 
 __all__ = ["asked_of"]
 
@@ -21,7 +22,7 @@ def asked_of(
     warp: int | None = None,
     warps: range | None = None,
     **options: Any,
-) -> Asked:
+) -> AskedAccess:
     """Read a question that may stand in the place of the instruction.
 
     Raises AddressError where an instruction alone is given, and what `inputs.asked.read` raises.
@@ -53,7 +54,7 @@ def asked_of(
 
 def _is_instruction(op: str) -> bool:
     try:
-        instruction(op)
+        counted_on(None, op)
     except BankwiseError:
         return False
     return True

@@ -13,7 +13,7 @@ import numpy as np
 from layouts.tile import Tile
 from simulator.asking.reading import asked_of
 from simulator.errors import SearchError
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.search.accesses import Access
 
 __all__ = ["Touch", "access_of", "tile_of", "touch"]
@@ -68,7 +68,7 @@ def touch(
     return Touch(access_of(turns, tile, text.strip(), weight), declared, tile, first.element)
 
 
-def tile_of(turns: Sequence[Asked]) -> Tile | None:
+def tile_of(turns: Sequence[AskedAccess]) -> Tile | None:
     """Return the rows and columns that an access stays in; None where it has none to pad."""
     sizes = turns[0].question.array.sizes
     if len(sizes) < 2:
@@ -85,7 +85,9 @@ def tile_of(turns: Sequence[Asked]) -> Tile | None:
     return Tile(rows if None in sizes else math.prod(filter(None, sizes)) // cols, cols)
 
 
-def access_of(turns: Sequence[Asked], tile: Tile | None, name: str = "", weight: int = 1) -> Access:
+def access_of(
+    turns: Sequence[AskedAccess], tile: Tile | None, name: str = "", weight: int = 1
+) -> Access:
     """Return a question, or one per turn of its loops, as an access that `optimize` takes."""
     first = turns[0]
     place = np.concatenate([each.places() + each.moved // each.element for each in turns])

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from layouts.errors import plural
 from simulator.law.explaining import Explanation, Phase, ranges
+from simulator.law.loops import is_loop
 
 __all__ = ["Level", "Verdict", "cause", "verdict"]
 
@@ -35,6 +36,8 @@ def verdict(one: Explanation) -> Verdict:
         return Verdict("free", "Conflict-free: it does not pass through the shared-memory pipe")
     if not one.wavefronts:
         return Verdict("nothing", "No lane is active: nothing is accessed")
+    if is_loop(op):
+        return _loop(one)
     depths = [len(phase.wavefronts) for phase in one.phases if phase.wavefronts]
     nsight = f"Nsight calls that {one.wavefronts}-way"
     if not one.bank_conflicts:
@@ -60,6 +63,22 @@ def verdict(one: Explanation) -> Verdict:
         return Verdict("conflict", f"{ways}-way bank conflict: {price}")
     where = f"in {'each' if alike else 'the worst'} of its {len(depths)} phases"
     return Verdict("conflict", f"{ways}-way bank conflict {where}: {price} ({nsight})")
+
+
+def _loop(one: Explanation) -> Verdict:
+    """Return the verdict of a loop of atomics, whose lanes wait without a bank conflict."""
+    active = sum(1 for group in one.instruction.phase_lanes if _active(one, group))
+    least = one.instruction.passes * active
+    if one.wavefronts == least:
+        return Verdict("free", f"Conflict-free: one round of {plural(least, 'wavefront')}")
+    return Verdict(
+        "conflict",
+        f"Lanes wait for one another: {one.wavefronts} wavefronts where {least} would do",
+    )
+
+
+def _active(one: Explanation, lanes: Sequence[int]) -> bool:
+    return any(one.mask >> lane & 1 for lane in lanes)
 
 
 def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
@@ -90,6 +109,8 @@ def cause(one: Explanation) -> str:
     op = one.instruction
     if not op.phases or not one.wavefronts:
         return one.note if op.phases else f"{one.op} writes beside the pipe of wavefronts."
+    if one.sources is not None or is_loop(op):
+        return one.reason
     worst = max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
     if len(worst.wavefronts) > op.passes:
         said = _meeting(one, worst)

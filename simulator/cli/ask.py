@@ -46,7 +46,7 @@ def explain(
     from simulator.asking import ask
     from simulator.cli.options import one_access, read_accesses
     from simulator.errors import InputError
-    from simulator.inputs.asked import Asked
+    from simulator.inputs.asked import AskedAccess
     from simulator.law.chips import optional_chip
 
     chosen = optional_chip(chip)
@@ -55,7 +55,7 @@ def explain(
         None if warp is None else range(warp, warp + 1), warp_flag=flag, chip=chosen, **options
     )
     answers: dict[str, Answer]
-    if isinstance(accesses, Asked):
+    if isinstance(accesses, AskedAccess):
         if access:
             raise InputError(f"no access {access} (accepted: 0 to 0)")
         answers = {rule: ask.answer(accesses, rule) for rule in rules}

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
 from simulator.errors import InputError, OptionError
-from simulator.inputs.asked import Asked, read
+from simulator.inputs.asked import AskedAccess, read
 from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
 from simulator.law.indices import RESERVED
@@ -118,7 +118,7 @@ def named_options(words: Sequence[str]) -> dict[str, str]:
     for word in rest:
         option = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
         if not option:
-            raise click.UsageError(f"{word!r} is no option (accepted: --NAME VALUE)")
+            raise click.UsageError(f"{word!r} is not an option (accepted: --NAME VALUE)")
         value = option[2]
         if value is None and (value := next(rest, None)) is None:
             raise click.UsageError(f"{word} needs a value")
@@ -142,7 +142,7 @@ def read_accesses(
     mask: str | None,
     chip: Chip | None,
     block: str | None = None,
-) -> Accesses | Asked:
+) -> Accesses | AskedAccess:
     """Read what `bankwise count` and `bankwise explain` are asked about: data, or a question."""
     bits = None if mask is None else _integer(mask, "--mask")
     is_file = accesses is not None and accesses.lower().endswith(_FILES)

@@ -32,15 +32,15 @@ from simulator.law.accesses import (
     first_bad,
     refusal,
 )
-from simulator.law.chips import Chip, ChipLike, instruction_on, optional_chip
+from simulator.law.chips import Chip, ChipLike, counted_on, optional_chip
 from simulator.law.indices import RESERVED, Located, check_size, locate
 from simulator.law.instructions import Instruction
 
-__all__ = ["Asked", "read"]
+__all__ = ["AskedAccess", "read"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedAccess:
     """An access of every warp of a block."""
 
     question: Question
@@ -144,7 +144,7 @@ def read(
     tile: tuple[int, int] | None = None,
     layout: TileLike | None = None,
     chip: ChipLike | None = None,
-) -> Asked:
+) -> AskedAccess:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
     `op` is the instruction; by default it follows from the type and the direction. `block` is
@@ -191,7 +191,7 @@ def read(
     assumed: list[str] = []
     if array.assumed and element is None and layout is None:
         assumed.append("4 bytes per element")
-    known_op = instruction_on(chosen_chip, _op(question) if op is None else op)
+    known_op = counted_on(chosen_chip, _op(question) if op is None else op)
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = ThreadBlock.of(block)
@@ -216,7 +216,7 @@ def read(
     }
     run = _Run(question, condition, {**(names or {}), **values}, mask)
     found = [run.warp(threads, warp) for warp in chosen]
-    asked = Asked(
+    asked = AskedAccess(
         question,
         known_op,
         threads,
@@ -230,7 +230,7 @@ def read(
     return asked if layout is None else _laid(asked, layout, element)
 
 
-def _laid(asked: Asked, layout: TileLike, element: int | None) -> Asked:
+def _laid(asked: AskedAccess, layout: TileLike, element: int | None) -> AskedAccess:
     """Return the question with its subscripts laid out: a row and a column of the layout."""
     question = asked.question
     modes = tuple(np.moveaxis(asked.indices, -1, 0))

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from layouts.errors import short
 from simulator.errors import InputError
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.law.instructions import instruction
 
 __all__ = ["Accesses", "asked_accesses", "from_data"]
 
 _ACCEPTED = (
-    "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
-    " if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array address and,"
-    " if wanted, mask and op"
+    "accepted: CSV with 32 byte addresses per row, under a header with columns lane0 ... lane31"
+    " and, if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array"
+    " address and, if wanted, mask and op"
 )
 
 
@@ -42,7 +42,7 @@ class Accesses:
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())}
 
 
-def asked_accesses(asked: Asked) -> Accesses:
+def asked_accesses(asked: AskedAccess) -> Accesses:
     """Return the accesses of a question, one per warp."""
     masks = None if asked.whole else asked.masks
     return Accesses([asked.instruction.name] * len(asked.warps), asked.addresses(), masks)
@@ -123,7 +123,7 @@ def _from_csv(rows: list[list[str]], name: str) -> _Found:
         for title, cell in zip(header, row, strict=True):
             if title != "op" and not _is_integer(cell):
                 raise InputError(
-                    f"{name}, row {number}, column {title}: {short(cell)} is no integer"
+                    f"{name}, row {number}, column {title}: {short(cell)} is not an integer"
                     " (accepted: decimal or 0x numbers)"
                 )
     op, mask = (header.index(title) if title in header else None for title in ("op", "mask"))

@@ -14,17 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
-from simulator.errors import AddressError, MaskError
+from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law.instructions import SHARED_BYTES, Instruction
 
 __all__ = [
     "ALL_LANES",
+    "NO_SOURCE",
     "SHARED_BYTES",
     "Rows",
     "WarpAccess",
     "active_lanes",
     "check",
     "check_mask",
+    "copy_sources",
     "first_bad",
     "integers",
     "refusal",
@@ -33,6 +35,10 @@ __all__ = [
 
 ALL_LANES = 0xFFFFFFFF
 
+NO_SOURCE = -1
+"""The source of a copying lane that reads nothing and writes zeros."""
+
+_FARTHEST = 2**63 - 1  # no GPU has more global memory
 _DEEPEST = 31  # dimensions: lists may be deeper where an array of NumPy 1 ends, at 32
 
 _CHUNK = 1 << 14  # accesses checked at a time, so that their scratch arrays stay small
@@ -104,7 +110,7 @@ def _listed(values: ArrayLike, error: Callable[[str], BankwiseError], what: str)
         if isinstance(value, list | tuple | np.ndarray):
             raise _ragged(values, error, what)
         if not is_integer(value):
-            raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
+            raise error(f"{what} hold {short(value)}, which is not an integer (accepted: integers)")
     if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
         array = array.astype(np.int64)
     return array
@@ -125,7 +131,7 @@ def warp_accesses(
     if array.ndim == 0 or array.shape[-1] != 32:
         raise AddressError(
             f"addresses {short(addresses)} have shape {array.shape}"
-            " (accepted: (..., 32), one byte address a lane)"
+            " (accepted: (..., 32), one byte address per lane)"
         )
     if mask is None:
         masks = None
@@ -149,6 +155,44 @@ def warp_accesses(
         inside = (array >= 0) & (array < instruction.shared_bytes)
         array = np.where(inside, array, -1).astype(np.int64)
     return array, masks
+
+
+def copy_sources(
+    instruction: Instruction,
+    sources: ArrayLike,
+    addresses: NDArray[Any],
+    masks: NDArray[np.uint32] | None,
+) -> NDArray[np.int64]:
+    """Return where the lanes of copies read, in the addresses' shape; active ones are checked.
+
+    `addresses` and `masks` are those of `warp_accesses`. Raises OptionError for an instruction
+    that is not a copy, and AddressError for sources that no copy can have.
+    """
+    if not instruction.is_copy:
+        raise OptionError(
+            f"sources given for {instruction.name} (accepted: for LDGSTS, whose lanes read global"
+            " memory)"
+        )
+    given = integers(sources, AddressError, "sources")
+    if given.shape not in (addresses.shape, (32,)):
+        raise AddressError(
+            f"sources have shape {given.shape} for addresses of shape {addresses.shape}"
+            f" (accepted: (32,) for all accesses, or {addresses.shape})"
+        )
+    wrong = (given < NO_SOURCE) | (given > _FARTHEST) | (given & (instruction.width - 1) != 0)
+    wrong = np.broadcast_to((wrong & (given != NO_SOURCE)).astype(bool), addresses.shape)
+    if masks is not None:
+        wrong = wrong & active_lanes(masks)
+    if wrong.any():
+        where = tuple(int(index) for index in np.argwhere(wrong)[0])
+        place = f"lane {where[-1]}" + (f" of access {str(where[:-1])[1:-1]}" if where[:-1] else "")
+        raise AddressError(
+            f"source {np.broadcast_to(given, addresses.shape)[where]} of {place} is not one of a"
+            f" copy (accepted for {instruction.name}: multiples of {instruction.width} bytes from 0"
+            f" to 2^63 - 1; {NO_SOURCE} for a lane that writes zeros)"
+        )
+    fine = np.where((given >= NO_SOURCE) & (given <= _FARTHEST), given, 0).astype(np.int64)
+    return np.broadcast_to(fine, addresses.shape)
 
 
 def active_lanes(masks: ArrayLike) -> NDArray[np.bool_]:

@@ -20,8 +20,9 @@ from simulator.errors import ChipError, InstructionError
 from simulator.law.capabilities import CAPABILITIES, TRAITS, capability_text, runs_on
 from simulator.law.chip_files import LIMITS, PRODUCT, ChipFile, read
 from simulator.law.instructions import INSTRUCTIONS, Instruction, instruction
+from simulator.law.loops import LOOPS
 
-__all__ = ["CHIPS", "Chip", "ChipLike", "instruction_on", "optional_chip"]
+__all__ = ["CHIPS", "Chip", "ChipLike", "counted_on", "instruction_on", "optional_chip"]
 
 CHIPS = (
     "V100", "T4", "A100", "RTX 3080", "RTX 3090", "L4", "RTX 4090", "H100", "H200", "B200",
@@ -257,6 +258,27 @@ def instruction_on(chip: ChipLike | None, op: str | Instruction) -> Instruction:
     Raises what `Chip.of` and `Chip.instruction` raise.
     """
     return instruction(op) if chip is None else Chip.of(chip).instruction(op)
+
+
+def counted_on(chip: ChipLike | None, op: str | Instruction) -> Instruction:
+    """Return what `instruction_on` returns, or a loop of atomics as a chip has it.
+
+    >>> counted_on("T4", "add.f32").shared_bytes
+    65536
+
+    Raises what `instruction_on` raises.
+    """
+    known = None if isinstance(op, Instruction) else LOOPS.get(str(op).strip().lower())
+    if known is None or chip is None:
+        return known or instruction_on(chip, op)
+    chosen = Chip.of(chip)
+    if chosen.capability < known.capability:
+        raise InstructionError(
+            f"{chosen} has no {known.name} (accepted: its compute capability is"
+            f" {chosen.compute_capability}; {known.name} came with"
+            f" {capability_text(known.capability)})"
+        )
+    return replace(known, shared_bytes=chosen.shared_bytes)
 
 
 def optional_chip(given: ChipLike | None) -> Chip | None:

@@ -19,10 +19,12 @@ from layouts.shapes import is_integer
 from layouts.tile import TileLike
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
-from simulator.law.accesses import ALL_LANES, Rows, check, integers, warp_accesses
-from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.accesses import ALL_LANES, Rows, check, copy_sources, integers, warp_accesses
+from simulator.law.chips import ChipLike, counted_on
 from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import RULES, Instruction, Rule
+from simulator.law.loops import is_loop
+from simulator.law.turns import count_turns
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -160,12 +162,13 @@ def count(
     *,
     layout: TileLike | None = None,
     element: int | None = None,
+    sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
     chip: ChipLike | None = None,
 ) -> Counts:
-    """Count warp accesses of the instruction `op`.
+    """Count warp accesses of the instruction `op`, or whole loops of an atomic add without one.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
     memory. With `element`, bytes of an element, they are indices of elements, and may be C text
@@ -177,17 +180,29 @@ def count(
     fused). `threads` bounds those of the Numba engine, which takes one a processor for many
     accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
+    `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
+    that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
+    side by side, and the cycles are those of the wavefronts alone (`simulator.law.copies`).
+
+    Loops are "add.f32", "add.f16x2", "add.bf16x2" and "add.u64", of one warp alone: all rounds of
+    ATOMS.CAST.SPIN until every active lane has won.
+
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
     >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
     array(1, dtype=int32)
+    >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
+    >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
+    array(32, dtype=int32)
+    >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
+    array(6, dtype=int32)
 
     Raises InstructionError, AddressError, MaskError, OptionError or ChipError, and for a layout
     LayoutError or ExpressionError, all of them BankwiseError.
     """
-    op = instruction_on(chip, op)
+    op = counted_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
@@ -198,7 +213,11 @@ def count(
     flat_masks = None if masks is None else masks.reshape(-1)
     if engine == "auto":
         engine = engine_for(len(flat))
-    if engine == "numba":
+    if sources is not None or is_loop(op):
+        check(op, array, masks, given)
+        reads = None if sources is None else Rows(copy_sources(op, sources, array, masks))
+        figures = count_turns(op, flat, reads, flat_masks, engine, threads)
+    elif engine == "numba":
         from simulator.law import numba_engine
 
         # It reads the addresses once, and checks them on the way.
@@ -242,7 +261,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    op = instruction_on(chip, op)
+    op = counted_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":
@@ -275,13 +294,13 @@ def totals(counts: Iterable[Counts]) -> dict[str, int | float]:
 
 def check_rule(rule: str) -> None:
     """Raise OptionError unless `rule` is one of RULES."""
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
 
 
 def check_engine(engine: str) -> None:
     """Raise OptionError unless `engine` is one of ENGINES."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
 
 

@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from layouts.errors import plural
 from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError
 from simulator.law import specification
-from simulator.law.accesses import ALL_LANES, check, warp_accesses
-from simulator.law.chips import ChipLike, instruction_on, optional_chip
+from simulator.law.accesses import ALL_LANES, check, copy_sources, warp_accesses
+from simulator.law.chips import ChipLike, counted_on, optional_chip
+from simulator.law.copies import count_copy
 from simulator.law.counting import check_rule, n_way
+from simulator.law.explaining_turns import copy_note, copy_phase, loop_phases
 from simulator.law.indices import Addresses, locate
 from simulator.law.instructions import Instruction, Rule
+from simulator.law.loops import LOOPS, count_loop, is_loop
+from simulator.law.served import Phase, Served, listed, ranges
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
 
 __all__ = ["Explanation", "Phase", "Served", "explain", "ranges"]
-
-
-@dataclass(frozen=True)
-class Served:
-    """A word that a bank serves in one wavefront, and the lanes that want it."""
-
-    bank: int
-    word: int
-    """Address // 4."""
-    lanes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Lanes served together, and how many wavefronts that takes.
-
-    Which word goes into which wavefront is a convention: the k-th wavefront serves the k-th
-    distinct word of each bank, in lane order. The chip's own order is not observable; the
-    number of wavefronts is.
-    """
-
-    index: int
-    lanes: Sequence[int]
-    """The lanes of this phase, active or not."""
-    active: tuple[int, ...]
-    wavefronts: tuple[tuple[Served, ...], ...]
-    """What each wavefront serves, bank by bank."""
-    banks: dict[int, tuple[Served, ...]]
-    """What each bank serves, in order: one entry a wavefront."""
-    sentence: str
-
-    @property
-    def worst_bank(self) -> int | None:
-        """The bank with the longest queue (the lowest such bank); None in an empty phase."""
-        return max(self.banks, key=lambda bank: (len(self.banks[bank]), -bank), default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +58,8 @@ class Explanation(Result):
     """What the addresses lie in, where a layout was given that is a tile."""
     element: int = 4
     """Bytes of an element of it."""
+    sources: tuple[int, ...] | None = None
+    """Where the lanes of a copy read, where that was given."""
     instruction: Instruction = field(repr=False, kw_only=True)
     """`op` as the chip has it, or as it was given."""
 
@@ -132,7 +105,9 @@ class Explanation(Result):
         words = "\n".join(self.sentences[1:])
         shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", *law))]
         if self.wavefronts:
-            shown.append(Table(self.groups(), {}, sums=[], text=[_CONVENTION]))
+            in_turn = self.sources is not None or self.op.lower() in LOOPS
+            text = _TURNS if in_turn else _CONVENTION
+            shown.append(Table(self.groups(), {}, sums=[], text=[text]))
         return shown
 
     def groups(self) -> list[dict[str, Any]]:
@@ -193,6 +168,10 @@ _CONVENTION = (
     "By convention, wavefront k serves the k-th distinct word of each bank, in lane order;"
     " the chip's own order cannot be observed."
 )
+_TURNS = (
+    "A wavefront serves the lanes whose turn it is, or that win in its round; banks and words are"
+    " those they write."
+)
 
 
 def explain(
@@ -202,10 +181,11 @@ def explain(
     *,
     layout: TileLike | None = None,
     element: int | None = None,
+    sources: ArrayLike | None = None,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
 ) -> Explanation:
-    """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+    """Explain one access, or loop: 32 byte addresses and, unless all lanes are active, a mask.
 
     With `layout` or `element`, addresses are indices, as for `count`.
 
@@ -217,11 +197,19 @@ def explain(
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
 likewise): 2 wavefronts for this phase.
 
-    `chip` is that of `count`. Raises what `count` raises, and AddressError for more than one
+    `sources` and `chip` are those of `count`: with sources a copy's phases have a `chain`, the
+    lanes that wait for one another at a source bank or a destination bank.
+
+    >>> apart = [32 * lane for lane in range(32)]
+    >>> print(explain("cp.async.ca.4", addresses, sources=apart).sentences[1])
+    Phase 0, lanes 0-31: one after the other, lanes 0 and 1 at destination bank 0, \
+lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
+
+    Raises what `count` raises, and AddressError for more than one
     access.
     """
     chosen = optional_chip(chip)
-    op = instruction_on(chosen, op)
+    op = counted_on(chosen, op)
     check_rule(rule)
     located = locate(op, addresses, layout, element, mask)
     array, masks = warp_accesses(op, located.addresses, mask)
@@ -233,9 +221,14 @@ likewise): 2 wavefronts for this phase.
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
-    _, wavefronts, ideal, excessive, bank_conflicts, cycles = specification.count_access(
-        op, bytes_, bits, rule
-    )
+    reads = None if sources is None else copy_sources(op, sources, array, masks).tolist()
+    if is_loop(op):
+        figures = count_loop(op, bytes_, bits)
+    elif reads is not None:
+        figures = count_copy(op, bytes_, reads, bits)
+    else:
+        figures = specification.count_access(op, bytes_, bits, rule)
+    _, wavefronts, ideal, excessive, bank_conflicts, cycles = figures
     active = specification.counted_lanes(op, bits)
     groups = specification.phases(op, bytes_, bits, rule) if active else ()
     partners = specification.holding_partners(op, bytes_, bits, rule) if active else []
@@ -256,17 +249,24 @@ likewise): 2 wavefronts for this phase.
         ideal=ideal,
         excessive=excessive,
         cycles=cycles,
-        phases=tuple(
-            _phase(op, index, group, [lane for lane in group if lane in active], bytes_)
+        phases=loop_phases(op, bytes_, bits)
+        if is_loop(op)
+        else tuple(
+            _phase(op, index, group, some, bytes_)
+            if reads is None
+            else copy_phase(op, index, group, some, bytes_, reads)
             for index, group in enumerate(groups)
+            for some in [[lane for lane in group if lane in active]]
         ),
         partners=tuple(partners),
         broken=broken,
-        note=_note(op, active, partners, broken, rule),
+        note=_note(op, active, partners, broken, rule)
+        or ("" if reads is None else copy_note(op, active, bytes_, reads, wavefronts, cycles)),
         chip=None if chosen is None else chosen.name,
         tile=located.tile,
         element=located.element,
         instruction=op,
+        sources=None if reads is None else tuple(reads),
     )
 
 
@@ -318,7 +318,7 @@ def _collisions(instruction: Instruction, banks: dict[int, tuple[Served, ...]], 
     others = len(worst) - len(alike)
     where = f"bank{'s' if len(alike) > 1 else ''} {ranges(alike)}"
     words = {served.word for served in banks[worst[0]]}
-    who = f"lanes {_listed(lanes)} {instruction.verb}"
+    who = f"lanes {listed(lanes)} {instruction.verb}"
     if len(words) == len(lanes):
         what = f"different words of {where}"
     elif len(words) == 1:
@@ -359,24 +359,3 @@ def _note(
     first, *others = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
     also = "".join(f", and so do {other}" for other in others)
     return f"Not fused: {first} have different addresses{also}."
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Return ascending integers as text, with runs shortened.
-
-    >>> ranges([0, 1, 2, 3, 8, 10, 11])
-    '0-3, 8, 10-11'
-    """
-    runs = []
-    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-        first, *rest = (number for _, number in run)
-        runs.append(f"{first}-{rest[-1]}" if rest else f"{first}")
-    return ", ".join(runs)
-
-
-def _listed(lanes: Sequence[int]) -> str:
-    """Return "0 and 4", "0, 4 and 8", or runs where there are many."""
-    if len(lanes) > 4:
-        return ranges(lanes)
-    *most, last = map(str, lanes)
-    return f"{', '.join(most)} and {last}" if most else last

@@ -214,6 +214,11 @@ class Instruction:
         """LDSM or STSM: lane addresses are rows of 8×8 matrices, and no lane may be inactive."""
         return self.name.startswith(("LDSM", "STSM"))
 
+    @property
+    def is_copy(self) -> bool:
+        """LDGSTS: each lane also has a source in global memory."""
+        return self.name.startswith("LDGSTS")
+
 
 def _runs(count: int, lanes: int) -> tuple[range, ...]:
     size = lanes // count if count else 0

@@ -30,7 +30,7 @@ from layouts.shapes import is_integer
 from layouts.tile import TileLike
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
-from simulator.inputs.asked import Asked
+from simulator.inputs.asked import AskedAccess
 from simulator.inputs.question import is_question
 from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import count
@@ -146,7 +146,7 @@ def assert_wavefronts(
     """
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
-        raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
+        raise OptionError(f"at_most {at_most!r} is not a count (accepted: 0, 1, 2, ...)")
     asked = _Given(op, addresses, mask, layout, element, names, warps, block, rule, chip, name)
     _check(asked, "wavefronts", at_most)
 
@@ -207,7 +207,7 @@ def _failure(asked: _Given, figure: str, most: int) -> str:
     return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
 
 
-def _read(asked: _Given) -> Asked:
+def _read(asked: _Given) -> AskedAccess:
     """Read a question; without a declaration or a block, its warps stand in a row."""
     text = asked.addresses
     laid = asked.layout is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
+from importlib.resources import as_file, files
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gpu_check.kernel_table import kernel_rows
 from gpu_check.probe.ops import probe_op
 from gpu_check.recordings import packaged_table
 from simulator import count
+from simulator.law.copies import tag_bank
 from simulator.law.instructions import INSTRUCTIONS
 
 DATA = files("gpu_check").joinpath("data")
@@ -168,84 +170,90 @@ class TestKernels:
         assert 0.5 < saved / predicted < 1.2
 
 
+def copies(name: str) -> dict[str, Any]:
+    with (
+        as_file(DATA.joinpath(f"{name}.npz")) as path,
+        np.load(path, allow_pickle=False) as data,
+    ):
+        return dict(data)
+
+
 class TestCopiesFromAnywhere:
     """cp.async whose lanes read from scattered addresses, by the clock."""
 
-    def rows(self) -> Iterator[tuple[str, int, int, int, bool]]:
-        """(op, cycles, least, law, quiet sources): least counts source banks, too."""
-        from importlib.resources import as_file
+    @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+    @pytest.mark.parametrize(
+        ("name", "rows"), [("h100_copies", 720), ("h200_copies", 720), ("h100_copy_probes", 3844)]
+    )
+    def test_cycles_are_the_laws(self, name: str, rows: int, engine: Any) -> None:
+        recorded, equal = copies(name), 0
+        for op in np.unique(recorded["op"]).tolist():
+            address, source, mask, cycles = (
+                recorded[column][recorded["op"] == op]
+                for column in ("address", "source", "mask", "cycles")
+            )
+            counts = count(op, address, mask, sources=source, engine=engine)
+            assert np.abs(cycles - counts.cycles).max() < 0.3, op
+            equal += int((counts.cycles == cycles.round()).sum())
+        assert equal == rows
 
-        with (
-            as_file(DATA.joinpath("h200_copies.npz")) as path,
-            np.load(path, allow_pickle=False) as data,
-        ):
-            columns = {name: data[name] for name in data}
-        for row, name in enumerate(columns["op"].tolist()):
-            known = INSTRUCTIONS[name]
-            slots, group = 128 // known.width, 32 // known.phases
-            least, quiet = 0, True
-            for start in range(0, 32, group):
-                lanes = [
-                    lane for lane in range(start, start + group) if columns["mask"][row] >> lane & 1
-                ]
-                if lanes:
-                    there = columns["address"][row, lanes] // known.width % slots
-                    source = columns["source"][row, lanes]
-                    worst = int(np.bincount(source // known.width % slots).max())
-                    least += max(worst, int(np.bincount(there).max()))
-                    quiet &= worst == 1 and len(set((source // 128).tolist())) <= 2
-            law = count(name, columns["address"][row], int(columns["mask"][row])).cycles
-            yield name, round(float(columns["cycles"][row])), least, int(law), quiet
+    def test_neither_side_alone_explains_them(self) -> None:
+        recorded = copies("h200_copies")
+        op = "LDGSTS.E.128"
+        mine = recorded["op"] == op
+        by_source, by_destination = (
+            count(
+                op, recorded[side][mine].astype(np.int64) % (1 << 16), recorded["mask"][mine]
+            ).cycles
+            for side in ("source", "address")
+        )
+        larger = np.maximum(by_source, by_destination)
+        assert (larger != recorded["cycles"][mine].round()).sum() > 0
+        assert (larger <= recorded["cycles"][mine].round()).all()
 
-    def test_the_law_holds_nearly_where_sources_share_no_bank_and_at_most_two_lines(self) -> None:
-        more = np.array([cycles - law for _, cycles, _, law, quiet in self.rows() if quiet])
-        assert len(more) == 379
-        assert set(more.tolist()) == {0, 1, 2}
-        assert (more == 0).sum() == 355
+    def test_side_by_side_the_third_cycle_is_explained_too(self) -> None:
+        seen = 0
+        for name in ("h100_accesses", "h200_accesses"):
+            for each in packaged(name).measurements:
+                if probe_op(each.op).is_copy and not probe_op(each.op).bypasses:
+                    row = probe_op(each.op).width * np.arange(32)
+                    counts = count(each.op, each.addresses, each.masks, sources=row)
+                    assert np.array_equal(counts.wavefronts, each.wavefronts)
+                    assert np.array_equal(counts.bank_conflicts, each.bank_conflicts)
+                    assert np.abs(each.cycles - counts.cycles).max() < 0.11
+                    seen += len(each)
+        assert seen == 1792
 
-    def test_elsewhere_a_copy_takes_at_least_the_worse_of_both_sides(self) -> None:
-        scattered = [row for row in self.rows() if not row[-1]]
-        assert len(scattered) > 300
-        assert all(cycles >= least for _, cycles, least, _, _ in scattered)
-        assert sum(cycles > least for _, cycles, least, _, _ in scattered) > 100
+    def test_two_lines_of_one_tag_bank_take_a_third_cycle(self) -> None:
+        """One lane reads line 0, one another; up to line 2^18 - 1.
+
+        The eight lines from 2^18 on are not told right: docs/validation.md has them as open.
+        """
+        recorded = copies("h100_tag_lines")
+        for line, cycles in zip(recorded["lines"].tolist(), recorded["cycles"], strict=True):
+            if line < 1 << 18:
+                assert round(float(cycles)) == 2 + (tag_bank(line) == tag_bank(0)), line
 
 
 class TestLoops:
-    """Atomics without an instruction: rounds of a load, the operation and ATOMS.CAST.SPIN.
+    """Atomics without an instruction: rounds of a load, the operation and ATOMS.CAST.SPIN."""
 
-    In each round one lane a word wins. A round costs two wavefronts for every distinct word on
-    the worst bank, half-warp by half-warp for 64 bits.
-    """
+    @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+    @pytest.mark.parametrize("name", ["h200_loops", "h100_loops"])
+    def test_wavefronts_and_conflicts_are_the_laws(self, name: Any, engine: Any) -> None:
+        equal = 0
+        for each in packaged(name).measurements:
+            counts = count(each.op, each.addresses, each.masks, engine=engine)
+            assert np.array_equal(counts.wavefronts, each.wavefronts), each.op
+            assert np.array_equal(counts.bank_conflicts, each.bank_conflicts), each.op
+            equal += len(each)
+        assert equal == 720
 
-    @staticmethod
-    def rounds(addresses: list[int], mask: int, wide: bool) -> int:
-        op, groups = ("STS.64", (range(16), range(16, 32))) if wide else ("STS", (range(32),))
-        left = [lane for lane in range(32) if mask >> lane & 1]
-        total = 0
-        while left:
-            bits = sum(1 << lane for lane in left)
-            total += 2 * int(count(op, addresses, bits).wavefronts)
-            winners: dict[int, int] = {}
-            for group in groups:
-                for lane in left:
-                    if lane in group:
-                        winners.setdefault(addresses[lane], lane)
-            left = [lane for lane in left if lane not in winners.values()]
-        return total
-
-    @pytest.mark.parametrize(
-        ("op", "wide"), [("add.f32", False), ("add.f16x2", False), ("add.u64", True)]
-    )
-    def test_wavefronts_are_never_more_and_mostly_equal(self, op: str, wide: bool) -> None:
-        each = next(m for m in packaged("h200_loops").measurements if m.op == op)
-        bound = np.array(
-            [
-                self.rounds(addresses, mask, wide)
-                for addresses, mask in zip(
-                    each.addresses.tolist(), each.masks.tolist(), strict=True
-                )
-            ]
-        )
-        assert (each.wavefronts <= bound).all()
-        assert (each.wavefronts == bound).mean() > 0.85
-        assert (each.bank_conflicts == 0).all()
+    def test_words_alone_do_not_explain_them(self) -> None:
+        """Two wavefronts for each lane of the fullest word would be too few."""
+        each = next(m for m in packaged("h200_loops").measurements if m.op == "add.f32")
+        words = [
+            max(Counter(row[lane] for lane in range(32) if mask >> lane & 1).values())
+            for row, mask in zip(each.addresses.tolist(), each.masks.tolist(), strict=True)
+        ]
+        assert (2 * np.array(words) < each.wavefronts).mean() > 0.3

@@ -12,7 +12,7 @@ from simulator.sass.lift.kinds import F32, F64, I1, I32, I64, POINTER, vector
 from simulator.sass.lift.layout import ROW
 from simulator.sass.lift.memory import stacked
 from simulator.sass.lift.numbers import halves, packed, to16
-from simulator.sass.lift.spaces import WORDS, in_global, in_local, in_shared, trace
+from simulator.sass.lift.spaces import WORDS, in_block, in_global, in_local, in_shared, trace
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
 
@@ -32,6 +32,12 @@ _ROWS = [I64, I64, I64, I64]
 def atomic_shared(at: Emitter, width: int, how: int, kind: int, writes: int) -> None:
     """ATOMS."""
     _atomic(at, in_shared, width, (how, kind, writes), counted=True)
+
+
+@helper(I1, POINTER, I32, WORDS, *_ROWS)
+def atomic_block(at: Emitter, width: int, how: int, kind: int, writes: int) -> None:
+    """ATOM in another block of the cluster."""
+    _atomic(at, in_block, width, (how, kind, writes), counted=False)
 
 
 @helper(I1, POINTER, I32, WORDS, *_ROWS)
@@ -56,21 +62,36 @@ def _atomic(at: Emitter, find, width: int, options: tuple[int, int, int], counte
     if counted:
         trace(at, block, warp, site, place)
     offsets = stacked(at, place.offsets)
+    spins = how == "CAST" and find is in_shared
+    tried = at.variable(at.i32(0))
     operands, compares, results = (at.beside(warp, row) for row in (data, compare, target))
     with at.bits_of(place.mask) as lane:
         here = lane.resized(64) * 4
-        pointer = at.beside(place.base, at.load(offsets, I32, here).resized(64, signed=True))
+        offset = at.load(offsets, I32, here)
+        pointer = at.beside(place.base, offset.resized(64, signed=True))
         old = at.load(pointer, I64 if width == 8 else I32)
         operand = _of_lane(at, operands, here, width)
         compared = _of_lane(at, compares, here, width)
-        at.store(_combined(how, kind, old, operand, compared), pointer)
+        swaps = old == compared
+        if spins:
+            # As simulator.law.loops says: of a phase, the lowest lane of each bank alone tries.
+            bit = at.i32(1) << _bank(offset, lane, width)
+            swaps = swaps & ((tried.get() & bit) == 0)
+            tried.set(tried.get() | bit)
+        new = swaps.choose(operand, old) if spins else _combined(how, kind, old, operand, compared)
+        at.store(new, pointer)
         if writes:
             # CAST says whether it swapped, not what was there.
-            found = (old == compared).resized(32) if how == "CAST" else old
+            found = swaps.resized(32) if how == "CAST" else old
             at.store(found.resized(32), results, here)
             if width == 8 and how != "CAST":
                 at.store((found >> 32).resized(32), at.beside(results, ROW), here)
     at.give(at.bit(True))
+
+
+def _bank(offset: Value, lane: Value, width: int) -> Value:
+    """Return the bank of 4 bytes, or of 8 in this half of the warp, which is a phase."""
+    return offset >> 2 & 31 if width == 4 else offset >> 3 & 15 | lane.resized(32) & 16
 
 
 def _of_lane(at: Emitter, rows: Value, here: Value, width: int) -> Value:

@@ -12,6 +12,7 @@ from simulator.sass.lift.opcodes import (
     doubles,
     floats,
     halves,
+    hopper,
     integers,
     lanes,
     memory,
@@ -31,6 +32,7 @@ _TITLES: dict[str, tuple[ModuleType, ...]] = {
     "Lanes of a warp": (lanes,),
     "Tensor cores": (tensors,),
     "Memory": (memory, transfers),
+    "Hopper's units": (hopper,),
     "Control and barriers": (control, barriers),
 }
 

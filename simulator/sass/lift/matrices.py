@@ -14,11 +14,10 @@ from simulator.sass.lift.spaces import (
     Place,
     in_global,
     in_shared,
-    lanes,
     refuse,
     trace,
 )
-from simulator.sass.lift.state import context, pointer, record
+from simulator.sass.lift.state import context, field, pointer, record
 from simulator.sass.lift.values import Value
 
 __all__: list[str] = []
@@ -107,8 +106,7 @@ def copy(at: Emitter, width: int) -> None:
     place = in_shared(at, block, warp, mask, targets, width)
     misaligned = (sources & (width - 1)) != 0
     refuse(at, block, warp, misaligned & mask.by_lane, misaligned, sources)
-    trace(at, block, warp, site, place)
-    _note_scattered(at, block, mask, sources, width, site)
+    trace(at, block, warp, site, place, _sources(at, block, copied, mask, sources))
     to, copied = stacked(at, place.offsets), mask & copied
     with at.when(copied != 0):
         source = in_global(at, block, warp, copied, sources, width)
@@ -128,16 +126,16 @@ def _there(at: Emitter, place: Place, offsets: Value, here: Value) -> Value:
     return at.beside(place.base, at.load(offsets, I32, here).resized(64, signed=True))
 
 
-def _note_scattered(
-    at: Emitter, block: Value, mask: Value, sources: Value, width: int, site: Value
-) -> None:
-    """Count a copy whose sources are not one run of bytes in the lanes' order."""
-    first = mask.lowest
-    apart = (lanes(at) - first).resized(64, signed=True) * width
-    astray = (sources - sources.lane(first) != apart).ballot & mask
-    with at.when(astray != 0):
-        counts = pointer(at, block, "scattered")
-        at.store(at.load(counts, I64, site * 8) + 1, counts, site * 8)
+def _sources(at: Emitter, block: Value, copied: Value, mask: Value, sources: Value) -> Value:
+    """Give what the law must know of the sources: -1 for zeros, and 0 for idle lanes.
+
+    Their place in a line tells all but the cycles, which only a timeline has. So copies of a loop
+    are one row of the trace, as a rule.
+    """
+    noting = field(at, block, "noting") != 0
+    kept = noting.choose(at.i32(0x7FFFFFFF), at.i32(127))
+    known = copied.by_lane.choose(sources.resized(32) & kept, -1)
+    return mask.by_lane.choose(known, 0)
 
 
 # ---- LDC. --------------------------------------------------------------------------------------

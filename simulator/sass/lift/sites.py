@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from simulator.law.instructions import INSTRUCTIONS
+from simulator.law.loops import LOOPS
 from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["MemorySite", "known_name"]
+__all__ = ["MemorySite", "Unit", "known_name"]
+
+Unit = Literal["lsu", "gmma", "tma"]
+"""What accesses memory: the load-store unit, the tensor cores of a warpgroup, or TMA."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,8 @@ class MemorySite:
     """Bytes that a lane accesses."""
     is_generic: bool = False
     """Whether an address tells the memory only when it is executed."""
+    unit: Unit = "lsu"
+    """What accesses it: the load-store unit, wgmma's operand reads, or TMA."""
 
 
 def known_name(name: str, modifiers: Sequence[str]) -> str | None:
@@ -35,6 +42,8 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     ('LDS.128', 'ATOMS.MAX')
     >>> known_name("LDGSTS", ["E", "BYPASS", "LTC128B", "128"])
     'LDGSTS.E.BYPASS.128'
+    >>> known_name("ATOMS", ["CAST", "SPIN", "64"])
+    'ATOMS.CAST.SPIN.64'
     """
     if name == "LDGSTS":
         kept = [each for each in ("BYPASS", "64", "128") if each in modifiers]
@@ -42,11 +51,12 @@ def known_name(name: str, modifiers: Sequence[str]) -> str | None:
     elif name == "ATOMS":
         if "POPC" in modifiers:
             return "ATOMS.POPC.INC.32"
-        full = ".".join([name, *modifiers[:1], *(["64"] if "64" in modifiers else [])])
+        how = ["CAST", "SPIN"] if list(modifiers[:2]) == ["CAST", "SPIN"] else modifiers[:1]
+        full = ".".join([name, *how, *(["64"] if "64" in modifiers else [])])
     elif name in ("LDS", "STS"):
         full = ".".join([name, *(each for each in modifiers if each not in ("U", "32", "ZFILL"))])
         if name == "STS":
             full = full.replace(".S8", ".U8").replace(".S16", ".U16")
     else:
         full = ".".join([name, *modifiers])
-    return full if full in INSTRUCTIONS else None
+    return full if full in INSTRUCTIONS or full.lower() in LOOPS else None

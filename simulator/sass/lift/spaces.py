@@ -13,7 +13,7 @@ from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
 from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
-__all__ = ["Place", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
+__all__ = ["Place", "in_block", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
 
 WORDS = vector(I32)
 
@@ -68,6 +68,22 @@ def in_shared(
     return Place(pointer(at, block, "shared"), offsets, mask)
 
 
+def in_block(
+    at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
+) -> Place:
+    """Find addresses in the shared memory of one block of the cluster, that of the first lane."""
+    rank = (addresses.lane(mask.lowest) >> 24).resized(64)
+    own = field(at, block, "rank")
+    # Within a block the addresses begin where this one's do.
+    first = (field(at, block, "shared_start") - (own << 24) + (rank << 24)).resized(32)
+    offsets = addresses - first
+    most = (field(at, block, "shared_bytes") - width).resized(32)
+    misaligned = (addresses & (width - 1)) != 0
+    refuse(at, block, warp, (misaligned | (offsets > most)) & mask.by_lane, misaligned, addresses)
+    base = at.load(pointer(at, block, "blocks_shared"), I64, rank * 8)
+    return Place(at.pointer(base), offsets, mask)
+
+
 def in_local(
     at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
 ) -> Place:
@@ -104,11 +120,14 @@ def in_global(
     return Place(pointer(at, block, "arena"), offsets, mask)
 
 
-def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> None:
+def trace(
+    at: Emitter, block: Value, warp: Value, site: Value, place: Place, sources: Value | None = None
+) -> None:
     """Record what a warp touched, or count it where that pattern is in the trace already.
 
     A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same,
-    whichever warp it is of. It is looked up by a hash, and compared.
+    whichever warp it is of. It is looked up by a hash, and compared. A copy's `sources` are part
+    of its pattern.
     """
     mask, offsets = place.mask, place.offsets
     active = mask.by_lane
@@ -119,13 +138,17 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
     turn = first & 127
     pattern = active.choose(offsets - first, 0)
     slots = pointer(at, block, "slots")
-    slot = _hash(at, pattern, turn, mask, site.resized(32)).resized(64) * 4
+    whole = pattern if sources is None else pattern ^ sources * 0x632BE5AB
+    slot = _hash(at, whole, turn, mask, site.resized(32)).resized(64) * 4
     before = at.load(slots, I32, slot).resized(64, signed=True)
     traces, heads = pointer(at, block, "trace"), pointer(at, block, "heads")
     weights = pointer(at, block, "weights")
     new = at.variable(at.bit(True))
     with at.when(before != -1, likely=True):
         differs = (pattern != at.load(traces, WORDS, before * ROW)).ballot
+        if sources is not None:
+            read = at.load(pointer(at, block, "sources"), WORDS, before * ROW)
+            differs = differs | (sources != read).ballot
         for part, value in enumerate((site.resized(32), mask, turn)):
             differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
         with at.when(differs == 0, likely=True):
@@ -136,6 +159,8 @@ def trace(at: Emitter, block: Value, warp: Value, site: Value, place: Place) -> 
         row = field(at, block, "traced")
         count(at, block, "traced", 1)
         at.store(pattern, traces, row * ROW)
+        if sources is not None:
+            at.store(sources, pointer(at, block, "sources"), row * ROW)
         for part, value in enumerate((site.resized(32), mask, turn)):
             at.store(value, heads, row * 16 + 4 * part)
         at.store(at.i64(1), weights, row * 8)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.law.accesses import NO_SOURCE
 from simulator.law.chips import Chip
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
@@ -15,10 +16,10 @@ from simulator.sass.lift.sites import MemorySite
 __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
-    "requests", "wavefronts", "ideal", "bank_conflicts", "scattered", "sectors", "ideal_sectors",
-    "lines", "ideal_lines",
+    "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
+    "lines", "ideal_lines", "bytes", "rows",
 )  # fmt: skip
-"""Columns of `Tally.figures`."""
+"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros."""
 
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
@@ -35,6 +36,8 @@ class Tally:
     """Instructions by threads."""
     generic: int = 0
     """Accesses of threads to shared memory through generic addresses."""
+    neighbours: int = 0
+    """Accesses of warps to the shared memory of other blocks of their cluster."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -42,6 +45,7 @@ class Tally:
             self.figures + other.figures,
             self.threads + other.threads,
             self.generic + other.generic,
+            self.neighbours + other.neighbours,
         )
 
     def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:
@@ -68,12 +72,12 @@ class Tally:
 
 def figures_of(
     sites: list[MemorySite], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
-    engine: Engine, chip: Chip | None = None,
+    engine: Engine, chip: Chip | None, sources: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
 
-    `rule`, `engine` and `chip` are those of `count`. Returns FIGURES of each row, and the cycles
-    for which each holds the pipe.
+    `rule`, `engine` and `chip` are those of `count`; so are `sources`, in the rows of copies.
+    Returns FIGURES of each row, and the cycles for which each holds the pipe.
     """
     figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
     cycles = np.zeros(len(heads), dtype=np.int64)
@@ -86,13 +90,17 @@ def figures_of(
     for op in {site.op for site in sites if site.op is not None}:
         chosen = np.array([site.op == op for site in sites])[which]
         if chosen.any():
+            reads = sources[chosen] if op.startswith("LDGSTS") else None
             counts = count(
-                op, trace[chosen], masks[chosen], rule=rule, engine=engine, threads=1, chip=chip
-            )
+                op, trace[chosen], masks[chosen], sources=reads, rule=rule, engine=engine,
+                threads=1, chip=chip,
+            )  # fmt: skip
+            if reads is not None:
+                figures[chosen, 4] = (reads == NO_SOURCE).any(axis=1)
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
-    for width in {site.width for site in sites if site.space == "global"}:
+    for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):
             pieces = _pieces(trace[chosen], masks[chosen], width, size)

@@ -99,3 +99,20 @@ def test_questions_on_a_chip(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(PLAIN, SWIZZLED, op="ldmatrix.x4", index=INDEX, element=2, chip="T4").worse is (
         False
     )
+
+
+def test_copies_from_anywhere_and_loops_of_atomics_answer_too() -> None:
+    question = "float s[32][32]; s[0][lane]"
+    apart = [128 * lane for lane in range(32)]
+    copy = explain("cp.async.ca.4", question, sources=apart)
+    assert copy.wavefronts == int(count("cp.async.ca.4", question, sources=apart).wavefronts[0])
+    assert copy.verdict == f"{copy.wavefronts}-way bank conflict: 32 wavefronts where 1 would do"
+    assert "source bank" in copy.cause
+    loop = explain("add.f32", "float s[32]; s[lane/4]", chip="T4")
+    assert loop.verdict == "Lanes wait for one another: 8 wavefronts where 2 would do"
+    assert "4 rounds" in loop.cause
+    assert "not searched: loops of atomics" in str(loop)
+    assert "nothing to do" in str(explain("add.f32", "float s[32]; s[lane]"))
+    assert (
+        loop.wavefronts == counting.count("add.f32", [4 * (k // 4) for k in range(32)]).wavefronts
+    )

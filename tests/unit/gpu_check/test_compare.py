@@ -56,5 +56,22 @@ def test_unknown_names_are_refused() -> None:
         measure("LDG", [4 * LANES])
     with pytest.raises(DeviceError, match="unknown kernel 'smen': did you mean smem"):
         run_gemm("smen")
-    with pytest.raises(DeviceError, match=r"add.f32 is a loop"):
-        simulated(next(m for m in packaged("h200_loops").measurements if m.op == "add.f32"))
+
+
+def test_loops_are_compared_as_accesses_are() -> None:
+    for measured in packaged("h200_loops").measurements:
+        comparison = compare(simulated(measured), measured)
+        assert (comparison.wavefronts_equal, comparison.conflicts_equal) == (240, 240)
+        assert comparison.equal
+
+
+def test_copies_are_compared_with_their_sources() -> None:
+    side_by_side = next(m for m in packaged("h200_accesses").measurements if m.op == "LDGSTS.E.128")
+    fine = compare(simulated(side_by_side), side_by_side)
+    assert fine.equal
+    assert fine.over is not None
+    assert np.abs(fine.over).max() < 0.11
+    apart = replace(side_by_side, sources=np.tile(np.uint32(2048) * LANES, (len(side_by_side), 1)))
+    wrong = compare(simulated(apart), apart)
+    assert not wrong.equal
+    assert "source bank" in wrong.worst[0]

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import BankwiseError, ExpressionError, InstructionError, OptionError, instruction
-from simulator.inputs.asked import Asked, read
+from simulator.inputs.asked import AskedAccess, read
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 
 
-def byte(asked: Asked, warp: int, lane: int) -> int:
+def byte(asked: AskedAccess, warp: int, lane: int) -> int:
     return int(asked.addresses()[warp, lane])
 
 
