@@ -20,7 +20,7 @@ import numpy as np
 
 from gpu_check.clocks import Measurements, as_accesses, measure
 from gpu_check.counters import Batch, count_batches
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.errors import DeviceError, RecordingError
 from gpu_check.probe.ops import LOOPS, PROBE_OPS, probe_op
 from gpu_check.probe.patterns import Drawn, draw
@@ -29,7 +29,16 @@ from gpu_check.probe.verify import wrong_accesses
 from gpu_check.recordings import load, save
 from simulator.law.instructions import instruction
 
-__all__ = ["Plan", "Progress", "forget", "full_plan", "provenance", "quick_plan", "run"]
+__all__ = [
+    "Plan",
+    "Progress",
+    "chip_provenance",
+    "forget",
+    "full_plan",
+    "provenance",
+    "quick_plan",
+    "run",
+]
 
 Progress = Callable[[int], None]
 
@@ -85,13 +94,19 @@ def all_ops(capability: int) -> list[str]:
 
 def provenance(plan: Plan, device: int) -> dict[str, Any]:
     """Say where measurements come from."""
+    return {**chip_provenance(device), "seed": plan.seed, "how": _HOW}
+
+
+_HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md"
+
+
+def chip_provenance(device: int) -> dict[str, Any]:
+    """Say which chip was asked, when, and by which version."""
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     return {
-        "chip": open_chip(device).to_dict(),
+        "chip": open_gpu(device).to_dict(),
         "date": now.isoformat(),
         "bankwise": _version(),
-        "seed": plan.seed,
-        "how": "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md",
     }
 
 
@@ -158,7 +173,7 @@ def _part(folder: Path | None, plan: Plan, op: str, kind: str) -> Path | None:
 
 def _keep(part: Path | None, measured: Measurements, device: int) -> None:
     if part:
-        save(part, [measured], {"chip": open_chip(device).to_dict()})
+        save(part, [measured], {"chip": open_gpu(device).to_dict()})
 
 
 def _kept(part: Path | None, wanted: Measurements, figure: str, device: int) -> Measurements | None:
@@ -172,7 +187,7 @@ def _kept(part: Path | None, wanted: Measurements, figure: str, device: int) -> 
         kept = load(part)
     except RecordingError:
         return None
-    chip = open_chip(device).to_dict()
+    chip = open_gpu(device).to_dict()
     if len(kept.measurements) != 1 or kept.provenance.get("chip") != chip:
         return None
     (found,) = kept.measurements

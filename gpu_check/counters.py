@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpu_check.clocks import Measurements, as_accesses
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.errors import CountersError
 from gpu_check.probe.ops import probe_op
 
@@ -145,7 +145,7 @@ def count_batches(
 
     Instructions whose counters are the same share a process.
     """
-    open_chip(device)
+    open_gpu(device)
     pieces = [
         (index, batch, slice(start, start + _LAUNCHES))
         for index, batch in enumerate(batches)

@@ -10,13 +10,13 @@ from typing import Any
 from gpu_check.errors import DeviceError, NoGpuError
 from simulator.errors import install
 
-__all__ = ["Chip", "open_chip", "source"]
+__all__ = ["Gpu", "limits", "open_gpu", "source"]
 
 _RECORDED = "`bankwise gpu-check --recorded` compares recorded measurements without a GPU"
 
 
 @dataclass(frozen=True)
-class Chip:
+class Gpu:
     """The device that is measured, and what it was measured with."""
 
     index: int
@@ -36,7 +36,7 @@ class Chip:
 
 
 @cache
-def open_chip(index: int = 0) -> Chip:
+def open_gpu(index: int = 0) -> Gpu:
     """Find device `index`, make it current, and describe it.
 
     Raises NoGpuError without CuPy, driver or device; DeviceError for an index out of range.
@@ -67,7 +67,7 @@ def open_chip(index: int = 0) -> Chip:
         raise NoGpuError(
             f"device {index} cannot be used: {error} (next: {_next(str(error))})"
         ) from error
-    return Chip(
+    return Gpu(
         index=index,
         name=name,
         capability=int(device.compute_capability),
@@ -76,6 +76,38 @@ def open_chip(index: int = 0) -> Chip:
         driver=_driver(),
         cuda=f"{version // 1000}.{version % 1000 // 10}",
     )
+
+
+_LIMITS = {
+    "shared_bytes_per_sm": "MaxSharedMemoryPerMultiprocessor",
+    "shared_reserved": "ReservedSharedMemoryPerBlock",
+    "threads_per_block": "MaxThreadsPerBlock",
+    "threads_per_sm": "MaxThreadsPerMultiProcessor",
+    "blocks_per_sm": "MaxBlocksPerMultiprocessor",
+    "registers_per_block": "MaxRegistersPerBlock",
+    "registers_per_sm": "MaxRegistersPerMultiprocessor",
+    "l2_bytes": "L2CacheSize",
+}
+"""CUDA's device attributes, by the names that `simulator.Chip` has for them."""
+
+
+def limits(index: int = 0) -> dict[str, int | float]:
+    """Return what the driver says of the device's limits, by the names of `simulator.Chip`.
+
+    Raises what `open_gpu` raises.
+    """
+    open_gpu(index)
+    import cupy
+
+    attributes = cupy.cuda.Device(index).attributes
+    found: dict[str, int | float] = {
+        name: int(attributes[said]) for name, said in _LIMITS.items() if said in attributes
+    }
+    if "threads_per_sm" in found:
+        found["warps_per_sm"] = int(found["threads_per_sm"]) // 32
+    if attributes.get("ClockRate"):  # kHz
+        found["clock_mhz"] = attributes["ClockRate"] / 1000
+    return found
 
 
 def _next(problem: str) -> str:

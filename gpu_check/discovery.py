@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from gpu_check.errors import DiscoveryError
 from gpu_check.probe.ops import probe_op
 from simulator.law.accesses import ALL_LANES
-from simulator.law.instructions import Instruction, instruction
+from simulator.law.instructions import Groups, Instruction, instruction
 
 __all__ = ["Cost", "PhaseTable", "infer_phases"]
 
@@ -80,9 +80,9 @@ class PhaseTable:
         known = instruction(op)
         return cls(
             op=known.name,
-            phases=_groups(known.phases, known.lanes),
-            fused=_groups(known.phases // 2, known.lanes) if known.fuses else (),
-            partners=(1, 2) if known.fuses else (),
+            phases=_sorted(known.phase_lanes),
+            fused=_sorted(known.fused_lanes),
+            partners=tuple(sorted(known.partners)) if known.fuses else (),
             whole_warp=known.fuses,
             idle_partners_agree=known.fuses,
             merges=known.merges,
@@ -103,9 +103,8 @@ class PhaseTable:
         return json.dumps({"table": asdict(self), "provenance": provenance}, indent=1)
 
 
-def _groups(count: int, lanes: int) -> tuple[tuple[int, ...], ...]:
-    size = lanes // count if count else 0
-    return tuple(tuple(range(size * i, size * (i + 1))) for i in range(count))
+def _sorted(groups: Groups) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def infer_phases(

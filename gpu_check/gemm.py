@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import Chip, open_chip, source
+from gpu_check.device import Gpu, open_gpu, source
 from gpu_check.errors import CountersError, DeviceError
 from gpu_check.probe.ops import probe_op, require_capability
 from layouts.errors import accepted
@@ -111,7 +111,7 @@ def run_gemm(
     """
     if name not in GEMMS:
         raise DeviceError(f"unknown kernel {name!r}: {accepted(name, GEMMS)}")
-    gemm, chip = GEMMS[name], open_chip(device)
+    gemm, chip = GEMMS[name], open_gpu(device)
     _require(gemm, chip)
     import cupy
 
@@ -134,7 +134,7 @@ def run_gemm(
     return GemmRun(name, size, error, middle, spread, middle * ticks)
 
 
-def _require(gemm: Gemm, chip: Chip) -> None:
+def _require(gemm: Gemm, chip: Gpu) -> None:
     if gemm.file == "wmma":  # its fragments are read by LDSM
         require_capability(chip, probe_op("LDSM.16.MT88.4"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.gemm import GEMMS, SASS, count_gemms, run_gemm
 
 __all__ = ["COUNTED_SIZE", "TIMED_SIZE", "kernel_rows", "measure_kernels"]
@@ -19,7 +19,7 @@ def measure_kernels(
     names: Iterable[str], *, counters: bool, device: int = 0
 ) -> list[dict[str, Any]]:
     """Check, time and (if asked) count kernels: a row each, as kept in h200_kernels.csv."""
-    multiprocessors = open_chip(device).multiprocessors
+    multiprocessors = open_gpu(device).multiprocessors
     rows: list[dict[str, Any]] = []
     for name in names:
         run = run_gemm(name, TIMED_SIZE, device=device)

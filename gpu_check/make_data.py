@@ -21,7 +21,7 @@ from gpu_check.campaign import Plan, all_ops, full_plan, provenance, quick_plan,
 from gpu_check.clocks import Measurements, measure
 from gpu_check.compare import compare, simulated
 from gpu_check.counters import count_on_gpu
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.discovery import PhaseTable, infer_phases
 from gpu_check.errors import DiscoveryError
 from gpu_check.gemm import GEMMS
@@ -41,7 +41,7 @@ def main(folder: str, prefix: str, how: str = "") -> None:
     """Measure everything, or with "--quick" fewer accesses, and write the files."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    ops = all_ops(open_chip().capability)
+    ops = all_ops(open_gpu().capability)
     plan = (quick_plan if how == "--quick" else full_plan)(ops, counters=True)
     source = provenance(plan, 0)
     _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))

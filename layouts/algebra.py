@@ -39,6 +39,7 @@ __all__ = [
     "coalesce",
     "complement",
     "composition",
+    "is_injective",
     "left_inverse",
     "logical_divide",
     "logical_product",
@@ -67,6 +68,25 @@ def coalesce(layout: Layout | str) -> Layout:
         else:
             modes.append((digits, step))
     return layout.around(_from_modes(modes))
+
+
+def is_injective(layout: Layout | str) -> bool:
+    """Whether no two coordinates have one offset.
+
+    >>> is_injective("(8,4):(4,1)"), is_injective("(4,2):(1,2)"), is_injective("(4,2):(1,0)")
+    (True, False, False)
+
+    Raises LayoutError for interleaved modes of more elements than can be listed.
+    """
+    plain = Layout.of(layout).plain  # a swizzle is a bijection
+    reach = 0
+    for step, digits in sorted((step, digits) for digits, step in plain.digits if digits > 1):
+        if step == 0:
+            return False
+        if step <= reach:  # it interleaves with the modes before, which may still be apart
+            return len(set(plain.offsets())) == plain.size
+        reach += step * (digits - 1)
+    return True
 
 
 def composition(a: Layout | str | Swizzle, b: Tiler) -> Layout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BankwiseError", "LayoutError", "accepted", "plural", "short"]
+__all__ = ["BankwiseError", "ExpressionError", "LayoutError", "accepted", "plural", "short"]
 
 
 class BankwiseError(ValueError):
@@ -14,6 +14,15 @@ class BankwiseError(ValueError):
 
 class LayoutError(BankwiseError):
     """A warp shape, lane order, tile, padding or swizzle that does not fit."""
+
+
+class ExpressionError(BankwiseError):
+    """A malformed expression, or one that C leaves undefined; a caret shows the place."""
+
+    def __init__(self, problem: str, source: str, column: int) -> None:
+        # A caret line only lines up under a source that is one line itself.
+        shown = "".join(char if char.isprintable() else " " for char in source)
+        super().__init__(f"{problem}\n  {shown}\n  {' ' * column}^")
 
 
 def short(given: object, most: int = 80) -> str:

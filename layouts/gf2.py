@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Echelon", "basis", "coordinates", "kernel", "rank"]
+__all__ = ["Echelon", "apart", "basis", "coordinates", "kernel", "rank"]
 
 
 class Echelon:
@@ -46,6 +46,20 @@ class Echelon:
         if left[0]:
             self.rows[left[0].bit_length()] = left
         return left
+
+
+def apart(vectors: Iterable[int]) -> bool:
+    """Whether no two vectors share a bit, so that their sums are their XORs.
+
+    >>> apart([4, 8, 3]), apart([4, 8, 6])
+    (True, False)
+    """
+    seen = 0
+    for vector in vectors:
+        if seen & vector:
+            return False
+        seen |= vector
+    return True
 
 
 def basis(vectors: Iterable[int]) -> list[int]:

@@ -28,11 +28,22 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.errors import LayoutError
-from layouts.nested import Nested, congruent, depth, flat, nested, nested_text, product
+from layouts.errors import LayoutError, short
+from layouts.nested import (
+    Nested,
+    compact,
+    congruent,
+    depth,
+    flat,
+    nested,
+    nested_text,
+    product,
+    span,
+)
 from layouts.notation import read_layout
-from layouts.shapes import Shape, is_integer, parse_shape
+from layouts.shapes import Shape, interleaving, is_integer, leading_dimension, parse_shape
 from layouts.swizzle import Swizzle, SwizzleLike
+from layouts.triton import is_triton, read_triton
 
 __all__ = ["LARGEST", "MOST_LISTED", "Coordinate", "Layout", "make_layout"]
 
@@ -81,7 +92,7 @@ class Layout:
         offset: int = 0,
     ) -> None:
         shape = nested(shape, 1, "shape")
-        stride = _compact(shape) if stride is None else nested(stride, 0, "stride")
+        stride = compact(shape) if stride is None else nested(stride, 0, "stride")
         if not congruent(shape, stride):
             raise LayoutError(
                 f"shape {nested_text(shape)} and stride {nested_text(stride)} do not have the same"
@@ -94,10 +105,10 @@ class Layout:
                 f"offset {offset!r} of layout {nested_text(shape)}:{nested_text(stride)}"
                 " is not accepted (accepted: 0, or before a swizzle a positive integer)"
             )
-        if max(product(shape), offset + _span(shape, stride)) > LARGEST:
+        if max(product(shape), offset + span(shape, stride)) > LARGEST:
             raise LayoutError(
                 f"layout {nested_text(shape)}:{nested_text(stride)} has {product(shape)} elements"
-                f" and reaches {offset + _span(shape, stride)} (accepted: up to 2**63 - 1)"
+                f" and reaches {offset + span(shape, stride)} (accepted: up to 2**63 - 1)"
             )
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "stride", stride)
@@ -105,19 +116,36 @@ class Layout:
         object.__setattr__(self, "offset", int(offset))
 
     @classmethod
-    def parse(cls, text: str) -> Layout:
-        """Read CuTe's notation; `str` writes it.
+    def parse(cls, text: str, shape: Shape | None = None) -> Layout:
+        """Read the notation of CuTe, which `str` writes, or of Triton's shared memory.
 
         >>> Layout.parse("Sw<3,4,3> o 0 o (8,64):(64,1)")
         Layout((8, 64), (64, 1), swizzle=Swizzle(bits=3, base=4, shift=3))
-        >>> str(Layout.parse("((_2, _4), 8) : ((_1, _16), 2)"))
-        '((2,4),8):((1,16),2)'
+        >>> str(Layout.parse("Sw<3,4,3>_smem_ptr[16b](0x7f0000000000) o (_128,_64):(_64,_1)"))
+        'Sw<3,3,3> o 0 o (128,64):(64,1)'
 
-        Raises LayoutError, with a caret under the fault where the text is malformed.
+        Before a pointer a swizzle acts on bytes. Some texts of Triton leave `shape` to the tensor.
+
+        >>> swizzled = "#ttg.swizzled_shared<{vec=8, perPhase=1, maxPhase=8, order=[1, 0]}>"
+        >>> str(Layout.parse(swizzled, shape="64x64"))
+        'Sw<3,3,3> o 0 o (64,64):(64,1)'
+
+        Raises LayoutError, with a caret under the fault where a text of CuTe is malformed.
         """
         if not isinstance(text, str):
-            raise LayoutError(f"layout {text!r} is not a text such as '(8,4):(4,1)'")
-        return cls(*read_layout(text))
+            raise LayoutError(f"layout {short(text)} is not a text such as '(8,4):(4,1)'")
+        read = read_triton(text, shape).notation() if is_triton(text) else read_layout(text)
+        if len(read.swizzles) > 1:
+            raise LayoutError(
+                f"layout {short(text)} has {len(read.swizzles)} swizzles (accepted: one;"
+                " Tile.parse takes several)"
+            )
+        swizzle = read.swizzles[0] if read.swizzles else None
+        layout = cls(read.shape, read.stride, swizzle, read.offset)
+        sizes = tuple(mode.size for mode in layout.plain.modes)
+        if shape is not None and parse_shape(shape, "RCDEFGH"[: layout.rank], "shape") != sizes:
+            raise LayoutError(f"layout {layout} has modes of {sizes}, not of shape {shape!r}")
+        return layout
 
     @classmethod
     def of(cls, layout: Layout | str) -> Layout:
@@ -129,7 +157,9 @@ class Layout:
             return layout
         if isinstance(layout, str):
             return cls.parse(layout)
-        raise LayoutError(f"{layout!r} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')")
+        raise LayoutError(
+            f"{short(layout)} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')"
+        )
 
     @classmethod
     def row_major(cls, shape: Shape, ld: int | None = None) -> Layout:
@@ -139,7 +169,7 @@ class Layout:
         '(8,64):(68,1)'
         """
         rows, cols = parse_shape(shape, "RC", "shape")
-        return cls((rows, cols), (_leading(ld, cols, "row"), 1))
+        return cls((rows, cols), (leading_dimension(ld, cols, "row"), 1))
 
     @classmethod
     def col_major(cls, shape: Shape, ld: int | None = None) -> Layout:
@@ -149,7 +179,7 @@ class Layout:
         '(8,64):(1,8)'
         """
         rows, cols = parse_shape(shape, "RC", "shape")
-        return cls((rows, cols), (1, _leading(ld, rows, "column")))
+        return cls((rows, cols), (1, leading_dimension(ld, rows, "column")))
 
     @classmethod
     def col_major_interleaved(cls, shape: Shape, interleave: int, ld: int | None = None) -> Layout:
@@ -164,8 +194,8 @@ class Layout:
         Source: CUTLASS, include/cutlass/layout/matrix.h, `ColumnMajorInterleaved`.
         """
         rows, cols = parse_shape(shape, "RC", "shape")
-        strips = -(-cols // _strip(interleave))
-        step = _leading(ld, rows * interleave, "strip")
+        strips = -(-cols // interleaving(interleave))
+        step = leading_dimension(ld, rows * interleave, "strip")
         return cls((rows, (interleave, strips)), (interleave, (1, step)))
 
     @classmethod
@@ -238,7 +268,7 @@ class Layout:
         """
         if self.swizzle is not None:
             return max(self.offsets()) + 1
-        return _span(self.shape, self.stride)
+        return span(self.shape, self.stride)
 
     @property
     def rank(self) -> int:
@@ -368,34 +398,3 @@ def make_layout(*modes: Layout | str) -> Layout:
         if part.swizzle is not None:
             raise LayoutError(f"layout {part} is swizzled and cannot be a mode (accepted: .plain)")
     return Layout(tuple(part.shape for part in parts), tuple(part.stride for part in parts))
-
-
-def _span(shape: Nested, stride: Nested) -> int:
-    return 1 + sum((s - 1) * d for s, d in zip(flat(shape), flat(stride), strict=True))
-
-
-def _compact(shape: Nested, step: int = 1) -> Nested:
-    if not isinstance(shape, tuple):
-        return step
-    strides = []
-    for part in shape:
-        strides.append(_compact(part, step))
-        step *= product(part)
-    return tuple(strides)
-
-
-def _leading(ld: int | None, least: int, what: str) -> int:
-    if ld is None:
-        return least
-    if not is_integer(ld) or ld < least:
-        raise LayoutError(
-            f"leading dimension {ld!r} is shorter than a {what} of {least} elements"
-            f" (accepted: {least}, {least + 1}, ...)"
-        )
-    return ld
-
-
-def _strip(interleave: int) -> int:
-    if not is_integer(interleave) or interleave < 1:
-        raise LayoutError(f"interleave {interleave!r} is not a positive number of rows or columns")
-    return interleave

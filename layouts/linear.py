@@ -16,7 +16,7 @@ Source of the idea: Triton, include/triton/Tools/LinearLayout.h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from layouts import gf2
@@ -24,7 +24,7 @@ from layouts.algebra import coalesce
 from layouts.errors import LayoutError
 from layouts.layout import LARGEST, Layout
 from layouts.shapes import is_integer
-from layouts.swizzle import Swizzle
+from layouts.swizzle import Swizzle, swizzles
 
 __all__ = ["LinearMap", "is_linear"]
 
@@ -145,11 +145,11 @@ class LinearMap:
 
         Raises LayoutError for a map that is not a layout behind one swizzle.
         """
-        if _apart(self.columns):
+        if gf2.apart(self.columns):
             return _joined(self.columns)
-        for swizzle in _swizzles(self.out_bits):
+        for swizzle in swizzles(self.out_bits):
             columns = [swizzle(column) for column in self.columns]
-            if _apart(columns):
+            if gf2.apart(columns):
                 return _joined(columns).swizzled(swizzle)
         raise LayoutError(
             f"{self!r} is no layout behind one XOR swizzle (accepted: columns that share no bit,"
@@ -180,7 +180,7 @@ def _columns(layout: Layout) -> tuple[int, ...] | None:
     columns = [
         step << bit for digits, step in layout.digits for bit in range(digits.bit_length() - 1)
     ]
-    if not _apart(columns):
+    if not gf2.apart(columns):
         return None
     return tuple(layout.swizzle(c) for c in columns) if layout.swizzle else tuple(columns)
 
@@ -192,24 +192,6 @@ def _xor(values: Iterable[int]) -> int:
     return result
 
 
-def _apart(columns: Iterable[int]) -> bool:
-    seen = 0
-    for column in columns:
-        if seen & column:
-            return False
-        seen |= column
-    return True
-
-
 def _joined(columns: Iterable[int]) -> Layout:
     strides = tuple(columns)
     return coalesce(Layout((2,) * len(strides), strides)) if strides else Layout(1, 0)
-
-
-def _swizzles(width: int) -> Iterator[Swizzle]:
-    width = min(width, 30)
-    for bits in range(1, width // 2 + 1):
-        for shift in range(bits, width - bits + 1):
-            for base in range(width - bits - shift + 1):
-                yield Swizzle(bits, base, shift)
-                yield Swizzle(bits, base, -shift)

@@ -12,7 +12,18 @@ from typing import TypeAlias
 from layouts.errors import LayoutError, short
 from layouts.shapes import is_integer
 
-__all__ = ["DEEPEST", "Nested", "congruent", "depth", "flat", "nested", "nested_text", "product"]
+__all__ = [
+    "DEEPEST",
+    "Nested",
+    "compact",
+    "congruent",
+    "depth",
+    "flat",
+    "nested",
+    "nested_text",
+    "product",
+    "span",
+]
 
 Nested: TypeAlias = "int | tuple[Nested, ...]"
 
@@ -72,6 +83,30 @@ def product(nest: Nested) -> int:
     64
     """
     return prod(flat(nest))
+
+
+def span(shape: Nested, stride: Nested) -> int:
+    """Return one more than the largest offset of a layout.
+
+    >>> span((8, 4), (5, 1))
+    39
+    """
+    return 1 + sum((s - 1) * d for s, d in zip(flat(shape), flat(stride), strict=True))
+
+
+def compact(shape: Nested, step: int = 1) -> Nested:
+    """Return strides without gaps, the leftmost mode fastest, from `step` on.
+
+    >>> compact(((2, 4), 8))
+    ((1, 2), 8)
+    """
+    if not isinstance(shape, tuple):
+        return step
+    strides = []
+    for part in shape:
+        strides.append(compact(part, step))
+        step *= product(part)
+    return tuple(strides)
 
 
 def depth(nest: Nested) -> int:

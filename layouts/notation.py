@@ -1,31 +1,52 @@
 """CuTe's notation for layouts, read: `(8,4):(4,1)`, `Sw<3,4,3> o 0 o (8,64):(64,1)`.
 
-    layout  :=  [ swizzle "o" integer "o" ]  nest ":" nest
-    swizzle :=  "Sw<" integer "," integer "," integer ">"
+    layout  :=  [ pointer "o" ] { swizzle "o" [ integer "o" ] }  nest ":" nest
+             |  swizzle ( "_" | "o" ) pointer "o"  nest ":" nest
+    swizzle :=  ( "Sw" | "S" | "Swizzle" ) "<" integer "," integer "," integer ">"
+    pointer :=  [ "smem_" | "gmem_" | "rmem_" ] "ptr[" digits "b]" [ "(" address | "unset" ")" ]
     nest    :=  integer  |  "(" nest { "," nest } ")"
     integer :=  [ "_" ] digits                      `_8` is how CuTe prints a static 8
 
-Blanks may stand anywhere. The grammar has four rules, so the reader is four functions,
+Blanks may stand anywhere. The grammar has five rules, so the reader is five functions,
 and each knows which place to point at when the text does not fit.
-Source of the notation: CUTLASS, include/cute/layout.hpp, composed_layout.hpp and
-swizzle.hpp, their `print` functions.
+
+A swizzle before a pointer acts on the address, in bytes; any other on the offset, in elements.
+So `Sw<3,4,3> o smem_ptr[16b](unset)` is `Sw<3,3,3>` of elements of two bytes. Where the pointer's
+address is not a multiple of what the swizzle reads, its lower part is the layout's offset.
+Source of the notation: CUTLASS, include/cute/layout.hpp, layout_composed.hpp, pointer.hpp,
+pointer_flagged.hpp, pointer_swizzle.hpp and swizzle_layout.hpp, their `print` functions; the
+CuTe DSL of Python writes `S<3,4,3>`. What a pointer's swizzle acts on: pointer_swizzle.hpp,
+`apply_swizzle`, and pointer_flagged.hpp, `as_position_independent_swizzle_layout`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, short
 from layouts.nested import DEEPEST, Nested
 from layouts.swizzle import Swizzle
 
 __all__ = ["Notation", "read_layout"]
 
-Notation = tuple[Nested, Nested, Swizzle | None, int]
-"""Shape, stride, swizzle and offset, as read; nobody has checked yet that they fit."""
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>_?[0-9]+)|(?P<name>[A-Za-z]+)|(?P<other>\S)|\Z)")
+class Notation(NamedTuple):
+    """What was read; nobody has checked yet that the parts fit."""
+
+    shape: Nested
+    stride: Nested
+    swizzles: tuple[Swizzle, ...] = ()
+    """Of element offsets, the last one applied first."""
+    offset: int = 0
+    element: int | None = None
+    """Bytes of an element, where a pointer says them."""
+
+
+_TOKEN = re.compile(r"\s*(?:(?P<number>_?[0-9]+)|(?P<name>[A-Za-z_]+)|(?P<other>\S)|\Z)")
+_POINTER = re.compile(r"\[(\d{1,4})b\](?:\(\s*(?:unset|\(?nil\)?|(0[xX][0-9a-fA-F]{1,16}))\s*\))?")
+_POINTERS = ("ptr", "smem_ptr", "gmem_ptr", "rmem_ptr", "smem_", "gmem_")
+_SWIZZLES = ("Sw", "Swizzle", "S")
 _DIGITS = 19  # enough for 2**63 - 1
 
 
@@ -33,7 +54,9 @@ def read_layout(text: str) -> Notation:
     """Read one layout.
 
     >>> read_layout("((2,4),8):((1,16),2)")
-    (((2, 4), 8), ((1, 16), 2), None, 0)
+    Notation(shape=((2, 4), 8), stride=((1, 16), 2), swizzles=(), offset=0, element=None)
+    >>> read_layout("Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)").swizzles
+    (Swizzle(bits=3, base=3, shift=3),)
     >>> read_layout("(8,4:(4,1)")
     Traceback (most recent call last):
     layouts.errors.LayoutError: malformed layout: expected ',' or ')' at column 5
@@ -113,16 +136,61 @@ class _Reader:
         self.expect(">")
         return Swizzle(bits, base, shift)
 
+    def pointer(self) -> tuple[int, int]:
+        """Read a pointer; return the bytes of its elements, and its address (0: not known)."""
+        found = _POINTER.match(self.text, self.end)
+        if not found:
+            self.place = self.end
+            self.fail("the bits of an element and an address, such as [16b](unset)")
+        bits = int(found[1])
+        if bits not in (8, 16, 32, 64, 128):
+            self.place = found.start(1)
+            self.fail("elements of 8, 16, 32, 64 or 128 bits")
+        self.end = found.end()
+        self.advance()
+        return bits // 8, int(found[2] or "0", 16)
+
     def layout(self) -> Notation:
-        swizzle, offset = None, 0
-        if self.sign in ("Sw", "Swizzle"):
-            swizzle = self.swizzle()
+        element = None
+        if self.sign in _POINTERS:  # whose address moves all alike
+            element, _ = self.pointer()
             self.expect("o")
-            offset = self.integer("the offset, an integer")
-            self.expect("o")
-        shape = self.nest("a shape" if swizzle else "a shape or 'Sw<B,M,S> o'")
+        swizzles: list[Swizzle] = []
+        offset = 0
+        while self.sign in _SWIZZLES and not offset:
+            swizzles.append(self.swizzle())
+            if self.sign == "o":
+                self.advance()
+            elif self.sign.removeprefix("_") not in _POINTERS:
+                self.fail("'o'")
+            if self.sign.removeprefix("_") in _POINTERS and len(swizzles) == 1 and not element:
+                element, address = self.pointer()
+                self.expect("o")
+                swizzles, offset = self.of_bytes(swizzles[0], element, address)
+                break
+            if self.sign not in _SWIZZLES:
+                offset = self.integer("the offset, an integer")
+                self.expect("o")
+        shape = self.nest("a shape" if swizzles else "a shape or 'Sw<B,M,S> o'")
         self.expect(":")
         stride = self.nest("a stride")
         if self.sign:
             self.fail("the end")
-        return shape, stride, swizzle, offset
+        return Notation(shape, stride, tuple(swizzles), offset, element)
+
+    def of_bytes(self, swizzle: Swizzle, element: int, address: int) -> tuple[list[Swizzle], int]:
+        """Turn a swizzle of byte addresses into one of elements, and the offset of the first."""
+        less = element.bit_length() - 1
+        if swizzle.base < less and swizzle.bits:
+            raise LayoutError(
+                f"{swizzle} of byte addresses tears elements of {element} bytes apart:"
+                f" {short(self.text)} (accepted: M of at least {less})"
+            )
+        read = 1 << swizzle.bits + swizzle.base + abs(swizzle.shift)
+        if address % element:
+            raise LayoutError(
+                f"address {address:#x} is not a multiple of its elements' {element} bytes:"
+                f" {short(self.text)} (accepted: addresses that are)"
+            )
+        moved = Swizzle(swizzle.bits, max(swizzle.base - less, 0), swizzle.shift)
+        return [moved] if swizzle.bits else [], address % read // element if swizzle.bits else 0

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from layouts.errors import LayoutError
 
-__all__ = ["Index", "Shape", "is_integer", "listed", "parse_shape", "shape_text", "widened"]
+__all__ = [
+    "Index",
+    "Shape",
+    "interleaving",
+    "is_integer",
+    "leading_dimension",
+    "listed",
+    "parse_shape",
+    "shape_text",
+    "together",
+    "widened",
+]
 
 Shape = str | Sequence[int]
 """A shape as text ("4x8") or as positive integers ((4, 8))."""
@@ -39,6 +50,17 @@ def widened(index: Index) -> Index:
     if isinstance(index, np.ndarray):
         return index.astype(np.int64, copy=False)
     return int(index)
+
+
+def together(row: Any, col: Any) -> tuple[Any, Any]:
+    """Return a row and a column as arrays of one shape where one is an array, else as they are.
+
+    >>> together(np.arange(2), 1)
+    (array([0, 1]), array([1, 1]))
+    """
+    if isinstance(row, np.ndarray) or isinstance(col, np.ndarray):
+        row, col = np.broadcast_arrays(np.asarray(row), np.asarray(col))
+    return row, col
 
 
 def listed(value: Any) -> Any:
@@ -84,3 +106,22 @@ def shape_text(shape: Sequence[int]) -> str:
     '4x8'
     """
     return "x".join(map(str, shape))
+
+
+def leading_dimension(ld: int | None, least: int, what: str) -> int:
+    """Return `ld`, by default `least`; LayoutError where it is shorter than a `what`."""
+    if ld is None:
+        return least
+    if not is_integer(ld) or ld < least:
+        raise LayoutError(
+            f"leading dimension {ld!r} is shorter than a {what} of {least} elements"
+            f" (accepted: {least}, {least + 1}, ...)"
+        )
+    return ld
+
+
+def interleaving(interleave: int) -> int:
+    """Return a number of rows or columns; LayoutError for anything else."""
+    if not is_integer(interleave) or interleave < 1:
+        raise LayoutError(f"interleave {interleave!r} is not a positive number of rows or columns")
+    return interleave

@@ -14,13 +14,13 @@ Source: CUTLASS, include/cute/swizzle.hpp, `struct Swizzle`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from layouts.errors import LayoutError
 from layouts.shapes import Index, is_integer, listed, widened
 
-__all__ = ["Swizzle", "SwizzleLike"]
+__all__ = ["Swizzle", "SwizzleLike", "one_or_several", "swizzles"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Swizzle:
         if isinstance(swizzle, str):
             number = r"\s*(-?[0-9]{1,3})\s*"
             triple = f"{number},{number},{number}"
-            found = re.fullmatch(rf"\s*(?:Sw(?:izzle)?<{triple}>|{triple})\s*", swizzle)
+            found = re.fullmatch(rf"\s*(?:S(?:w(?:izzle)?)?<{triple}>|{triple})\s*", swizzle)
             if found:
                 fields = [int(field) for field in found.groups() if field is not None]
         elif isinstance(swizzle, Sequence):
@@ -84,9 +84,46 @@ class Swizzle:
             return offset ^ (offset >> self.shift & field << self.base)
         return offset ^ ((offset & field << self.base) << -self.shift)
 
+    @property
+    def written(self) -> int:
+        """The bits that it writes, as a mask.
+
+        >>> bin(Swizzle(2, 3, 3).written), bin(Swizzle(2, 3, -3).written)
+        ('0b11000', '0b11000000')
+        """
+        return (1 << self.bits) - 1 << self.base + max(-self.shift, 0)
+
     def __str__(self) -> str:
         return f"Sw<{self.bits},{self.base},{self.shift}>"
 
 
 SwizzleLike = Swizzle | Sequence[int] | str
 """A Swizzle, a triple (B, M, S) of integers, or the text `Sw<B,M,S>` or `B,M,S`."""
+
+
+def swizzles(width: int) -> Iterator[Swizzle]:
+    """List the swizzles of offsets of `width` bits that move something, those of few bits first.
+
+    >>> [str(swizzle) for swizzle in swizzles(2)]
+    ['Sw<1,0,1>', 'Sw<1,0,-1>']
+    """
+    width = min(width, 30)
+    for bits in range(1, width // 2 + 1):
+        for shift in range(bits, width - bits + 1):
+            for base in range(width - bits - shift + 1):
+                yield Swizzle(bits, base, shift)
+                yield Swizzle(bits, base, -shift)
+
+
+def one_or_several(given: object) -> Swizzle | tuple[Swizzle, ...] | None:
+    """Return a swizzle of any spelling, or a sequence of them without those that move nothing.
+
+    >>> one_or_several("3,3,3"), one_or_several([(0, 3, 3)])
+    (Swizzle(bits=3, base=3, shift=3), None)
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return Swizzle.of(given)  # type: ignore[arg-type]  # which refuses what it is not
+    if given and all(map(is_integer, given)):
+        return Swizzle.of(given)
+    several = tuple(each for each in map(Swizzle.of, given) if each.bits)
+    return several if len(several) > 1 else several[0] if several else None

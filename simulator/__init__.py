@@ -14,6 +14,7 @@ from simulator.errors import (
     AddressError,
     BankwiseError,
     BarrierError,
+    ChipError,
     CompileError,
     CubinError,
     DeadlockError,
@@ -44,6 +45,7 @@ from simulator.gemm.simulate import FragmentReport, simulate
 from simulator.kernels.replay import KernelReport, replay
 from simulator.kernels.sites import Cycle, GlobalSite, Kernel, Launch, Matrix, SharedSite
 from simulator.law.accesses import WarpAccess
+from simulator.law.chips import CHIPS, Chip
 from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
 from simulator.law.counting import Counts, count, count_stream, totals
 from simulator.law.explaining import Explanation, explain
@@ -58,11 +60,14 @@ if TYPE_CHECKING:
     from simulator.sweeps.sweep import Sweep, sweep
 
 __all__ = [
+    "CHIPS",
     "INSTRUCTIONS",
     "Access",
     "AddressError",
     "BankwiseError",
     "BarrierError",
+    "Chip",
+    "ChipError",
     "CompileError",
     "Counts",
     "CubinError",

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from layouts.errors import BankwiseError, LayoutError
+from layouts.errors import BankwiseError, ExpressionError, LayoutError
 
 __all__ = [
     "AddressError",
     "BankwiseError",
     "BarrierError",
+    "ChipError",
     "CompileError",
     "CubinError",
     "DeadlockError",
@@ -51,6 +52,10 @@ class InstructionError(BankwiseError):
     """A name that is not a shared-memory instruction known here."""
 
 
+class ChipError(BankwiseError):
+    """A chip that is not known, or a chip file that cannot be one."""
+
+
 class AddressError(BankwiseError):
     """Addresses that no shared-memory access can have."""
 
@@ -61,15 +66,6 @@ class MaskError(BankwiseError):
 
 class OptionError(BankwiseError):
     """A rule, an engine or another choice that does not exist."""
-
-
-class ExpressionError(BankwiseError):
-    """A malformed expression, or one that C leaves undefined; a caret shows the place."""
-
-    def __init__(self, problem: str, source: str, column: int) -> None:
-        # A caret line only lines up under a source that is one line itself.
-        shown = "".join(char if char.isprintable() else " " for char in source)
-        super().__init__(f"{problem}\n  {shown}\n  {' ' * column}^")
 
 
 class InputError(BankwiseError):

@@ -7,10 +7,10 @@ import numpy as np
 from gpu_check import (
     Measurements,
 )
-from gpu_check.device import Chip
+from gpu_check.device import Gpu
 
 LANES = np.arange(32)
-CHIP = Chip(0, "Test chip", 80, 108, 166_912, "1.2", "12.0")
+CHIP = Gpu(0, "Test chip", 80, 108, 166_912, "1.2", "12.0")
 MEASURED = Measurements(
     "LDS.64",
     np.stack([8 * LANES, 0 * LANES]).astype(np.uint32),

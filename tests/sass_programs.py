@@ -218,6 +218,7 @@ FSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{f}}, {{f}}, {{p}}
 FSET[|.BF].{_FCMP}.AND {{d}}, {{f}}, {{f}}, {{p}}
 FCHK {{pd}}, {{f}}, {{f}}
 [DADD|DMUL] {{d}}, {{e}}, {{e}} # e
+DFMA {{d}}, {{e}}, {{e}}, {{e}} # e
 DSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{e}}, {{e}}, {{p}}
 [HADD2|HMUL2][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}
 [HADD2|HMUL2].F32 {{d}}, {{h}}, {{h}} # f
@@ -236,6 +237,7 @@ I2F.F64[|.U32|.S64|.U64] {{d}}, {{r}} # e
 F2I[|.U8|.S8|.U16|.S16|.U32|.S64|.U64]{_WHOLE}[|.NTZ] {{d}}, {{f}}
 F2I[|.U8|.S8|.U16|.S16|.U32|.S64|.U64].[F16|BF16]{_WHOLE} {{d}}, {{sh}}
 F2I[|.U8|.S8|.U16|.S16|.U32|.S64|.U64].F64{_WHOLE} {{d}}, {{r}}
+F2IP.U8.F32[|.TRUNC].NTZ {{d}}, RZ, {{f}}, RZ
 F2F.F32.F64{_ROUND} {{d}}, {{r}} # f
 F2F.F64.F32 {{d}}, {{f}} # e
 F2F.F64.[F16|BF16] {{d}}, {{sh}} # e
@@ -246,6 +248,7 @@ FRND{_WHOLE} {{d}}, {{f}} # f
 FRND.F64{_WHOLE} {{d}}, {{r}} # e
 FRND.[F16|BF16]{_WHOLE} {{d}}, {{sh}}
 I2I.[S8|U8|S16|U16|S32|U32].[S32|U32|S16|U16|S64] {{d}}, {{r}}
+I2IP.[S8|U8|S16|U16].S32.SAT {{d}}, {{i}}, {{i}}, {{i}}
 """
 _LANES = """
 SHFL.[IDX|UP|DOWN|BFLY] {pd}, {d}, {r}, [{s}|{r}|{ur}], [0x1f|0x0|0x1c1f|0x1800|{r}|{ur}]
@@ -306,7 +309,6 @@ def instruction(template: str, random: Random) -> list[str]:
     text, _, gives = template.partition(" # ")
     text = _CHOICE.sub(lambda found: random.choice(found[1].split("|")), text)
     text = _OPERAND.sub(lambda found: OPERANDS[found[1]](random), text)
-    lines = [text]
     lines = [text]
     target = re.match(r"\S+ R(\d+)", text)
     if target is None:  # RZ

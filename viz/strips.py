@@ -54,8 +54,8 @@ def strips(result: object, fragment: Operand | None = None) -> Strips:
     if isinstance(result, Explanation):
         if fragment is not None:
             raise DrawError(f"fragment {fragment!r}: one access has none (accepted: None)")
-        said = ", ".join(filter(None, (result.op, _rule(result.rule))))
-        return Strips([Strip("", result)], said, _cost(result), "", None, 4)
+        said = ", ".join(filter(None, (result.op, *_law(result))))
+        return Strips([Strip("", result)], said, _cost(result), "", result.tile, result.element)
     if not isinstance(result, FragmentReport):
         raise DrawError(
             f"{type(result).__name__} has no accesses to draw (accepted: what explain and"
@@ -100,12 +100,15 @@ def _choices(report: FragmentReport) -> list[str]:
         "" if report.a_layout == "transposed" else f"A {report.a_layout}",
         f"padding {pads[0]} and {pads[1]}" if any(pads) else "",
         f"swizzle {swizzles[0]} and {swizzles[1]}" if any(swizzles) else "",
-        _rule(report.rule),
+        f"layout {report.layout[0]} and {report.layout[1]}" if any(report.layout) else "",
+        *_law(report),
     ]
 
 
-def _rule(rule: str) -> str:
-    return "" if rule == "silicon" else f"{rule} rule"
+def _law(result: Explanation | FragmentReport) -> tuple[str, str]:
+    """Name the rule and the chip where they are not what `count` has by default."""
+    rule = "" if result.rule == "silicon" else f"{result.rule} rule"
+    return rule, "" if result.chip is None else str(result.chip)
 
 
 def _cost(figures: Any) -> str:

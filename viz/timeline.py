@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from layouts.tile import Tile
+from layouts.tile import TileLike
 from simulator.gemm.simulate import Operand
 from simulator.law.specification import BANKS, WORD
 from simulator.results.html import LANE_COLORS, ink
@@ -39,7 +39,7 @@ def timeline(
     result: object,
     *,
     fragment: Operand | None = None,
-    tile: Tile | None = None,
+    tile: TileLike | None = None,
     element: int | None = None,
     title: str | None = None,
     theme: Theme = "light",

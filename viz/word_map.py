@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from layouts.errors import LayoutError, plural
-from layouts.tile import Tile
+from layouts.errors import plural
+from layouts.tile import Tile, TileLike
 from simulator.gemm.simulate import Operand
 from simulator.law.explaining import ranges
 from simulator.law.specification import BANKS, WORD
@@ -70,7 +70,7 @@ def word_map(
     result: object,
     *,
     fragment: Operand | None = None,
-    tile: Tile | None = None,
+    tile: TileLike | None = None,
     element: int | None = None,
     title: str | None = None,
     theme: Theme = "light",
@@ -79,8 +79,9 @@ def word_map(
 
     `result` is what `explain` or `simulate` returned; of the latter, `fragment` is "A" or "B"
     (None: "B"), and its tile is drawn below: padding is grey, a mark shows where each row of
-    the tile begins. For an explained access, `tile` and `element` (bytes, by default 4) may say
-    what lies there. Words are outlined where their bank has to serve another in the same phase.
+    the tile begins. An access that was explained with a `layout` has such a tile too; otherwise
+    `tile` (a Tile, a Layout or a text of one) and `element` (bytes, by default 4) may say what lies
+    there. Words are outlined where their bank has to serve another in the same phase.
 
     >>> from bankwise import explain
     >>> figure = word_map(explain("LDS", [8 * lane for lane in range(32)]))
@@ -111,14 +112,22 @@ def _finding(found: Strips) -> str:
 
 
 def found_layers(
-    result: object, fragment: Operand | None, tile: Tile | None, element: int | None
+    result: object, fragment: Operand | None, tile: TileLike | None, element: int | None
 ) -> tuple[Strips, Layers]:
     """Give the accesses of a result, and the layers that they and their tile lie in."""
     if fragment is None and hasattr(result, "fragments"):
         fragment = "B"
     found = strips(result, fragment)
-    size = found.element if element is None else element
-    return found, layers_of(found.strips, found.tile if tile is None else tile, size)
+    placed = found.tile if tile is None else Tile.of(tile)
+    size = element or (placed.element if placed else None) or found.element
+    asked = tile is not None or element is not None
+    if not asked and placed is not None and not _drawable(placed, size):
+        placed = None  # what was not asked for is no reason to draw nothing
+    return found, layers_of(found.strips, placed, size)
+
+
+def _drawable(tile: Tile, element: int) -> bool:
+    return element in (1, 2, 4) and tile.elements * element <= _MOST_TILE_BYTES
 
 
 def read_words(accesses: Iterable[Strip]) -> dict[int, list[Service]]:
@@ -152,14 +161,12 @@ def layers_of(accesses: Sequence[Strip], tile: Tile | None, element: int) -> Lay
     touched = sorted({word // BANKS for word in read_words(accesses)})
     if tile is None:
         return Layers(_rows(touched, None), {}, [], [])
-    elements = tile.rows * tile.leading_dimension
-    if element not in (1, 2, 4) or elements * element > _MOST_TILE_BYTES:
+    elements = tile.elements
+    if not _drawable(tile, element):
         raise DrawError(
             f"a tile of {elements} elements of {element!r} bytes cannot be drawn (accepted: sizes"
             f" 4, 2, 1, and up to {_MOST_TILE_BYTES} bytes)"
         )
-    if tile.rows < 1 or tile.cols < 1:
-        raise LayoutError(f"{tile} is empty (accepted: at least one row and one column)")
     row, col = np.indices((tile.rows, tile.cols))
     words = np.asarray(tile.offset(row, col)) * element // WORD
     last = int(words.max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpu_check.device import Chip
+from gpu_check.device import Gpu
 from gpu_check.errors import DeviceError
 from layouts.errors import accepted
 from simulator.law.instructions import INSTRUCTIONS, instruction
@@ -30,10 +30,7 @@ class ProbeOp:
     width: int
     """Bytes an active lane moves."""
     capability: int
-    """The least compute capability that has it, times ten.
-
-    Source: PTX ISA, "Target ISA Notes" of ldmatrix, stmatrix and cp.async.
-    """
+    """The least compute capability that has it, times ten."""
     kind: Kind
     """Suffix of its hardware counters: ld, st or atom; empty for the sums over all kinds."""
 
@@ -80,10 +77,6 @@ def _struct(name: str) -> str:
     return name.replace("LDGSTS.E", "LDGSTS").replace("POPC.INC.32", "POPC.INC").replace(".", "_")
 
 
-def _capability(name: str) -> int:
-    return {"LDSM": 75, "STSM": 90, "LDGS": 80}.get(name[:4], 70)
-
-
 _KINDS: dict[str, Kind] = {
     "LDS": "ld", "LDSM": "ld", "STS": "st", "STSM": "st", "ATOMS": "atom", "LDGSTS": "",
 }  # fmt: skip
@@ -95,7 +88,7 @@ the operation and ATOMS.CAST.SPIN. Counters then count all of a loop's turns."""
 PROBE_OPS: dict[str, ProbeOp] = {
     **{
         name: ProbeOp(
-            name, _struct(name), known.width, _capability(name), _KINDS[name.split(".")[0]]
+            name, _struct(name), known.width, known.capability, _KINDS[name.split(".")[0]]
         )
         for name, known in INSTRUCTIONS.items()
         if "CAST.SPIN" not in name  # found in the loops only
@@ -124,7 +117,7 @@ def probe_op(op: str) -> ProbeOp:
     return PROBE_OPS[name]
 
 
-def require_capability(chip: Chip, op: ProbeOp) -> None:
+def require_capability(chip: Gpu, op: ProbeOp) -> None:
     """Raise DeviceError for a chip that is too old for the instruction."""
     if chip.capability < op.capability:
         raise DeviceError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_check.device import Chip, open_chip, source
+from gpu_check.device import Gpu, open_gpu, source
 from gpu_check.errors import DeviceError, NoGpuError
 from gpu_check.probe.ops import probe_op, require_capability
 from simulator.law.masks import active_table
@@ -30,13 +30,13 @@ def coalesced(op: str, n: int) -> NDArray[np.uint32]:
 class Probe:
     """One instruction on one device.
 
-    Raises NoGpuError and DeviceError as `open_chip` does, DeviceError for a chip too old, and
+    Raises NoGpuError and DeviceError as `open_gpu` does, DeviceError for a chip too old, and
     NoGpuError where the CUDA compiler that CuPy finds does not fit.
     """
 
     def __init__(self, op: str, device: int = 0) -> None:
         self.op = probe_op(op)
-        self.chip: Chip = open_chip(device)
+        self.chip: Gpu = open_gpu(device)
         require_capability(self.chip, self.op)
         import cupy
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 
 __all__ = ["measure_bandwidth", "measure_latency"]
 
@@ -61,7 +61,7 @@ def measure_latency(device: int = 0) -> list[dict[str, Any]]:
 
     The loop around a load takes some cycles of its own, 15 or so.
     """
-    open_chip(device)
+    open_gpu(device)
     import cupy
 
     rows = []
@@ -89,7 +89,7 @@ def measure_latency(device: int = 0) -> list[dict[str, Any]]:
 
 def measure_bandwidth(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per footprint, each SM reading its own: bytes per cycle of one SM."""
-    chip = open_chip(device)
+    chip = open_gpu(device)
     import cupy
 
     rows = []

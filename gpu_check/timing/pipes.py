@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 
 __all__ = ["OPS", "WARPS", "Op", "measure_pipes", "source"]
 
@@ -202,7 +202,7 @@ def measure_pipes(device: int = 0) -> list[dict[str, Any]]:
 
     Raises NoGpuError and DeviceError as `gpu_check.measure` does.
     """
-    chip = open_chip(device)
+    chip = open_gpu(device)
     import cupy
 
     rows = []

@@ -1,4 +1,4 @@
-"""The commands `kernels` and `replay`: the catalogue of GEMM kernels."""
+"""The commands `kernels` and `replay`, the catalogue of GEMM kernels, and `chips`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,52 @@ from simulator.inputs.values import read_value
 if TYPE_CHECKING:
     from simulator.kernels.replay import KernelReport
 
-__all__ = ["kernels", "replay"]
+__all__ = ["chips", "kernels", "replay"]
+
+
+@cli.command()
+@format_option
+def chips(*, output: Format) -> int:
+    """List the built-in chips: their limits, and whether their law was measured."""
+    from simulator.law.chips import CHIPS, Chip
+
+    rows = []
+    for chip in map(Chip.of, CHIPS):
+        names = (
+            "multiprocessors", "clock_mhz", "shared_bytes", "shared_bytes_per_sm", "warps_per_sm",
+            "blocks_per_sm", "registers_per_sm", "l2_bytes", "dram_gb_per_s",
+        )  # fmt: skip
+        rows.append(
+            {
+                "chip": chip.name,
+                "capability": chip.compute_capability,
+                "law": chip.law,
+                "measured": len(chip.measured),
+                "instructions": len(chip.table),
+                **{name: getattr(chip, name) for name in names},
+                "evidence": chip.evidence,
+                "sources": dict(chip.sources),
+            }
+        )
+    text = (
+        "law: measured, accesses of this chip were compared with the law; assumed, its limits are"
+        " published and its law is the H200's. measured: instructions that were compared. The rest"
+        " of the limits, the evidence and a source for each number: --format json."
+    )
+    measured = sum(row["law"] == "measured" for row in rows)
+    hidden = ("shared_bytes_per_sm", "registers_per_sm", "evidence", "sources")
+    show(
+        Table(
+            rows,
+            {"chips": len(rows), "measured": measured},
+            sums=[],
+            text=[text],
+            hidden=hidden,
+            unknown="not known",
+        ),
+        output,
+    )
+    return 0
 
 
 @cli.command()
@@ -63,6 +108,7 @@ def replay(
     n: int | None,
     k: int | None,
     form: str,
+    chip: str | None,
 ) -> dict[str, int]:
     """Count every memory instruction of a GEMM kernel of the catalogue.
 
@@ -73,7 +119,8 @@ def replay(
     kernel = get(name)
     sizes = {"m": m, "n": m if n is None else n, "k": m if k is None else k}
     tiles = _tiles(kernel.parameters, parameters)
-    reports = {rule: _replay(kernel.name, form=form, rule=rule, **sizes, **tiles) for rule in rules}
+    asked = {"form": form, "chip": chip, **sizes, **tiles}
+    reports = {rule: _replay(kernel.name, rule=rule, **asked) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}

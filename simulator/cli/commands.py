@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,10 +15,11 @@ from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
     from simulator.inputs.files import Accesses
+    from simulator.law.chips import Chip
     from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
-__all__ = ["cli", "common", "format_option", "main"]
+__all__ = ["chip_option", "cli", "common", "format_option", "main"]
 
 _Command = Callable[..., Any]
 
@@ -28,8 +30,8 @@ def main(args: Sequence[str] | None = None) -> int:
     0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
     2 for bad input; 130 for Ctrl-C.
     """
-    from layouts.errors import BankwiseError
-    from simulator.errors import CompileError, ExpressionError
+    from layouts.errors import BankwiseError, ExpressionError, LayoutError
+    from simulator.errors import CompileError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -43,7 +45,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except CompileError as error:  # a compiler's lines and carets
+    except (CompileError, LayoutError) as error:  # with lines and carets of their own
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
@@ -96,6 +98,7 @@ def common(command: _Command) -> _Command:
     """
 
     @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+    @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
         "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
@@ -111,6 +114,13 @@ def common(command: _Command) -> _Command:
         return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
+
+
+def chip_option(command: _Command) -> _Command:
+    """Add --chip."""
+    return click.option(
+        "--chip", metavar="CHIP", help="One of `bankwise chips`, or a FILE.json.  [default: H200]"
+    )(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -142,17 +152,21 @@ def format_option(command: _Command) -> _Command:
     "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
 )
 @click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
+@click.option(
+    "--layout", help="CuTe's or Triton's text, or C of row and col, for both, or A=TEXT,B=TEXT."
+)
 @click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
 @common
 @html_options
 def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
-    from simulator.cli.options import lane_order, pad, swizzle
+    from simulator.cli.options import lane_order, layout, pad, swizzle
     from simulator.gemm.simulate import simulate as run
 
     options["lane_order"] = lane_order(options["lane_order"])
     options["pad"] = pad(options["pad"])
     options["swizzle"] = swizzle(options["swizzle"])
+    options["layout"] = layout(options["layout"])
     reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
@@ -168,6 +182,10 @@ def _access_options(command: _Command) -> _Command:
             "--element",
             type=click.IntRange(1, 16),
             help="Bytes an element of the index expression.  [default: 4]",
+        ),
+        click.option(
+            "--layout",
+            help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
         ),
         click.option(
             "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
@@ -187,36 +205,43 @@ def _access_options(command: _Command) -> _Command:
 )
 @common
 def count(
-    *, rules: Sequence[Rule], output: Format, warps: int | None, **options: Any
+    *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, int]:
     """Count warp accesses.
 
-    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4';
+    ACCESSES is a C index expression over lane, tid and warp, such as '(lane/8)*132 + lane%8*4',
+    or with --layout a row and a column, such as 'lane%16, lane/16*8';
     a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the default) for such data
     on standard input.
     """
     from simulator.cli.options import read_accesses
+    from simulator.law.chips import optional_chip
     from simulator.law.counting import totals as sum_of
+    from simulator.results.columns import law_columns
     from simulator.results.text import by_rule
 
     accesses = read_accesses(range(warps or 1), warp_flag="--warps" if warps else None, **options)
+    chosen = optional_chip(chip)
     tables: dict[str, Table] = {}
     totals: dict[str, dict[str, Any]] = {}
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
         each = []
-        for op, where, counts in _count_by_op(accesses, rule):
+        law = law_columns(rule, None if chosen is None else chosen.name)
+        for op, where, counts in _count_by_op(accesses, rule, chosen):
             each.append(counts)
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
-                found[access] = {"access": access, "op": op, **row, "rule": rule}
+                found[access] = {"access": access, "op": op, **row, **law}
         totals[rule] = sum_of(each)
-        tables[rule] = Table(found, totals[rule], hidden=("rule",))
+        tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: total["bank_conflicts"] for rule, total in totals.items()}
 
 
-def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]]:
+def _count_by_op(
+    accesses: Accesses, rule: Rule, chip: Chip | None
+) -> list[tuple[str, Any, Counts]]:
     from simulator.law.counting import count
 
     masks = accesses.masks
@@ -229,6 +254,7 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
                 accesses.addresses[where],
                 None if masks is None else masks[where],
                 rule=rule,
+                chip=chip,
             ),
         )
         for op, where in accesses.by_op().items()
@@ -242,7 +268,13 @@ def _count_by_op(accesses: Accesses, rule: Rule) -> list[tuple[str, Any, Counts]
 @common
 @html_options
 def explain(
-    *, rules: Sequence[Rule], output: Format, warp: int | None, access: int | None, **options: Any
+    *,
+    rules: Sequence[Rule],
+    output: Format,
+    warp: int | None,
+    access: int | None,
+    chip: str | None,
+    **options: Any,
 ) -> dict[str, int]:
     """Explain one warp access: its phases, wavefronts, banks, words and lanes.
 
@@ -254,18 +286,24 @@ def explain(
     flag = None if warp is None else "--warp"
     accesses = read_accesses(range(warp or 0, (warp or 0) + 1), warp_flag=flag, **options)
     chosen = one_access(accesses, access)
-    explanations: dict[str, Any] = {rule: run(*chosen, rule=rule) for rule in rules}
+    where: dict[str, Any] = {"tile": accesses.tile, "element": accesses.element}
+    explanations: dict[str, Any] = {
+        rule: replace(run(*chosen, rule=rule, chip=chip), **where) for rule in rules
+    }
     keep(*explanations.values())
     show_results(explanations, output)
     return {rule: each.bank_conflicts for rule, each in explanations.items()}
 
 
 @cli.command()
+@chip_option
 @format_option
-def ops(*, output: Format) -> int:
+def ops(*, chip: str | None, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
+    from simulator.law.chips import optional_chip
     from simulator.law.instructions import INSTRUCTIONS
 
+    chosen = optional_chip(chip)
     rows = [
         {
             "op": known.name,
@@ -273,17 +311,19 @@ def ops(*, output: Format) -> int:
             "width": known.width,
             "phases": known.phases,
             "fuses": known.fuses,
+            "partners": " ".join(f"i^{p}" for p in known.partners) if known.fuses else "",
             "merges": known.merges,
             "passes": known.passes,
             "ideal": "by bytes" if known.fixed_ideal is None else str(known.fixed_ideal),
             "phase_cycles": known.phase_cycles,
             "least_cycles": " ".join(map(str, filter(None, known.least_cycles))),
         }
-        for known in INSTRUCTIONS.values()
+        for known in (INSTRUCTIONS.values() if chosen is None else chosen.table)
     ]
     text = (
-        "phases: groups of lanes served one after the other. fuses: two phases become one when,"
-        " throughout the warp, active lanes i and i^1 (or i and i^2) have the same address."
+        "phases: groups of lanes served one after the other. fuses: phases become fewer when,"
+        " throughout the warp, all active lanes and their partners have the same address, for one"
+        " kind of partners: i^1 of lane i, or i^2."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
     totals = {"instructions": len(rows)}

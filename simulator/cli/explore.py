@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.commands import cli
+from simulator.cli.commands import chip_option, cli
+
+if TYPE_CHECKING:
+    from simulator.law.chips import Chip
 
 __all__ = ["explore"]
 
@@ -25,6 +29,7 @@ __all__ = ["explore"]
 @click.option("--block", metavar="XxYxZ", help="Threads of the block.  [default: the page assumes]")
 @click.option("--op", help="Instruction, SASS name or alias: see `bankwise ops`.")
 @click.option("--rule", help="silicon or documented.  [default: silicon]")
+@chip_option
 @click.option("--force", is_flag=True, help="Overwrite an existing page.")
 def explore(
     *,
@@ -34,6 +39,7 @@ def explore(
     block: str | None,
     op: str | None,
     rule: str | None,
+    chip: str | None,
     force: bool,
 ) -> int:
     """Write a page in which one edits an access and sees its bank conflicts at once.
@@ -60,7 +66,12 @@ def explore(
         raise click.UsageError(
             f"{file!r} does not end in .html (accepted: bankwise explore FILE.html 'EXPRESSION')"
         )
-    start = {"block": _block(block), "op": _op(op), "rule": _rule(rule)}
+    from simulator.law.chips import optional_chip
+
+    law = optional_chip(chip)
+    start: dict[str, Any] = {
+        "block": _block(block), "op": _op(op, law), "rule": _rule(rule), "chip": law,
+    }  # fmt: skip
     from viz import explore as pages
 
     if file is not None:
@@ -91,10 +102,10 @@ def _block(text: str | None) -> str | None:
     return text
 
 
-def _op(text: str | None) -> str | None:
-    from simulator.law.instructions import instruction
+def _op(text: str | None, chip: Chip | None) -> str | None:
+    from simulator.law.chips import instruction_on
 
-    return None if text is None else instruction(text).name
+    return None if text is None else instruction_on(chip, text).name
 
 
 def _rule(text: str | None) -> str | None:

@@ -33,7 +33,11 @@ __all__ = ["gpu_check"]
     help="Read hardware counters with ncu.",
 )
 @click.option("--recorded", is_flag=True, help="Compare recorded data of an H200: needs no GPU.")
-@click.option("--save", type=click.Path(path_type=Path), help="Keep what is measured in FILE.npz.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    help="Keep what is measured in FILE.npz, or with --phases as a chip, FILE.json.",
+)
 @click.option("--load", type=click.Path(path_type=Path), help="Compare what --save kept.")
 @click.option("--device", default=0, show_default=True, help="Which GPU.")
 @click.option(
@@ -70,12 +74,16 @@ def gpu_check(
     if kernels:
         return _kernels(counters, device, output)
     if save is not None:
+        if phases and save.suffix.lower() != ".json":  # the end by which --chip knows a file
+            raise click.UsageError(
+                f"--save: {save} is not a chip file's name (accepted: FILE.json)"
+            )
         from simulator.results.files import check_target
 
         check_target(save)  # before the work, not after it
     chosen = _ops(ops, device)
     if phases:
-        return _phases(chosen, counters, device, output)
+        return _phases(chosen, counters, device, save, output)
     return _compared(_measured(chosen, full, counters, save, device, seed), ops, output)
 
 
@@ -88,7 +96,7 @@ def _check_options(**given: Any) -> None:
         "recorded": ("ops",),
         "load": ("ops",),
         "kernels": ("counters", "device"),
-        "phases": ("ops", "counters", "device"),
+        "phases": ("ops", "counters", "device", "save"),
     }
     for mode, used in uses.items():
         flags = mode.split()
@@ -100,10 +108,10 @@ def _check_options(**given: Any) -> None:
 
 def _ops(ops: Sequence[str], device: int) -> list[str]:
     from gpu_check.campaign import all_ops
-    from gpu_check.device import open_chip
+    from gpu_check.device import open_gpu
     from gpu_check.probe.ops import probe_op, require_capability
 
-    chip = open_chip(device)
+    chip = open_gpu(device)
     chosen = [probe_op(op) for op in dict.fromkeys(ops)]
     for each in chosen:
         require_capability(chip, each)
@@ -189,11 +197,14 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], output: Form
     return int(totals["differing"] > 0)
 
 
-def _phases(ops: list[str], counters: str, device: int, output: Format) -> int:
+def _phases(ops: list[str], counters: str, device: int, save: Path | None, output: Format) -> int:
+    from gpu_check.campaign import chip_provenance
+    from gpu_check.chip_file import chip_json
+    from gpu_check.device import limits, open_gpu
     from gpu_check.discovery import PhaseTable, infer_phases
     from gpu_check.errors import DiscoveryError
 
-    rows = []
+    rows, tables = [], []
     with_counters = _use_counters(counters)
     with click.progressbar(ops, label="asking", file=sys.stderr) as bar:
         for op in bar:
@@ -203,6 +214,7 @@ def _phases(ops: list[str], counters: str, device: int, output: Format) -> int:
                 if not with_counters:
                     raise
                 found = infer_phases(op, device=device, counters=True)
+            tables.append(found)
             other = found.differences(PhaseTable.of(op))
             rows.append(
                 {
@@ -215,6 +227,11 @@ def _phases(ops: list[str], counters: str, device: int, output: Format) -> int:
                     "differs": "; ".join(other),
                 }
             )
+    if save is not None:
+        from simulator.results.files import save as write
+
+        content = chip_json(open_gpu(device), tables, chip_provenance(device), limits(device))
+        write(save, lambda file: file.write_text(content, encoding="utf-8"))
     differing = sum(bool(row["differs"]) for row in rows)
     show(Table(rows, {"differing": differing}, sums=[]), output)
     return int(differing > 0)
@@ -227,11 +244,11 @@ def _lanes(groups: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _kernels(counters: str, device: int, output: Format) -> int:
-    from gpu_check.device import open_chip
+    from gpu_check.device import open_gpu
     from gpu_check.gemm import GEMMS
     from gpu_check.kernel_table import kernel_rows, measure_kernels
 
-    chip = open_chip(device)
+    chip = open_gpu(device)
     names = [name for name in GEMMS if GEMMS[name].file != "wmma" or chip.capability >= 75]
     with click.progressbar(names, label="kernels", file=sys.stderr) as bar:
         found = measure_kernels(bar, counters=_use_counters(counters), device=device)

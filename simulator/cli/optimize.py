@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from simulator.cli.commands import cli, format_option
+from simulator.cli.commands import chip_option, cli, format_option
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import named, named_integers, refuse_ignored
 from simulator.cli.output import Format, show
@@ -54,6 +54,7 @@ __all__ = ["optimize"]
     help="cycles, wavefronts or bank_conflicts.",
 )
 @click.option("--rule", default="silicon", show_default=True, help="silicon or documented.")
+@chip_option
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
 @click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")
 @format_option

@@ -22,6 +22,7 @@ from simulator.law.accesses import ALL_LANES
 __all__ = [
     "is_given",
     "lane_order",
+    "layout",
     "named",
     "named_integers",
     "named_options",
@@ -74,6 +75,16 @@ def pad(text: str) -> int | tuple[int, int]:
     return (first, second[0]) if second else first
 
 
+def layout(text: str | None) -> str | tuple[str | None, str | None] | None:
+    """Read one layout for both tiles, or a pair: A=TEXT,B=TEXT, none where there is none."""
+    if text is None:
+        return None
+    with named("--layout"):
+        pair = read_pair(text) if re.match(r"\s*A\s*=", text) or ";" in text else None
+    first, second = (None if each == "none" else each for each in pair or (text, text))
+    return (first, second) if pair else first
+
+
 def swizzle(text: str | None) -> Swizzle | tuple[Swizzle | None, Swizzle | None] | None:
     """Read B,M,S or Sw<B,M,S> or none, or a pair of them: A=B,M,S,B=none."""
     if text is None:
@@ -121,6 +132,7 @@ def read_accesses(
     accesses: str | None,
     op: str | None,
     element: int | None,
+    layout: str | None,
     names: Sequence[str],
     active: str | None,
     mask: str | None,
@@ -131,6 +143,7 @@ def read_accesses(
     if accesses is None or accesses == "-" or is_file:
         for_expressions = {
             "--element": element is not None,
+            "--layout": layout is not None,
             "-D": bool(names),
             "--active": active is not None,
             warp_flag: warp_flag is not None,
@@ -150,7 +163,8 @@ def read_accesses(
     return from_expression(
         accesses,
         op,
-        element=4 if element is None else element,
+        element=4 if element is None and layout is None else element,
+        layout=layout,
         warps=warps,
         names=named_integers(names, "-D"),
         active=active,

@@ -49,7 +49,7 @@ __all__ = ["sass"]
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
 @click.option("--blocks", default="sample", show_default=True, help="sample or all.")
-@click.option("--arch", default="sm_90", show_default=True, help="sm_80, sm_86, sm_89 or sm_90.")
+@click.option("--arch", help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]")
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
               show_default=True, help="What a row is.")  # fmt: skip
@@ -67,6 +67,11 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    from simulator.law.chips import optional_chip
+    from simulator.sass.replay import arch_for
+
+    options["chip"] = optional_chip(options["chip"])
+    options["arch"] = arch_for(options["arch"], options["chip"])
     given, kernel = _given(options)
     if listing:
         return _list(given, options, kernel, output, rules)
@@ -81,7 +86,7 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     launch = {
         "kernel": kernel, "grid": shape(options["grid"], "--grid"),
         "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
-        "blocks": options["blocks"], "arch": options["arch"],
+        "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
     }  # fmt: skip
@@ -161,7 +166,7 @@ def _run_file(
     path = Path(options["file"])
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
-        common = {name: options[name] for name in ("blocks", "arch", "max_instructions")}
+        common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
         return {
             rule: _replay(path, rule=rule, symbols=symbols, options=compiler, **common, **launch)
             for rule in rules

@@ -12,12 +12,17 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from layouts.errors import LayoutError, accepted
+from layouts import c_text
+from layouts.errors import LayoutError, accepted, short
 from layouts.fragment import FRAGMENTS, FragmentKind, check_fragment
 from layouts.shapes import is_integer, listed, parse_shape, shape_text
 from layouts.swizzle import Swizzle
+from layouts.tile import Tile
+from layouts.tile_text import is_c, split_shape
+from layouts.triton import is_triton
 from layouts.warp import LANE_ORDERS, LANES, LaneOrder, WarpLayout
 from simulator.errors import OptionError
+from simulator.law.chips import CHIPS, Chip, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import RULES, Rule
 
@@ -52,6 +57,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "a_layout": A_LAYOUTS,
         "element": ELEMENTS,
         "rule": RULES,
+        "chip": CHIPS,
     }
 )
 """What "all" stands for, for parameters whose values are a list."""
@@ -59,12 +65,12 @@ CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """What `simulate` is asked: eleven parameters, each in the form that a report shows.
+    """What `simulate` is asked: twelve parameters, each in the form that a report shows.
 
     >>> Geometry.of(warp_shape=(4, 8), pad=4)
     Geometry(warp_shape='4x8', lds=128, thread_tile='8x8', block_tile='128x128x8', \
 lane_order='col-major', fragment='contiguous', a_layout='transposed', pad=(4, 4), \
-swizzle=(None, None), element=4, rule='silicon')
+swizzle=(None, None), layout=(None, None), element=4, rule='silicon', chip=None)
 
     Raises LayoutError or OptionError for a value that fits no others whatsoever. Whether the
     values fit each other is found out by lowering them.
@@ -86,15 +92,20 @@ swizzle=(None, None), element=4, rule='silicon')
     """Elements after each row of A's tile and of B's."""
     swizzle: tuple[Swizzle | None, Swizzle | None] = (None, None)
     """Of A's tile and of B's, on element offsets, after padding."""
+    layout: tuple[Tile | str | None, Tile | str | None] = (None, None)
+    """Of A's tile and of B's, instead of a padding and a swizzle; text where it says no shape."""
     element: int = 4
     """Bytes."""
     rule: Rule = "silicon"
+    chip: Chip | None = None
+    """None: the H200's law."""
 
     def __post_init__(self) -> None:
         for name in _READERS:
             value = getattr(self, name)
             # A sweep reads the same few words thousands of times.
-            read = _read_word(name, value) if type(value) is str else _READERS[name](value)
+            again = type(value) is str and name != "chip"  # a chip's file may change
+            read = _read_word(name, value) if again else _READERS[name](value)
             object.__setattr__(self, name, read)
 
     @classmethod
@@ -119,6 +130,10 @@ swizzle=(None, None), element=4, rule='silicon')
             parts.append(f"padding {self.pad[0]} and {self.pad[1]}")
         if any(self.swizzle):
             parts.append(f"swizzle {self.swizzle[0]} and {self.swizzle[1]}")
+        if self.chip is not None:
+            parts.append(f"on {self.chip}")
+        if any(self.layout):
+            parts.append(f"layout {self.layout[0]} and {self.layout[1]}")
         return "; ".join(parts)
 
 
@@ -202,7 +217,29 @@ def _pair_of_swizzles(swizzle: Any) -> tuple[Swizzle | None, Swizzle | None]:
     return first, second
 
 
+def _pair_of_layouts(layout: Any) -> tuple[Tile | str | None, Tile | str | None]:
+    pair = layout if isinstance(layout, tuple | list) else (layout, layout)
+    if len(pair) != 2:
+        raise LayoutError(
+            f"layout {short(layout)} is not one for both tiles or a pair (A, B) (accepted: None, a"
+            " Tile, a Layout or a text of one, for each)"
+        )
+    first, second = (_layout(one) for one in pair)
+    return first, second
+
+
+def _layout(layout: Any) -> Tile | str | None:
+    if not isinstance(layout, str):
+        return None if layout is None else Tile.of(layout)
+    text, shape = split_shape(layout)
+    if shape is None and is_c(text):
+        c_text.function(text, rows=1)  # its tile, of the geometry's shape, is made later
+        return layout
+    return layout if shape is None and is_triton(text) else Tile.parse(text, shape)
+
+
 _READERS: Mapping[str, Callable[[Any], object]] = {
+    "chip": optional_chip,
     "rule": _rule,
     "lds": _lds,
     "element": _element,
@@ -213,6 +250,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "block_tile": lambda tile: shape_text(parse_shape(tile, "MNK", "block tile")),
     "pad": _pair_of_pads,
     "swizzle": _pair_of_swizzles,
+    "layout": _pair_of_layouts,
     "fragment": _fragment,
 }
 

@@ -70,12 +70,11 @@ class Loads:
                 f"The warp tile is {warp_m}x{warp_n}, so the block tile is"
                 f" taken as {shape_text((tile_m, tile_n, block_k))}."
             )
-        (pad_a, pad_b), (swizzle_a, swizzle_b) = geometry.pad, geometry.swizzle
         a_shape = (block_k, tile_m) if transposed else (tile_m, block_k)
-        tiles = Tile(*a_shape, pad_a, swizzle_a), Tile(block_k, tile_n, pad_b, swizzle_b)
+        tiles = _tile(0, a_shape, geometry), _tile(1, (block_k, tile_n), geometry)
         _check_space(tiles, geometry)
         for name, tile in zip("AB", tiles, strict=True):
-            unswizzled = tile.rows * tile.leading_dimension
+            unswizzled = tile.elements
             if tile.size > unswizzled:
                 notes.append(
                     f"The swizzle {tile.swizzle} moves elements of {name} past its"
@@ -92,7 +91,7 @@ class Loads:
         b_offsets = tiles[1].offset(steps, b_elements[None])
 
         a_width = b_width = geometry.lds // 8
-        if not transposed and (thread_m == 1 or tiles[0].leading_dimension > 1):
+        if not transposed and not _neighbours(a_offsets, tiles[0], a_width // element):
             a_width = element
             notes.append(
                 "A is row-major: a thread's elements of A are not neighbours, so they are read one"
@@ -130,18 +129,19 @@ def totals(counts: Sequence[Counts]) -> dict[str, int | float]:
 def count_loads(several: Sequence[Loads]) -> list[Step]:
     """Count all k steps of several geometries, and choose the step that stands for each.
 
-    All loads of one instruction and rule are counted in one call.
+    All loads of one instruction, rule and chip are counted in one call.
     """
     parts = [
-        (number, operand, operands, loads.geometry.rule)
+        (number, operand, operands, (operands.op, loads.geometry.rule, loads.geometry.chip))
         for number, loads in enumerate(several)
         for operand, operands in enumerate(loads.operands)
     ]
     figures: dict[tuple[int, int], NDArray[np.uint8]] = {}
-    for op, rule in dict.fromkeys((part[2].op, part[3]) for part in parts):
-        alike = [part for part in parts if (part[2].op, part[3]) == (op, rule)]
+    for law in dict.fromkeys(part[3] for part in parts):
+        op, rule, chip = law
+        alike = [part for part in parts if part[3] == law]
         flat = np.concatenate([part[2].addresses.reshape(-1, 32) for part in alike])
-        counts = count(op, flat, rule=rule)
+        counts = count(op, flat, rule=rule, chip=chip)
         start = 0
         for number, operand, operands, _ in alike:
             shape = operands.addresses.shape[:2]
@@ -177,6 +177,36 @@ def _warp(shape: str, order: LaneOrder) -> tuple[WarpLayout, NDArray[np.int64], 
 def _edge(threads: int, size: int, kind: FragmentKind) -> NDArray[np.int64]:
     """Return the positions of each thread's elements along an edge, (threads, size)."""
     return np.array(fragment_elements(threads, size, kind))
+
+
+def _tile(operand: int, shape: tuple[int, int], geometry: Geometry) -> Tile:
+    """Return where A (0) or B (1) lies."""
+    pad, swizzle = geometry.pad[operand], geometry.swizzle[operand]
+    given = geometry.layout[operand]
+    if given is None:
+        return Tile(*shape, pad, swizzle, element=geometry.element)
+    if pad or swizzle:
+        raise LayoutError(
+            f"{'AB'[operand]} has layout {given}, and padding {pad} and swizzle {swizzle} beside it"
+            " (accepted: a layout that says them)"
+        )
+    return _laid(given, shape, geometry.element)
+
+
+@lru_cache(maxsize=256)
+def _laid(given: Tile | str, shape: tuple[int, int], element: int) -> Tile:
+    tile = Tile.of(given, shape).sized(element)
+    tile.check_inside()
+    return tile
+
+
+def _neighbours(offsets: NDArray[np.int64], tile: Tile, each: int) -> bool:
+    """Whether a thread's elements of a row-major A lie side by side, for loads of `each`."""
+    size = offsets.shape[-1]
+    if tile.layout is None:
+        return size > 1 and tile.leading_dimension == 1
+    groups = offsets.reshape(*offsets.shape[:-1], -1, each) if size % each == 0 else offsets
+    return size > 1 and bool((np.diff(groups, axis=-1) == 1).all())
 
 
 def _addresses(
@@ -217,19 +247,25 @@ def _addresses(
 def _given(geometry: Geometry) -> str:
     return (
         f"lds {geometry.lds}, element {geometry.element}, thread tile {geometry.thread_tile},"
-        f" {geometry.fragment}, pad {geometry.pad}, swizzle {geometry.swizzle[0]} and"
-        f" {geometry.swizzle[1]}"
+        f" {geometry.fragment}, {_placing(geometry)}"
     )
+
+
+def _placing(geometry: Geometry) -> str:
+    (a, b), (first, second) = geometry.swizzle, geometry.layout
+    said = f", layout {first} and {second}" if first or second else ""
+    return f"pad {geometry.pad}, swizzle {a} and {b}{said}"
 
 
 def _check_space(tiles: tuple[Tile, Tile], geometry: Geometry) -> None:
     # First without the swizzles: a tile's size with one takes a look at every element.
-    needed = geometry.element * sum(tile.rows * tile.leading_dimension for tile in tiles)
-    if needed <= SHARED_BYTES:
+    most = SHARED_BYTES if geometry.chip is None else geometry.chip.shared_bytes
+    needed = geometry.element * sum(tile.elements for tile in tiles)
+    if needed <= most:
         needed = geometry.element * sum(tile.size for tile in tiles)
-    if needed > SHARED_BYTES:
+    if needed > most:
         raise LayoutError(
             f"block tile {geometry.block_tile!r} with padding {geometry.pad} and swizzles"
             f" {geometry.swizzle[0]} and {geometry.swizzle[1]} needs {needed} bytes of shared"
-            f" memory (accepted: up to {SHARED_BYTES}, 227 KiB)"
+            f" memory (accepted: up to {most}, {most // 1024} KiB)"
         )

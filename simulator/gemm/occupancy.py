@@ -15,6 +15,7 @@ from layouts.errors import accepted
 from layouts.warp import LANES
 from simulator.errors import QuantityError
 from simulator.gemm.quantities import Size, SizeOrZero, ceil_div, checked, size
+from simulator.law.chips import CHIPS, Chip, ChipLike
 
 __all__ = [
     "DEVICES",
@@ -33,7 +34,8 @@ class Device:
     """
 
     name: str
-    sms: int
+    sms: int | None
+    """None: not known."""
     warps_per_sm: int
     blocks_per_sm: int
     shared_per_sm: int
@@ -51,19 +53,35 @@ class Device:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if field.name != "name":
+            if field.name != "name" and not (field.name == "sms" and self.sms is None):
                 size(field.name, getattr(self, field.name), int(field.name != "shared_reserved"))
 
+    @classmethod
+    def of(cls, chip: ChipLike) -> Device:
+        """Return the limits of a chip.
 
-DEVICES = {
-    device.name: device
-    for device in (
-        Device("V100", 80, 64, 32, 96 * 1024, shared_reserved=0, shared_unit=256),
-        Device("RTX 3080", 68, 48, 16, 100 * 1024),
-        Device("RTX 4090", 128, 48, 24, 100 * 1024),
-    )
-}
-"""The documents' GPUs, compute capability 7.0, 8.6 and 8.9 [NVIDIA], by name.
+        >>> Device.of("RTX 4090").blocks_per_sm
+        24
+
+        Raises ChipError for an unknown chip.
+        """
+        known = Chip.of(chip)
+        return cls(
+            known.name,
+            known.multiprocessors,
+            known.warps_per_sm,
+            known.blocks_per_sm,
+            known.shared_bytes_per_sm,
+            shared_reserved=known.shared_reserved,
+            shared_unit=128 if known.capability >= 80 else 256,
+            registers_per_sm=known.registers_per_sm,
+            threads_per_block=known.threads_per_block,
+            registers_per_thread=known.registers_per_thread,
+        )
+
+
+DEVICES = {name: Device.of(name) for name in CHIPS}
+"""The built-in chips, by name. The documents' are V100, RTX 3080 and RTX 4090.
 
 [Bloonow] gives the V100's SMs, registers and warps, [junstar92] queries all of the RTX 3080 but
 its 16 blocks, [ks] tabulates all of the RTX 4090.

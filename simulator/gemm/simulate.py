@@ -15,15 +15,17 @@ from typing import Any, Literal
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape
 from layouts.swizzle import SwizzleLike
-from layouts.tile import Tile
+from layouts.tile import Tile, TileLike
 from layouts.warp import LaneOrder
 from simulator.errors import OptionError
 from simulator.gemm.geometry import A_LAYOUTS, LDS_WIDTHS, PARAMETERS, ALayout, Geometry
 from simulator.gemm.loads import Loads, count_loads, totals
 from simulator.law.accesses import WarpAccess
+from simulator.law.chips import Chip, ChipLike
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import Rule
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 
@@ -99,6 +101,8 @@ class Fragment(_Figures, Result):
     rule: Rule
     tile: Tile
     """Where the operand lies in shared memory, from byte 0 on."""
+    chip: Chip | None = None
+    """Whose law counted; None: the H200's."""
 
     def _counts(self) -> list[Counts]:
         return [self.counts]
@@ -117,7 +121,7 @@ class Fragment(_Figures, Result):
 
     def explain(self) -> list[Explanation]:
         """Return the explanation of each access."""
-        return [explain(*access, rule=self.rule) for access in self.accesses]
+        return [explain(*access, rule=self.rule, chip=self.chip) for access in self.accesses]
 
     @property
     def reason(self) -> str:
@@ -175,12 +179,13 @@ class FragmentReport(_Figures, Result):
 
     def table(self) -> Table:
         """Return a row per fragment, why each costs what it costs, and the notes."""
+        law = law_columns(self.rule, None if self.chip is None else self.chip.name)
         return Table(
-            [{**row, "rule": self.rule} for row in self.rows()],
+            [{**row, **law} for row in self.rows()],
             self.to_dict()["totals"],
             title=f"{self.title}\nOne k step of one warp",
             text=[*(f"{part.name}: {part.reason}" for part in self.fragments), *self.notes],
-            hidden=("rule",),
+            hidden=tuple(law),
         )
 
     def _repr_html_(self) -> str:
@@ -206,21 +211,29 @@ def simulate(
     a_layout: ALayout = "transposed",
     pad: int | tuple[int, int] = (0, 0),
     swizzle: SwizzleLike | tuple[SwizzleLike | None, SwizzleLike | None] | None = None,
+    layout: TileLike | tuple[TileLike | None, TileLike | None] | None = None,
     element: int = 4,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
 ) -> FragmentReport:
     """Count the shared-memory reads of warp 0 for one k step of a tiled GEMM.
 
     Shapes are rows×columns (M×N, and M×N×K for the block tile), `lds` is the width of a load
     in bits (32, 64, 128), `element` the bytes of an element (4, 2, 1). `pad` (elements after
     each row) and `swizzle` (on element offsets, after padding) are one value for both tiles or
-    a pair (A, B). `lane_order` is "row-major", "col-major", "z-order", or 32 integers, entry l
-    being row·C + col of lane l. `fragment` is "contiguous" or "split" (two half tiles, half a
-    warp tile apart). `a_layout` is "transposed" (BK rows of BM) or "row-major" (BM rows of BK).
+    a pair (A, B). `layout` says both at once: a Tile, a Layout or its text, for both tiles or a
+    pair; its rows and columns are the tile's in shared memory. `lane_order` is "row-major",
+    "col-major", "z-order", or 32 integers, entry l being row·C + col of lane l. `fragment` is
+    "contiguous" or "split" (two half tiles, half a warp tile apart). `a_layout` is "transposed"
+    (BK rows of BM) or "row-major" (BM rows of BK). `rule` and `chip` are
+    those of `count`.
 
     >>> report = simulate("4x8", 128)
     >>> report["A"].wavefronts, report["B"].wavefronts, report.bank_conflicts
     (8, 4, 0)
+    >>> swizzled = "Sw<2,3,6> o 0 o (8,128):(128,1)"
+    >>> simulate("8x4", fragment="split", layout=(None, swizzled))["B"].wavefronts
+    4
 
     Every k step of the tile is checked and counted. Raises LayoutError for a geometry that
     does not exist or a load that would be misaligned or wider than a thread's contiguous
@@ -236,8 +249,10 @@ def simulate(
         a_layout=a_layout,
         pad=pad,
         swizzle=swizzle,
+        layout=layout,
         element=element,
         rule=rule,
+        chip=chip,
     )
     loads = Loads.of(geometry)
     (step,) = count_loads([loads])
@@ -259,6 +274,7 @@ def simulate(
             counts,
             geometry.rule,
             operand.tile,
+            geometry.chip,
         )
         for name, operand, counts in zip(OPERANDS, loads.operands, step.counts, strict=True)
     )

@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import short
-from layouts.shapes import is_integer
-from simulator.errors import InputError, OptionError
-from simulator.inputs.expression import Expression
-from simulator.law.accesses import ALL_LANES, check_mask
+from layouts.expression import Expression
+from layouts.tile import Tile, TileLike
+from simulator.errors import InputError
+from simulator.law.accesses import ALL_LANES
+from simulator.law.indices import RESERVED, check_size, lane_values, locate
 from simulator.law.instructions import instruction
 
 __all__ = ["RESERVED", "Accesses", "from_data", "from_expression"]
-
-RESERVED = ("lane", "tid", "warp")
-"""Names that every expression has: tid = 32·warp + lane."""
 
 _ACCEPTED = (
     "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
@@ -40,6 +38,10 @@ class Accesses:
     """Byte addresses, (n, 32)."""
     masks: NDArray[Any] | None
     """(n,), or None for all lanes."""
+    tile: Tile | None = None
+    """What they lie in, where a layout was given that is a tile."""
+    element: int = 4
+    """Bytes of an element of it."""
 
     def by_op(self) -> dict[str, NDArray[np.intp]]:
         """List the accesses of each instruction, by its SASS name."""
@@ -51,7 +53,8 @@ def from_expression(
     source: str,
     op: str,
     *,
-    element: int = 4,
+    element: int | None = 4,
+    layout: TileLike | None = None,
     warps: range = range(1),
     names: Mapping[str, int] | None = None,
     active: str | None = None,
@@ -59,31 +62,29 @@ def from_expression(
 ) -> Accesses:
     """Evaluate an element index for each lane of each warp; one access a warp.
 
-    `element` is the size of an element in bytes. `active` is a second expression: lanes for
-    which it is 0 are inactive, as are those whose bit in `mask` is 0; their index is not
-    evaluated.
+    `element` is the size of an element in bytes. With a `layout` the index is "row, col" of it, and
+    None the size that it says, or 4. `active` is a second expression: lanes for which it is 0 are
+    inactive, as are those whose bit in `mask` is 0; their index is not evaluated.
 
     >>> from_expression("lane*2", "LDS").addresses[0, :4].tolist()
     [0, 8, 16, 24]
+    >>> tile = "(32,32):(33,1)"
+    >>> from_expression("lane, 0", "LDS", layout=tile).addresses[0, :4].tolist()
+    [0, 132, 264, 396]
 
-    Raises ExpressionError, OptionError for a size that no element has, and MaskError.
+    Raises ExpressionError, OptionError for a size that no element has, and MaskError; with a layout
+    LayoutError, and AddressError for an index outside of it.
     """
-    if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {short(element)} is not a size (accepted: 1 to 16 bytes)")
-    check_mask(mask)
-    index, where = Expression(source), Expression("1" if active is None else active)
-    addresses = np.zeros((len(warps), 32), dtype=np.int64)
-    masks = np.zeros(len(warps), dtype=np.int64)
-    for expression in (index, where):
-        expression.check((*RESERVED, *(names or {})))  # also if no lane evaluates it
-    for row, warp in enumerate(warps):
-        for lane in range(32):
-            values = {"lane": lane, "tid": 32 * warp + lane, "warp": warp, **(names or {})}
-            if mask >> lane & 1 and where(values):
-                masks[row] |= 1 << lane
-                addresses[row, lane] = index(values) * element
+    if layout is None:
+        check_size(element)
+    where = None if active is None else Expression(active)
+    parts = [Expression(part) for part in (source.split(",") if layout is not None else [source])]
+    values, masks = lane_values(parts, warps=warps, names=names, active=where, mask=mask)
+    index = values[0] if len(values) == 1 else tuple(values)
+    found = locate(instruction(op), index, layout, element, masks)
     whole = active is None and mask == ALL_LANES
-    return Accesses([op] * len(warps), addresses, None if whole else masks)
+    ops = [op] * len(warps)
+    return Accesses(ops, found.addresses, None if whole else masks, found.tile, found.element)
 
 
 def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = None) -> Accesses:

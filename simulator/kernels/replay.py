@@ -32,8 +32,10 @@ from simulator.kernels.sites import (
     SharedSite,
 )
 from simulator.kernels.sizes import require
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule, count
 from simulator.law.instructions import Rule, instruction
+from simulator.results.columns import law_columns
 from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.text import Table
 
@@ -82,17 +84,19 @@ class KernelReport(SiteTable):
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
         chosen = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
         evidence = "; ".join(dict.fromkeys(site.evidence for site in self.sites))
+        law = law_columns(self.rule, self.chip)
+        on = "" if self.chip is None else f", {self.chip}"
         return Table(
-            [{**row, "rule": self.rule} for row in self.rows()],
+            [{**row, **law} for row in self.rows()],
             self.totals(),
             sums=[
-                ("shared" if kind == "all" else f"shared {kind}s", {**sums, "rule": self.rule})
+                ("shared" if kind == "all" else f"shared {kind}s", {**sums, **law})
                 for kind, sums in self.totals().items()
             ],
-            title=f"{self.kernel} ({self.form}), {self.m}x{self.n}x{self.k}, grid {grid} of {block}"
-            f" threads{f'; {chosen}' if chosen else ''}",
+            title=f"{self.kernel} ({self.form}{on}), {self.m}x{self.n}x{self.k}, grid {grid} of"
+            f" {block} threads{f'; {chosen}' if chosen else ''}",
             text=[self.about, f"Sites: {evidence}."],
-            hidden=("memory", "kind", "lines", "evidence", "rule"),
+            hidden=("memory", "kind", "lines", "evidence", *law),
         )
 
 
@@ -104,6 +108,7 @@ def replay(
     k: int,
     form: Form = "compiled",
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     progress: Callable[[int, int], None] | None = None,
     **parameters: Any,
 ) -> KernelReport:
@@ -117,8 +122,8 @@ def replay(
         C is m×n, the inner dimension k.
     form
         "compiled" (loads merged as nvcc does) or "written" (the source as it stands).
-    rule
-        That of `count`.
+    rule, chip
+        Those of `count`.
     progress
         Told, after each site, how many are done and how many there are.
     **parameters
@@ -150,11 +155,17 @@ def replay(
     sizes = {"m": m, "n": n, "k": k}
     for name, value in {"form": form, "rule": rule, **sizes}.items():
         check_value(kernel, name, value)
+    chosen = optional_chip(chip)
     parameters = {**kernel.parameters, **_checked(kernel, parameters)}
     launch = kernel.launch(int(m), int(n), int(k), **parameters)
     require(
         isinstance(launch, Launch),
         f"kernel {kernel.name!r} gives {short(launch)} (accepted: a Launch)",
+    )
+    require(
+        chosen is None or launch.shared_bytes <= chosen.shared_bytes,
+        f"{kernel.name} takes {launch.shared_bytes} bytes of shared memory (accepted: up to"
+        f" {chosen.shared_bytes if chosen else 0} on {chosen}; next: smaller tiles)",
     )
     of_document = parameters == kernel.parameters
     counted: list[SiteReport] = []
@@ -163,7 +174,7 @@ def replay(
         if site.only in (None, form) and site.runs:
             evidence = _evidence(site, form, of_document)
             if isinstance(site, SharedSite):
-                row, copies = _shared(site, launch, form, rule, evidence)
+                row, copies = _shared(site, launch, form, rule, chosen, evidence)
                 instructions += copies
             else:
                 row = _global(site, launch, form, evidence)
@@ -183,6 +194,7 @@ def replay(
         sites=tuple(counted),
         instructions=tuple(instructions),
         about=f"{kernel.title}. {kernel.document}",
+        chip=None if chosen is None else chosen.name,
     )
 
 
@@ -193,6 +205,8 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
             raise OptionError(f"unknown form {value!r}: {accepted(value, FORMS)}")
     elif name == "rule":
         check_rule(value)
+    elif name == "chip":
+        optional_chip(value)
     elif name in ("m", "n", "k"):
         if not is_integer(value) or not 1 <= value <= _LARGEST:
             raise KernelError(
@@ -238,7 +252,7 @@ def _checked(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shared(
-    site: SharedSite, launch: Launch, form: Form, rule: Rule, evidence: str
+    site: SharedSite, launch: Launch, form: Form, rule: Rule, chip: Chip | None, evidence: str
 ) -> tuple[SiteReport, list[tuple[str, int, int, int]]]:
     accesses = lower_shared(site, launch, form)
     if site.op is None:
@@ -246,7 +260,7 @@ def _shared(
     else:
         op = instruction(site.op).name
     masks = (accesses.active << np.arange(32)).sum(axis=-1)
-    costs = count(op, accesses.addresses, masks, rule=rule)
+    costs = count(op, accesses.addresses, masks, rule=rule, chip=chip)
     # By instruction: over the warps of a block first, then over the blocks and repeats.
     columns = [
         (figure.sum(axis=-1).astype(object).T @ np.array(accesses.weights, dtype=object)).tolist()

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from layouts.errors import BankwiseError, short
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import SHARED_BYTES, Instruction
 
 __all__ = [
     "ALL_LANES",
@@ -36,12 +36,6 @@ ALL_LANES = 0xFFFFFFFF
 _DEEPEST = 31  # dimensions: lists may be deeper where an array of NumPy 1 ends, at 32
 
 _CHUNK = 1 << 14  # accesses checked at a time, so that their scratch arrays stay small
-
-SHARED_BYTES = 227 * 1024
-"""Shared memory that a block can address at most: 227 KiB, on sm_90.
-
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-"""
 
 
 class WarpAccess(NamedTuple):
@@ -152,7 +146,8 @@ def warp_accesses(
         masks = np.broadcast_to(given.astype(np.uint32, copy=False), array.shape[:-1])
     if array.dtype == object:
         # Beyond 64 bits: keep what fits; a lane that does not is refused if it is active.
-        array = np.where((array >= 0) & (array < SHARED_BYTES), array, -1).astype(np.int64)
+        inside = (array >= 0) & (array < instruction.shared_bytes)
+        array = np.where(inside, array, -1).astype(np.int64)
     return array, masks
 
 
@@ -219,11 +214,12 @@ def first_bad(
 
 def refusal(instruction: Instruction, address: int, place: str) -> AddressError:
     """Return the error of a bad address at `place`, such as "lane 3"."""
-    if address < 0 or address + instruction.width > SHARED_BYTES:
+    size = instruction.shared_bytes
+    if address < 0 or address + instruction.width > size:
+        most = f"{size // 1024} KiB" if size % 1024 == 0 else f"{size} bytes"
         return AddressError(
             f"address {address} of {place} is outside shared memory (accepted for"
-            f" {instruction.name}: 0 to {SHARED_BYTES - instruction.width}; a block has at most"
-            " 227 KiB)"
+            f" {instruction.name}: 0 to {size - instruction.width}; a block has at most {most})"
         )
     return AddressError(
         f"address {address} of {place} is misaligned (accepted for {instruction.name}:"
@@ -237,7 +233,7 @@ def _invalid(instruction: Instruction, addresses: NDArray[Any]) -> NDArray[np.bo
     bad: NDArray[np.bool_] = addresses & (instruction.width - 1) != 0
     if addresses.dtype.kind == "i":
         bad |= addresses < 0
-    top = SHARED_BYTES - instruction.width
+    top = instruction.shared_bytes - instruction.width
     if np.iinfo(addresses.dtype).max > top:
         bad |= addresses > top
     return bad

@@ -35,6 +35,9 @@ class Law(NamedTuple):
     least_1: np.int32
     """Cycles of one wavefront at least."""
     least_2: np.int32
+    fused_phases: np.int32
+    shared_bytes: np.int32
+    """Addresses are below it."""
 
 
 def in_chunks(
@@ -79,8 +82,10 @@ def law_of(instruction: Instruction, rule: Rule) -> Law:
         fixed,
         instruction.phase_cycles,
         *instruction.least_cycles,
+        len(instruction.fused_lanes),
+        instruction.shared_bytes,
     )
-    return Law(*map(np.int32, numbers))
+    return Law(*np.array(numbers, dtype=np.int32))  # quicker than one by one
 
 
 def _processors() -> int:

@@ -47,6 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulator.errors import AddressError
 from simulator.law.accesses import SHARED_BYTES, Rows, first_bad, integers, refusal
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import (
     Counts,
     Engine,
@@ -56,7 +57,7 @@ from simulator.law.counting import (
     count,
     engine_for,
 )
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["bit_columns", "count_affine", "count_linear", "lane_addresses"]
 
@@ -72,12 +73,13 @@ def count_linear(
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count accesses that are linear over GF(2), all lanes active.
 
     `columns` are integers of shape (..., 5), in bytes: entry b is what bit b of the lane XORs
     onto the address. A constant that is XORed onto all lanes changes no figure, and is not asked
-    for. The result has shape (...).
+    for. The result has shape (...). `chip` is that of `count`.
 
     >>> int(count_linear("LDS", [128, 256, 512, 1024, 2048]).wavefronts)  # one bank
     32
@@ -89,7 +91,7 @@ def count_linear(
     Raises AddressError for columns that give a lane a misaligned address, or one outside shared
     memory; InstructionError and OptionError as `count`.
     """
-    return _count(op, columns, "columns", rule, engine, threads)
+    return _count(instruction_on(chip, op), columns, "columns", rule, engine, threads)
 
 
 def count_affine(
@@ -99,6 +101,7 @@ def count_affine(
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count accesses whose lane bits add a stride each, all lanes active.
 
@@ -112,7 +115,7 @@ def count_affine(
 
     Raises as `count_linear`.
     """
-    return _count(op, strides, "strides", rule, engine, threads)
+    return _count(instruction_on(chip, op), strides, "strides", rule, engine, threads)
 
 
 def lane_addresses(columns: ArrayLike, *, affine: bool = False) -> NDArray[Any]:
@@ -152,14 +155,13 @@ def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def _count(
-    op: str | Instruction,
+    op: Instruction,
     columns: ArrayLike,
     what: str,
     rule: Rule,
     engine: Engine,
     threads: int | None,
 ) -> Counts:
-    op = instruction(op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
@@ -167,7 +169,8 @@ def _count(
     flat = array.reshape(-1, LANE_BITS)
     if engine == "auto":
         engine = engine_for(len(flat))
-    if engine == "numba":
+    # The ranks are those of regular phases; layouts of others are expanded.
+    if engine == "numba" and (what == "strides" or op.is_regular):
         from simulator.law import linear_engine, numba_engine
 
         if what == "strides":
@@ -213,8 +216,8 @@ def _addresses(
     """Return the addresses of a chunk of layouts, or raise AddressError for the first bad one."""
     part = flat[first : first + _CHUNK].astype(np.int64, copy=False)
     # One byte past the end stands for all that is outside: sums of five such do not overflow.
-    outside = (part < 0) | (part >= SHARED_BYTES)
-    used = np.where(outside, SHARED_BYTES, part).astype(np.int32)
+    outside = (part < 0) | (part >= instruction.shared_bytes)
+    used = np.where(outside, instruction.shared_bytes, part).astype(np.int32)
     used[:, instruction.lanes.bit_length() - 1 :] = 0
     affine = what == "strides"
     addresses: NDArray[np.int32] = _expanded(used, affine=affine)

@@ -16,10 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, accepted, short
 from layouts.shapes import is_integer
+from layouts.tile import TileLike
 from simulator.errors import AddressError, MaskError, OptionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, Rows, check, integers, warp_accesses
-from simulator.law.instructions import RULES, Instruction, Rule, instruction
+from simulator.law.chips import ChipLike, instruction_on
+from simulator.law.indices import Addresses, locate
+from simulator.law.instructions import RULES, Instruction, Rule
 from simulator.results.tables import Result
 from simulator.results.text import MOST_ROWS, Table
 
@@ -152,33 +155,44 @@ class Counts(Result):
 
 def count(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: ArrayLike | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     rule: Rule = "silicon",
     engine: Engine = "auto",
     threads: int | None = None,
+    chip: ChipLike | None = None,
 ) -> Counts:
     """Count warp accesses of the instruction `op`.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory. `mask` has bit l set where lane l is active: None for all lanes, one integer, or
-    integers of shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published
-    phases, never fused). `threads` bounds those of the Numba engine, which takes one a processor
-    for many accesses.
+    memory. With `element`, bytes of an element, they are indices of elements, and may be C text
+    over lane, or a function of the lane. With `layout`, a Tile, a Layout or a text of one, they are
+    rows and columns of it: a pair of arrays, C text "row, col", or a function.
+
+    `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
+    shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
+    fused). `threads` bounds those of the Numba engine, which takes one a processor for many
+    accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
+    >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
+    array(1, dtype=int32)
 
-    Raises InstructionError, AddressError, MaskError or OptionError, all of them BankwiseError.
+    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, and for a layout
+    LayoutError or ExpressionError, all of them BankwiseError.
     """
-    op = instruction(op)
+    op = instruction_on(chip, op)
     check_rule(rule)
     check_engine(engine)
     check_threads(threads)
-    array, masks = warp_accesses(op, addresses, mask)
+    given = locate(op, addresses, layout, element, mask).addresses
+    array, masks = warp_accesses(op, given, mask)
     shape = array.shape[:-1]
     flat = Rows(array)
     flat_masks = None if masks is None else masks.reshape(-1)
@@ -190,9 +204,9 @@ def count(
         # It reads the addresses once, and checks them on the way.
         figures, suspect = numba_engine.count_accesses(op, flat, flat_masks, rule, threads)
         if suspect is not None:
-            check(op, array, masks, addresses, suspect)
+            check(op, array, masks, given, suspect)
     else:
-        check(op, array, masks, addresses)
+        check(op, array, masks, given)
         if engine == "python":
             figures = _count_in_python(op, flat, flat_masks, rule)
         else:
@@ -211,6 +225,7 @@ def count_stream(
     engine: Engine = "auto",
     threads: int | None = None,
     chunk: int = CHUNK,
+    chip: ChipLike | None = None,
 ) -> Iterator[Counts]:
     """Count chunk after chunk, and yield the figures of each when they are asked for.
 
@@ -218,7 +233,7 @@ def count_stream(
     accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
     integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
     (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
-    takes Numba for chunks of any size, for there may be many.
+    takes Numba for chunks of any size, for there may be many. `chip` is that of `count`.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
     >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
@@ -227,7 +242,7 @@ def count_stream(
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
     """
-    op = instruction(op)
+    op = instruction_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
         raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
     if engine == "auto":

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from layouts.errors import plural
+from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
+from simulator.law.chips import ChipLike, instruction_on, optional_chip
 from simulator.law.counting import check_rule, n_way
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.indices import Addresses, locate
+from simulator.law.instructions import Instruction, Rule
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table, as_html
 
@@ -41,7 +43,7 @@ class Phase:
     """
 
     index: int
-    lanes: range
+    lanes: Sequence[int]
     """The lanes of this phase, active or not."""
     active: tuple[int, ...]
     wavefronts: tuple[tuple[Served, ...], ...]
@@ -73,17 +75,25 @@ class Explanation(Result):
     cycles: int
     phases: tuple[Phase, ...] = field(repr=False)
     partners: tuple[int, ...]
-    """1 and/or 2: for every two active lanes i, i^partner the addresses agree, so phases fuse."""
+    """Those of the instruction's partners (1 and 2) for which every two active lanes i, i^partner
+    have one address, so that phases fuse."""
     broken: dict[int, tuple[tuple[int, int], ...]]
     """For an instruction that can fuse but did not: the pairs of lanes that disagree."""
     note: str
     """A sentence on why phases fused or did not, or why there are none; often empty."""
+    chip: str | None = None
+    """Whose law it is, where a chip was chosen."""
+    tile: Tile | None = None
+    """What the addresses lie in, where a layout was given that is a tile."""
+    element: int = 4
+    """Bytes of an element of it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The access in words: whether phases fused, then each phase."""
+        on = "" if self.chip is None else f" on {self.chip}"
         total = (
-            f"{self.op}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
+            f"{self.op}{on}, {self.rule} rule: {plural(self.wavefronts, 'wavefront')}"
             f" ({self.ideal} ideal), {plural(self.bank_conflicts, 'bank conflict')}."
         )
         phases = (f"Phase {phase.index}, {phase.sentence}" for phase in self.phases)
@@ -106,17 +116,19 @@ class Explanation(Result):
 
     def table(self) -> Table:
         """Return a row per word that is served."""
+        law = law_columns(self.rule, self.chip)
         return Table(
-            [{**row, "rule": self.rule} for row in self.rows()],
+            [{**row, **law} for row in self.rows()],
             self.to_dict()["totals"],
-            columns=[*self.columns(), "rule"],
+            columns=[*self.columns(), *law],
         )
 
     def shown(self) -> list[Table]:
         """Return the figures and the sentences, then what each wavefront serves."""
-        figures = {"op": self.op, **self.to_dict()["totals"], "rule": self.rule}
+        law = law_columns(self.rule, self.chip)
+        figures = {"op": self.op, **self.to_dict()["totals"], **law}
         words = "\n".join(self.sentences[1:])
-        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", "rule"))]
+        shown = [Table([figures], {}, sums=[], text=[words], hidden=("requests", *law))]
         if self.wavefronts:
             shown.append(Table(self.groups(), {}, sums=[], text=[_CONVENTION]))
         return shown
@@ -183,12 +195,17 @@ _CONVENTION = (
 
 def explain(
     op: str | Instruction,
-    addresses: ArrayLike,
+    addresses: Addresses,
     mask: int | None = None,
     *,
+    layout: TileLike | None = None,
+    element: int | None = None,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
 ) -> Explanation:
     """Explain one access: 32 byte addresses and, unless all lanes are active, a mask.
+
+    With `layout` or `element`, addresses are indices, as for `count`.
 
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
@@ -198,16 +215,19 @@ def explain(
     Phase 0, lanes 0-31: lanes 0 and 16 read different words of banks 0-1 (and 14 other banks \
 likewise): 2 wavefronts for this phase.
 
-    Raises what `count` raises, and AddressError for more than one access.
+    `chip` is that of `count`. Raises what `count` raises, and AddressError for more than one
+    access.
     """
-    op = instruction(op)
+    chosen = optional_chip(chip)
+    op = instruction_on(chosen, op)
     check_rule(rule)
-    array, masks = warp_accesses(op, addresses, mask)
+    located = locate(op, addresses, layout, element, mask)
+    array, masks = warp_accesses(op, located.addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
             f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
         )
-    check(op, array, masks, addresses)
+    check(op, array, masks, located.addresses)
     bytes_ = array.tolist()
     bits = ALL_LANES if masks is None else int(masks)
 
@@ -215,13 +235,12 @@ likewise): 2 wavefronts for this phase.
         op, bytes_, bits, rule
     )
     active = specification.counted_lanes(op, bits)
-    groups = specification.phases(op, bytes_, bits, rule) if active else []
+    groups = specification.phases(op, bytes_, bits, rule) if active else ()
     partners = specification.holding_partners(op, bytes_, bits, rule) if active else []
     broken: dict[int, tuple[tuple[int, int], ...]] = {}
     if op.fuses and rule == "silicon" and active and not partners:
         pairs = {
-            partner: specification.broken_pairs(bytes_, bits, partner)
-            for partner in specification.PARTNERS
+            partner: specification.broken_pairs(bytes_, bits, partner) for partner in op.partners
         }
         broken = {partner: tuple(found) for partner, found in pairs.items() if found}
     return Explanation(
@@ -242,11 +261,18 @@ likewise): 2 wavefronts for this phase.
         partners=tuple(partners),
         broken=broken,
         note=_note(op, active, partners, broken, rule),
+        chip=None if chosen is None else chosen.name,
+        tile=located.tile,
+        element=located.element,
     )
 
 
 def _phase(
-    instruction: Instruction, index: int, group: range, active: list[int], addresses: Sequence[int]
+    instruction: Instruction,
+    index: int,
+    group: Sequence[int],
+    active: list[int],
+    addresses: Sequence[int],
 ) -> Phase:
     queues = specification.bank_queues(instruction, addresses, active)
     banks = {
@@ -315,19 +341,21 @@ def _note(
     if not instruction.fuses:
         return ""
     if partners:
-        fused = f"Fused from {plural(instruction.phases, 'phase')} to {instruction.phases // 2}: "
+        fewer = len(instruction.fused_lanes)
+        fused = f"Fused from {plural(instruction.phases, 'phase')} to {fewer}: "
         agree = [p for p in partners if any(lane ^ p in active for lane in active)]
         if not agree:
             return f"{fused}no active lane i has an active partner i^{partners[0]}."
-        also = f", and so do i and i^{agree[1]}" if len(agree) > 1 else ""
+        also = "".join(f", and so do i and i^{other}" for other in agree[1:])
         return (
             f"{fused}throughout the warp, active lanes i and i^{agree[0]} have the same"
             f" address{also}."
         )
     if rule == "documented":
         return "Not fused: the documented rule never fuses phases."
-    (first, second) = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
-    return f"Not fused: {first} have different addresses, and so do {second}."
+    first, *others = (f"lanes {pairs[0][0]} and {pairs[0][1]}" for pairs in broken.values())
+    also = "".join(f", and so do {other}" for other in others)
+    return f"Not fused: {first} have different addresses{also}."
 
 
 def ranges(numbers: Iterable[int]) -> str:

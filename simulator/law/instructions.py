@@ -11,13 +11,36 @@ Sources
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from layouts.errors import short
+from layouts.shapes import is_integer
 from simulator.errors import InstructionError
 
-__all__ = ["INSTRUCTIONS", "RULES", "Instruction", "Rule", "instruction"]
+__all__ = [
+    "INSTRUCTIONS",
+    "RULES",
+    "SHARED_BYTES",
+    "Groups",
+    "Instruction",
+    "Rule",
+    "instruction",
+]
+
+SHARED_BYTES = 227 * 1024
+"""Shared memory that a block can address at most: 227 KiB, on sm_90.
+
+Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+"""
+
+Groups = tuple[Sequence[int], ...]
+"""Lanes that are served together, phase after phase."""
+
+_ADDRESSABLE = 255 * 1024  # the engines' 16-bit keys hold no more rows of banks
+_COUNTS = 255  # a figure is a byte
 
 Rule = Literal["silicon", "documented"]
 
@@ -29,7 +52,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 class Instruction:
     """How one instruction uses the 32 banks.
 
-    `phases` equal groups of the first `lanes` lanes are served one after the other.
+    `phases` groups of the first `lanes` lanes are served one after the other: `phase_lanes`.
     """
 
     name: str
@@ -41,7 +64,8 @@ class Instruction:
     lanes: int = 32
     """Lanes whose addresses count: 8 a matrix for LDSM and STSM, else all."""
     fuses: bool = False
-    """Whether two phases become one when the pair condition holds."""
+    """Whether phases become fewer when the pair condition holds: every two one, unless
+    `fused_groups` says otherwise."""
     merges: bool = True
     """Whether lanes on the same word cost one word (else each active lane counts)."""
     passes: int = 1
@@ -62,48 +86,169 @@ class Instruction:
     """What the lanes do to their words, in a sentence."""
     aliases: tuple[str, ...] = ()
     """Other names for the same instruction."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """Lanes of each phase, before fusing. Empty: `phases` equal runs of neighbouring lanes."""
+    fused_groups: tuple[tuple[int, ...], ...] = ()
+    """Lanes of each phase, once fused. Empty: those of every two phases, in order."""
+    partners: tuple[int, ...] = (1, 2)
+    """Phases fuse if, for one p of these, all active lanes i and i^p have one address."""
+    capability: int = 70
+    """The least compute capability that has it, times ten.
+
+    Source: PTX ISA, "Target ISA Notes" of ldmatrix, stmatrix and cp.async.
+    """
+    shared_bytes: int = SHARED_BYTES
+    """Shared memory that a block of the chip can address."""
 
     def __post_init__(self) -> None:
         """Refuse what the engines cannot count, or not in a byte a figure."""
-        fused = self.phases // 2 if self.fuses else self.phases
+        for name in ("groups", "fused_groups", "partners"):
+            object.__setattr__(self, name, _tuples(getattr(self, name)))
+        # What only repeats the default is the default: tables compare equal, engines are fast.
+        if self.groups and self.groups == _plain(_runs(self.phases, self.lanes)):
+            object.__setattr__(self, "groups", ())
+        for fine, what, range_ in self._checks():
+            if not fine:
+                raise InstructionError(
+                    f"instruction {short(self.name)} has {what} {short(getattr(self, what))}"
+                    f" (accepted: {range_})"
+                )
+        even = self.phases % 2 == 0
+        if even and self.fused_groups == _plain(_pairs(self.phase_lanes)):
+            object.__setattr__(self, "fused_groups", ())
+
+    def _checks(self) -> Iterator[tuple[bool, str, str]]:
+        """Yield whether a field is fine, its name, and what is accepted; stops at the first."""
+        yield self.width in (1, 2, 4, 8, 16), "width", "1, 2, 4, 8, 16 bytes"
+        yield self.lanes in (8, 16, 32), "lanes", "8, 16, 32"
+        if self.groups:
+            yield (
+                _once_each(self.groups, self.lanes),
+                "groups",
+                f"groups of lanes, each of lanes 0 to {self.lanes - 1} in one of them",
+            )
+            yield self.phases == len(self.groups), "phases", f"{len(self.groups)}, one a group"
+        yield (
+            bool(self.groups) or (self.phases in (0, 1, 2, 4) and 8 * self.phases <= self.lanes),
+            "phases",
+            "0, 1, 2, 4, of 8 lanes or more",
+        )
+        # Of less than a word, lanes of one address and of one word are not the same.
+        can_fuse = self.lanes == 32 and self.phases >= 2 and self.width >= 4
+        can_fuse &= bool(self.fused_groups) or self.phases % 2 == 0
+        yield (
+            not self.fuses or can_fuse,
+            "fuses",
+            "False, or 2 or 4 phases of 32 lanes of 4 bytes or more",
+        )
+        yield (
+            not self.fused_groups or (self.fuses and _unites(self.fused_groups, self.phase_lanes)),
+            "fused_groups",
+            "where phases fuse, fewer groups than phases, each of whole phases, none twice",
+        )
+        yield (
+            bool(self.partners)
+            and len(set(self.partners)) == len(self.partners)
+            and all(is_integer(p) and 1 <= p <= 31 for p in self.partners),
+            "partners",
+            "1 to 31, each once, at least one",
+        )
+        fused = (len(self.fused_groups) or self.phases // 2) if self.fuses else self.phases
         fewest = self.passes * (fused if self.is_matrix else min(fused, 1))  # wavefronts
-        for fine, what, range_ in (
-            (self.width in (1, 2, 4, 8, 16), "width", "1, 2, 4, 8, 16 bytes"),
-            (self.lanes in (8, 16, 32), "lanes", "8, 16, 32"),
-            (
-                self.phases in (0, 1, 2, 4) and 8 * self.phases <= self.lanes,
-                "phases",
-                "0, 1, 2, 4, of 8 lanes or more",
-            ),
-            (
-                # Of less than a word, lanes of one address and of one word are not the same.
-                not self.fuses or (self.lanes == 32 and self.phases in (2, 4) and self.width >= 4),
-                "fuses",
-                "False, or 2 or 4 phases of 32 lanes of 4 bytes or more",
-            ),
+        yield from (
             (0 < self.passes <= 7, "passes", "1 to 7"),
             (
                 self.fixed_ideal is None or 0 <= self.fixed_ideal <= fewest,
                 "fixed_ideal",
                 f"None, or 0 to {fewest}, the fewest wavefronts",
             ),
-            (0 <= self.phase_cycles <= 63, "phase_cycles", "0 to 63"),
             (
-                len(self.least_cycles) == 2 and all(0 <= few <= 255 for few in self.least_cycles),
+                0 <= self.phase_cycles <= _COUNTS // max(4, self.phases),
+                "phase_cycles",
+                f"0 to {_COUNTS // max(4, self.phases)}",
+            ),
+            (
+                len(self.least_cycles) == 2
+                and all(0 <= few <= _COUNTS for few in self.least_cycles),
                 "least_cycles",
                 "two, 0 to 255",
             ),
-        ):
-            if not fine:
-                raise InstructionError(
-                    f"instruction {short(self.name)} has {what} {short(getattr(self, what))}"
-                    f" (accepted: {range_})"
-                )
+            (
+                is_integer(self.shared_bytes) and 0 < self.shared_bytes <= _ADDRESSABLE,
+                "shared_bytes",
+                f"1 to {_ADDRESSABLE}",
+            ),
+        )
+
+    @cached_property
+    def phase_lanes(self) -> Groups:
+        """The lanes of each phase, before fusing.
+
+        >>> instruction("LDS.64").phase_lanes
+        (range(0, 16), range(16, 32))
+        """
+        return self.groups or _runs(self.phases, self.lanes)
+
+    @cached_property
+    def fused_lanes(self) -> Groups:
+        """The lanes of each phase, once fused; empty for an instruction that never fuses.
+
+        >>> instruction("LDS.64").fused_lanes, instruction("STS.64").fused_lanes
+        ((range(0, 32),), ())
+        """
+        if not self.fuses:
+            return ()
+        return self.fused_groups or _pairs(self.phase_lanes)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether phases are equal runs of lanes, and every two fuse, by i^1 or i^2.
+
+        Closed forms and proofs over all swizzles hold for these; others are expanded and counted.
+        """
+        return not (self.groups or self.fused_groups) and self.partners == (1, 2)
 
     @property
     def is_matrix(self) -> bool:
         """LDSM or STSM: lane addresses are rows of 8×8 matrices, and no lane may be inactive."""
         return self.name.startswith(("LDSM", "STSM"))
+
+
+def _runs(count: int, lanes: int) -> tuple[range, ...]:
+    size = lanes // count if count else 0
+    return tuple(range(size * phase, size * (phase + 1)) for phase in range(count))
+
+
+def _pairs(phases: Groups) -> Groups:
+    """Unite every two phases; what is one run of lanes stays a range."""
+    united: list[Sequence[int]] = []
+    for one, other in zip(phases[::2], phases[1::2], strict=True):
+        lanes = sorted((*one, *other))
+        run = range(lanes[0], lanes[-1] + 1)
+        united.append(run if len(run) == len(lanes) else tuple(lanes))
+    return tuple(united)
+
+
+def _plain(groups: Groups) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, groups))
+
+
+def _tuples(value: object) -> object:
+    """Turn lists into tuples, so that an instruction can be hashed."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple | range) else value
+
+
+def _once_each(groups: Groups, lanes: int) -> bool:
+    if not all(isinstance(group, tuple) and group for group in groups):
+        return False
+    listed = [lane for group in groups for lane in group]
+    return all(map(is_integer, listed)) and sorted(listed) == list(range(lanes))
+
+
+def _unites(fused: Groups, phases: Groups) -> bool:
+    if len(fused) >= len(phases) or not _once_each(fused, sum(map(len, phases))):
+        return False
+    return all(any(set(phase) <= set(group) for group in fused) for phase in phases)
 
 
 def _loads() -> list[Instruction]:
@@ -154,10 +299,14 @@ def _matrices() -> list[Instruction]:
             phases=count,
             lanes=8 * count,
             fixed_ideal=count,
+            capability=capability,
             verb=verb,
             aliases=(f"{alias}.x{count}{'.trans' if trans else ''}",),
         )
-        for mnemonic, alias, verb in (("LDSM", "ldmatrix", "read"), ("STSM", "stmatrix", "write"))
+        for mnemonic, alias, verb, capability in (
+            ("LDSM", "ldmatrix", "read", 75),
+            ("STSM", "stmatrix", "write", 90),
+        )
         for trans in ("", "T")
         for count in (1, 2, 4)
     ]
@@ -189,6 +338,7 @@ def _async_copies() -> list[Instruction]:
         merges=False,
         phase_cycles=0,
         least_cycles=(2, 3),
+        capability=80,
         verb="write",
         aliases=("cp.async.ca.4",),
     )

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.jit import jit
-from simulator.law.accesses import SHARED_BYTES
 from simulator.law.chunks import in_chunks, law_of, plain
 from simulator.law.instructions import Instruction, Rule
 from simulator.law.numba_engine import cycles_of, ideal_of
@@ -24,7 +23,8 @@ def count_linear(
 ) -> tuple[NDArray[np.uint8], int | None]:
     """Count n layouts that are linear over GF(2): columns (n, 5), as `closed_form` explains.
 
-    Returns as `numba_engine.count_accesses`, but names the first bad layout itself.
+    The instruction is a regular one. Returns as `numba_engine.count_accesses`, but names the first
+    bad layout itself.
     """
     law = law_of(instruction, rule)
 
@@ -37,20 +37,20 @@ def count_linear(
 @jit()
 def _count(columns, law, figures, at):
     """Fill figures[:, at:] with a chunk's; return the first bad layout, or -1."""
-    lanes, width = law.lanes, law.width
+    lanes, width, limit = law.lanes, law.width, law.shared_bytes
     apart, fused = _phase_bits(lanes, law.phases)
     words = np.empty(5, np.int32)
     for layout in range(columns.shape[0]):
         outside, union = np.int32(0), np.int32(0)
         for bit in range(5):
             column = np.int64(columns[layout, bit]) if lanes >> bit > 1 else 0
-            outside |= np.int32(column < 0 or column >= SHARED_BYTES)
+            outside |= np.int32(column < 0 or column >= limit)
             union |= np.int32(column)
             words[bit] = np.int32(column) >> 2
         if outside or union & (width - 1):
             return layout
         # All bits together may be outside though no lane is: its bits may cancel.
-        if union > SHARED_BYTES - width and _highest(words, lanes) * 4 > SHARED_BYTES - width:
+        if union > limit - width and _highest(words, lanes) * 4 > limit - width:
             return layout
         holds = law.fuses and (words[0] == 0 or words[1] == 0)
         # A phase costs 2 ** excess: the rank of its words less that of their bank bits.
@@ -63,7 +63,7 @@ def _count(columns, law, figures, at):
             for other in range(bit + 1, bits):
                 words[other] ^= word if words[other] & lowest else 0
             excess += word & 31 == 0 and (word != 0 or not law.merges)
-        phases = np.uint16(law.phases >> 1 if holds else law.phases)
+        phases = np.uint16(law.fused_phases if holds else law.phases)
         served = np.uint16(phases << excess)
         wavefronts = np.uint16(law.passes * served)
         ideal = ideal_of(law, wavefronts, np.uint16(lanes))

@@ -30,7 +30,7 @@ from simulator.jit import jit
 from simulator.law import simd
 from simulator.law.accesses import SHARED_BYTES, Rows
 from simulator.law.chunks import in_chunks, law_of, plain
-from simulator.law.instructions import Instruction, Rule
+from simulator.law.instructions import Groups, Instruction, Rule
 from simulator.law.simd import WIDTH, prefetch, serve_8, serve_16, serve_32, transpose
 
 __all__ = ["count_accesses", "cycles_of", "ideal_of"]
@@ -61,22 +61,49 @@ def count_accesses(
     # NumPy gives one mask for all accesses as a view of stride 0.
     one = masks is None or masks.strides == (0,)
     bits = np.full(1, _ALL) if masks is None else masks[:1] if one else masks
-    law = law_of(instruction, rule)
+    law, places = law_of(instruction, rule), _places_of(instruction)
 
     def count_chunk(part: slice, figures: NDArray[np.uint8]) -> int:
         chunk_masks = plain(bits if one else bits[part])
-        return int(_count(plain(addresses[part]), chunk_masks, law, figures, part.start))
+        return int(_count(plain(addresses[part]), chunk_masks, law, places, figures, part.start))
 
     return in_chunks(count_chunk, len(addresses), threads)
 
 
+_NOTHING = np.empty(0, np.int16)
+_NO_PLACES = np.empty((0, 8), np.int16)
+
+
+def _places_of(instruction: Instruction) -> tuple[NDArray[np.int16], ...]:
+    """Return the partners, and the lane at each place of the phases, apart and fused: (phases, n).
+
+    The loops serve phases of n = 8, 16 or 32 neighbouring rows of keys, so a phase is filled up
+    with places of no lane, -1. Empty where phases are such runs of lanes already.
+    """
+    if instruction.is_regular:
+        return _NOTHING, _NO_PLACES, _NO_PLACES
+    partners = np.array(instruction.partners, dtype=np.int16)
+    return partners, _filled(instruction.phase_lanes), _filled(instruction.fused_lanes)
+
+
+def _filled(groups: Groups) -> NDArray[np.int16]:
+    most = max(map(len, groups), default=1)
+    places = np.full((len(groups), next(size for size in (8, 16, 32) if most <= size)), -1)
+    for phase, group in enumerate(groups):
+        places[phase, : len(group)] = group
+    return places.astype(np.int16)
+
+
 @jit()
-def _count(addresses, masks, law, figures, at):
+def _count(addresses, masks, law, places, figures, at):
     """Fill figures[:, at:] with a chunk's; return where the first bad block starts, or -1.
 
     A block is bad if an active lane's address is outside shared memory or misaligned.
     """
-    lanes, width = law.lanes, law.width
+    lanes, width, limit = law.lanes, law.width, law.shared_bytes
+    partners, apart, together = places
+    regular = partners.size == 0
+    arranged = np.empty((max(apart.size, together.size), _BLOCK), np.uint16)
     group = lanes // law.phases if law.phases else 0
     lane_bits = np.uint32((np.int64(1) << lanes) - 1)
     by_access = np.empty((_BLOCK, 32), np.uint16)
@@ -98,33 +125,41 @@ def _count(addresses, masks, law, figures, at):
             whole &= np.uint32(some[j] & lane_bits) == _ALL
         if addresses.shape[1] == 5:
             active[:] = lanes
-            fine = _affine_keys(addresses[part], lanes, width, by_access)
+            fine = _affine_keys(addresses[part], lanes, width, limit, by_access)
         elif whole:
             active[:] = 32
-            fine = _keys(addresses, memory, start, size, width, by_access.ravel())
+            fine = _keys(addresses, memory, start, size, width, limit, by_access.ravel())
         else:
             fine = _masked_keys(
-                addresses, memory, start, size, some, lane_bits, width, by_access, active
+                addresses, memory, start, size, some, lane_bits, width, by_access, active, limit
             )
         coming += _WHILE_MAKING * (_BLOCK // WIDTH)
         if not fine and bad < 0:
             bad = start
-        if group:
+        if law.phases:
             coming = _transpose(by_access, keys, addresses, memory, coming)
-            some_fuse = law.fuses and _pair_holds(keys, holds)
+            if regular:
+                some_fuse = law.fuses and _pair_holds(keys, holds)
+            else:
+                some_fuse = law.fuses and _partners_hold(keys, partners, holds)
             if not law.merges:
                 _tell_lanes_apart(keys)
-            if some_fuse:
+            if not regular:
+                _serve_arranged(keys, apart, arranged, served, addresses, memory, coming)
+                if some_fuse:
+                    _serve_arranged(keys, together, arranged, fused, addresses, memory, coming)
+            elif some_fuse:
                 for lane in range(32):
                     for j in range(_BLOCK):
                         spare[lane, j] = keys[lane, j]
                 _serve(spare, lanes, 2 * group, fused, addresses, memory, coming)
                 _serve(keys, lanes, group, served, addresses, memory, coming)
+            else:
+                _serve(keys, lanes, group, served, addresses, memory, coming)
+            if some_fuse:
                 for j in range(_BLOCK):
                     served[0, j] = fused[0, j] if holds[j] else served[0, j]
                     served[1, j] = fused[1, j] if holds[j] else served[1, j]
-            else:
-                _serve(keys, lanes, group, served, addresses, memory, coming)
         _write_figures(law, served, active, holds, figures, slice(at + start, at + start + size))
     return bad
 
@@ -156,7 +191,7 @@ def _write_figures(law, served, active, holds, figures, part):
         figures[0, part], figures[1, part], figures[2, part],
         figures[3, part], figures[4, part], figures[5, part],
     )  # fmt: skip
-    none, apart, fused = np.uint16(0), np.uint16(law.phases), np.uint16(law.phases >> 1)
+    none, apart, fused = np.uint16(0), np.uint16(law.phases), np.uint16(law.fused_phases)
     size, waves, busy = phases.size, served[0], served[1]
     for j in range(size):
         groups = fused if holds[j] else apart
@@ -176,13 +211,13 @@ def _write_figures(law, served, active, holds, figures, part):
 
 
 @jit()
-def _fits(low, high, top, width):
+def _fits(low, high, top, width, limit):
     """Whether addresses are good: by the OR of lower 32 and of upper bits, and the largest."""
-    return high == 0 and low & (width - 1) == 0 and top <= SHARED_BYTES - width
+    return high == 0 and low & (width - 1) == 0 and np.int64(top) <= limit - width
 
 
 @jit()
-def _keys(addresses, memory, start, size, width, keys):
+def _keys(addresses, memory, start, size, width, limit, keys):
     # Of one dimension, with unsigned indices, and with every result cut back to 32 bits, so that
     # LLVM vectorises it.
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
@@ -197,11 +232,11 @@ def _keys(addresses, memory, start, size, width, keys):
             low = np.uint32(low | address)
             top = max(top, address)
             keys[i] = _key(address)
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
-def _masked_keys(addresses, memory, start, size, masks, lane_bits, width, keys, active):
+def _masked_keys(addresses, memory, start, size, masks, lane_bits, width, keys, active, limit):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
     for j in range(size):
         if j % WIDTH == 0:
@@ -219,11 +254,11 @@ def _masked_keys(addresses, memory, start, size, masks, lane_bits, width, keys, 
             lanes = np.uint16(lanes + np.uint16(is_active))
             keys[j, lane] = _key(address) if is_active else _IDLE
         active[j] = lanes
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
-def _affine_keys(strides, lanes, width, keys):
+def _affine_keys(strides, lanes, width, limit, keys):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
     addresses = np.zeros(32, np.uint32)
     for j in range(strides.shape[0]):
@@ -238,7 +273,7 @@ def _affine_keys(strides, lanes, width, keys):
             low = np.uint32(low | address)
             top = max(top, address)
             keys[j, lane] = _key(address) if lane < lanes else _IDLE
-    return _fits(low, high, top, width)
+    return _fits(low, high, top, width, limit)
 
 
 @jit()
@@ -295,6 +330,38 @@ def _pair_holds(keys, holds):
                 broken = one[j] != other[j] and one[j] != _IDLE and other[j] != _IDLE
                 holds[j] &= np.uint16(3 - partner) if broken else np.uint16(3)
     return holds.max() > 0
+
+
+@jit()
+def _partners_hold(keys, partners, holds):
+    """Set `holds` where all active lanes i, i^p agree, for one partner p; say if any do."""
+    holds[:] = 0
+    agree = np.empty(holds.size, np.uint16)
+    for partner in partners:
+        agree[:] = 1
+        for lane in range(32):
+            if lane > lane ^ partner:
+                continue
+            one, other = keys[lane], keys[lane ^ partner]
+            for j in range(holds.size):
+                broken = one[j] != other[j] and one[j] != _IDLE and other[j] != _IDLE
+                agree[j] = np.uint16(0) if broken else agree[j]
+        for j in range(holds.size):
+            holds[j] |= agree[j]
+    return holds.max() > 0
+
+
+@jit()
+def _serve_arranged(keys, places, arranged, served, addresses, memory, coming):
+    """Bring the lanes of each phase side by side, then serve; the keys stay as they are."""
+    size = places.shape[1]
+    for phase in range(places.shape[0]):
+        for place in range(size):
+            lane = places[phase, place]
+            row = arranged[phase * size + place]
+            for j in range(row.size):
+                row[j] = keys[lane, j] if lane >= 0 else _IDLE
+    _serve(arranged, places.size, size, served, addresses, memory, coming)
 
 
 @jit()

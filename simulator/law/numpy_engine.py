@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from simulator.law import specification
 from simulator.law.accesses import Rows, active_lanes
-from simulator.law.instructions import Instruction, Rule
+from simulator.law.instructions import Groups, Instruction, Rule
 
 __all__ = ["count_accesses"]
 
 _CHUNK = 1 << 14  # accesses worked on at a time: their scratch arrays stay in the cache
-_IDLE = np.uint16(0xFFFF)  # sorts behind every address of 227 KiB: slot 31, row 2047
+_IDLE = np.uint16(0xFFFF)  # sorts behind every address of 255 KiB: slot 31, row 2047
+_LANES = np.arange(32)
 
 
 def count_accesses(
@@ -49,19 +50,22 @@ def _count_chunk(
         active = active_lanes(masks)[:, :lanes]
 
     n = len(addresses)
-    phases = np.full(n, instruction.phases, dtype=np.int32)
+    holds = np.zeros(n, dtype=bool)
     if instruction.fuses and rule == "silicon":
-        holds = _pair_holds(addresses, active, 1) | _pair_holds(addresses, active, 2)
-        phases[holds] //= 2
-    phases[~active.any(axis=1)] = 0
+        for partner in instruction.partners:
+            holds |= _pair_holds(addresses, active, partner)
+    some = active.any(axis=1)
 
-    served, busy = np.zeros((2, n), dtype=np.int32)
+    phases, served, busy = np.zeros((3, n), dtype=np.int32)
     keys = _keys(instruction, addresses, active)
-    for count in np.unique(phases[phases > 0]):
-        mine = phases == count
-        grouped = keys[mine].reshape(-1, count, lanes // count)
-        worst = _longest_queue(grouped, merge=instruction.merges)
-        served[mine], busy[mine] = worst.sum(axis=1), (worst > 0).sum(axis=1)
+    for mine, groups in (
+        (some & ~holds, instruction.phase_lanes),
+        (some & holds, instruction.fused_lanes),
+    ):
+        if groups and mine.any():
+            worst = _longest_queue(_by_phase(keys[mine], groups), merge=instruction.merges)
+            phases[mine] = len(groups)
+            served[mine], busy[mine] = worst.sum(axis=1), (worst > 0).sum(axis=1)
 
     number = active.sum(axis=1, dtype=np.int32)
     figures = specification.figures(
@@ -74,10 +78,27 @@ def _pair_holds(
     addresses: NDArray[Any], active: NDArray[np.bool_], partner: int
 ) -> NDArray[np.bool_]:
     """Whether every two active lanes i, i^partner have one address, (n,)."""
+    if partner & (partner - 1):  # not a bit of the lane: pairs do not lie in a regular pattern
+        low = np.flatnonzero(_LANES ^ partner > _LANES)
+        one, other = low, low ^ partner
+        apart = (addresses[:, one] != addresses[:, other]) & active[:, one] & active[:, other]
+        agree: NDArray[np.bool_] = ~apart.any(axis=1)
+        return agree
     pairs = addresses.reshape(len(addresses), -1, 2, partner)
     both = active.reshape(pairs.shape).all(axis=2)
     result: NDArray[np.bool_] = ((pairs[:, :, 0] == pairs[:, :, 1]) | ~both).all(axis=(1, 2))
     return result
+
+
+def _by_phase(keys: NDArray[np.uint16], groups: Groups) -> NDArray[np.uint16]:
+    """Part the lanes by phase: keys (n, lanes) → (n, phases, most lanes of one)."""
+    sizes = {len(group) for group in groups}
+    if len(sizes) == 1 and all(isinstance(group, range) for group in groups):
+        return keys.reshape(len(keys), len(groups), -1)
+    parted = np.full((len(keys), len(groups), max(sizes)), _IDLE)
+    for phase, group in enumerate(groups):
+        parted[:, phase, : len(group)] = keys[:, list(group)]
+    return parted
 
 
 def _keys(

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.law.instructions import Instruction, Rule
+from simulator.law.instructions import Groups, Instruction, Rule
 
 __all__ = [
     "BANKS",
-    "PARTNERS",
     "WORD",
     "Figures",
     "bank_queues",
@@ -30,9 +29,6 @@ __all__ = [
 BANKS = 32
 WORD = 4  # bytes a bank delivers in a wavefront
 
-PARTNERS = (1, 2)
-"""Lane i's partner is lane i^1, or lane i^2."""
-
 Figures = tuple[int, int, int, int, int, int]
 """phases, wavefronts, ideal, excessive, bank_conflicts, cycles."""
 
@@ -47,7 +43,7 @@ def broken_pairs(addresses: Sequence[int], mask: int, partner: int) -> list[tupl
     return [
         (lane, lane ^ partner)
         for lane in range(32)
-        if not lane & partner
+        if lane < lane ^ partner
         and mask >> lane & 1
         and mask >> (lane ^ partner) & 1
         and addresses[lane] != addresses[lane ^ partner]
@@ -63,18 +59,14 @@ def holding_partners(
     """
     if rule == "documented" or not instruction.fuses:
         return []
-    return [partner for partner in PARTNERS if not broken_pairs(addresses, mask, partner)]
+    return [p for p in instruction.partners if not broken_pairs(addresses, mask, p)]
 
 
-def phases(
-    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
-) -> list[range]:
+def phases(instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule) -> Groups:
     """Return the lanes served together, phase after phase, once fused."""
-    count = instruction.phases
     if holding_partners(instruction, addresses, mask, rule):
-        count //= 2
-    group = instruction.lanes // count if count else 0
-    return [range(group * phase, group * (phase + 1)) for phase in range(count)]
+        return instruction.fused_lanes
+    return instruction.phase_lanes
 
 
 def bank_queues(
@@ -104,7 +96,7 @@ def count_access(
 ) -> Figures:
     """Count one access: 32 byte addresses, and a mask with bit l set for an active lane l."""
     active = counted_lanes(instruction, mask)
-    groups = phases(instruction, addresses, mask, rule) if active else []
+    groups = phases(instruction, addresses, mask, rule) if active else ()
     served = [
         max(map(len, bank_queues(instruction, addresses, lanes).values()))
         for group in groups

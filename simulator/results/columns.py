@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "profiler_heading",
+    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "law_columns",
+    "profiler_heading",
 ]  # fmt: skip
 
 
@@ -66,6 +67,17 @@ _ALL = (
     Column("memory", "memory", "Memory"),
     Column("evidence", "evidence", "Evidence"),
     Column("rule", "rule", "Rule"),
+    Column("chip", "chip", "Chip"),
+    # The chips.
+    Column("capability", "capability", "Compute capability"),
+    Column("law", "law", "Law"),
+    Column("measured", "measured", "Measured"),
+    Column("multiprocessors", "SMs", "SMs", "multiprocessors"),
+    Column("clock_mhz", "clock", "SM clock", "MHz"),
+    Column("shared_bytes", "shared per block", "Shared memory per block", "bytes"),
+    Column("shared_bytes_per_sm", "shared per SM", "Shared memory per SM", "bytes"),
+    Column("l2_bytes", "L2", "L2 cache", "bytes"),
+    Column("dram_gb_per_s", "DRAM", "DRAM bandwidth", "10^9 bytes per second"),
     # A search: the layout started from beside the best.
     Column("cycles_before", "cycles before", "Cycles before", "cycles that the pipe is busy"),
     Column("wavefronts_before", "wavefronts before", "Wavefronts Shared before", "wavefronts"),
@@ -121,3 +133,12 @@ def profiler_heading(name: str) -> str:
     ('Wavefronts Shared', 'least cycles')
     """
     return (COLUMNS[name].nsight if name in COLUMNS else "") or heading(name)
+
+
+def law_columns(rule: str, chip: str | None) -> dict[str, str]:
+    """Return the columns that say which law counted: the rule and, where one was chosen, the chip.
+
+    >>> law_columns("silicon", None), law_columns("silicon", "A100")
+    ({'rule': 'silicon'}, {'rule': 'silicon', 'chip': 'A100'})
+    """
+    return {"rule": rule} if chip is None else {"rule": rule, "chip": chip}

@@ -47,6 +47,8 @@ class SiteTable(Result):
     kernel: str
     """Its name."""
     rule: str
+    chip: str | None = None
+    """Whose law counted, where a chip was chosen; None: the H200's."""
     grid: tuple[int, ...]
     block: tuple[int, ...]
     sites: tuple[SiteReport, ...]

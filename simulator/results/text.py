@@ -82,6 +82,8 @@ class Table:
     """Rows of the result that are not among `rows`."""
     listings: Sequence[Listing] = ()
     """Sources, shown last."""
+    unknown: str = ""
+    """What people read where there is no value."""
 
     def with_rule(self) -> Table:
         """Return the table with its column `rule` shown, where it has one."""
@@ -153,6 +155,8 @@ def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str
             [_painted(heading(name), _BOLD, color) for name in names],
             tablefmt="github" if markdown else "simple",
             intfmt=",",
+            missingval=table.unknown,
+            disable_numparse=_texts(table, names),
         ),
     ]
     if left_out:
@@ -170,7 +174,16 @@ def as_html(table: Table) -> str:
 
     names, cells, left_out = _cells(table, all_rows=False, color=False)
     # The format "html" escapes its cells, "unsafehtml" would not.
-    drawn = str(tabulate(cells, [*map(heading, names)], tablefmt="html", intfmt=","))
+    drawn = str(
+        tabulate(
+            cells,
+            [*map(heading, names)],
+            tablefmt="html",
+            intfmt=",",
+            missingval=table.unknown,
+            disable_numparse=_texts(table, names),
+        )
+    )
     more = f"{plural(left_out, 'more row')}: rows() has all." if left_out else ""
     said = "".join(map(_paragraph, (more, *table.text)))
     listings = ("\n".join(_listed(each, color=False)) for each in table.listings)
@@ -195,6 +208,15 @@ def _cells(table: Table, *, all_rows: bool, color: bool) -> tuple[list[str], lis
             last = [_cell(name, sums.get(name, ""), color) for name in names]
             cells.append([_painted(label, _BOLD, color), *last[1:]])
     return names, cells, left_out
+
+
+def _texts(table: Table, names: Sequence[str]) -> list[int]:
+    """Return the places of columns that hold text: "9.0" is not to become 9."""
+    return [
+        place
+        for place, name in enumerate(names)
+        if all(isinstance(row[name], str) for row in table.rows)
+    ]
 
 
 def _sums(table: Table) -> list[tuple[str, Row]]:

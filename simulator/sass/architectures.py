@@ -7,6 +7,7 @@ from typing import Literal
 
 from layouts.errors import accepted
 from simulator.errors import LaunchError
+from simulator.law.capabilities import CAPABILITIES
 
 __all__ = [
     "ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "WITH_OWN_FEATURES", "Arch", "Architecture",
@@ -24,12 +25,11 @@ SHARED_WINDOW, LOCAL_WINDOW = 0x7E01, 0x7E02
 class Architecture:
     """One compute capability.
 
-    Sources: shared memory a block can have, CUDA C++ Programming Guide, "Technical
-    Specifications per Compute Capability"; the rest as nvcc 13 compiles and cuobjdump shows.
+    Sources: shared memory a block can have, `simulator.law.capabilities`; the rest as nvcc 13
+    compiles and cuobjdump shows.
     """
 
     name: str
-    capability: int
     shared_bytes: int
     """Shared memory that a block can have at most."""
     shared_start: int
@@ -37,15 +37,20 @@ class Architecture:
     reserved: int
     """Bytes of `.nv.shared.<kernel>` that belong to the system."""
 
+    @property
+    def capability(self) -> int:
+        """The compute capability, times ten."""
+        return int(self.name.removeprefix("sm_"))
+
 
 WITH_OWN_FEATURES = ("sm_90",)
 """Architectures with features that are theirs alone: compiled for with an `a` behind the name."""
 
 ARCHITECTURES = {
-    80: Architecture("sm_80", 80, 163 * 1024, 0, 0),
-    86: Architecture("sm_86", 86, 99 * 1024, 0, 0),
-    89: Architecture("sm_89", 89, 99 * 1024, 0, 0),
-    90: Architecture("sm_90", 90, 227 * 1024, 1024, 1024),
+    capability: Architecture(
+        f"sm_{capability}", CAPABILITIES[capability].shared_bytes, start, reserved
+    )
+    for capability, start, reserved in ((80, 0, 0), (86, 0, 0), (89, 0, 0), (90, 1024, 1024))
 }
 """By compute capability."""
 

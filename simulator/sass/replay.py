@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import ExecutionError, LaunchError, OptionError
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
-from simulator.sass.architectures import Arch
+from simulator.sass.architectures import ARCHITECTURES, Arch
+from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
@@ -22,9 +24,13 @@ from simulator.sass.lift.program import decode
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import Dim3, GridRun, Progress, dim3
+from simulator.sass.run.timeline import Timeline
 from simulator.sass.source import source_lines
 
-__all__ = ["BLOCKS", "Blocks", "replay_compiled"]
+__all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
+
+DEFAULT_ARCH: Arch = "sm_90"
+"""What source is compiled for where nothing else is said: the H200's."""
 
 Blocks = Literal["sample", "all"]
 """`sample`: corners, edges and one interior block. `all`: the whole grid."""
@@ -43,7 +49,8 @@ def replay_compiled(
     args: Sequence[Any],
     shared_bytes: int = 0,
     blocks: Blocks = "sample",
-    arch: Arch = "sm_90",
+    arch: Arch | None = None,
+    chip: ChipLike | None = None,
     symbols: Mapping[str, Any] | None = None,
     include: Sequence[str | Path] = (),
     define: Mapping[str, object] | None = None,
@@ -69,9 +76,10 @@ def replay_compiled(
     blocks only and its notes say so. `max_instructions`: of warps, in the launch.
     `symbols`: arrays or scalars for `__constant__` and `__device__` variables, by name. `include`,
     `define`, `options`: folders of headers, macros, and whatever else nvcc would be given, for the
-    compiler. `rule`: that of `count`. `progress` is called now and then with thread instructions
-    executed, blocks done, blocks to do; `announce` with what is about to be waited for, a few
-    words.
+    compiler. Source is compiled for `arch`, by default that of the chip, and sm_90 without one; a
+    cubin is for its own. `rule`, `chip`: those of `count`. `progress` is called now and then with
+    thread instructions executed, blocks done, blocks to do; `announce` with what is about to be
+    waited for, a few words.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -97,10 +105,12 @@ def replay_compiled(
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
+    chosen_chip = optional_chip(chip)
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
     built = make_options(include, define or {}, options)
-    cubin, source = load(source_or_cubin, arch, kernel, built)
+    cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel, built)
+    _check_runs(cubin, chosen_chip)
     chosen = cubin.kernel(kernel)
     say(f"disassembling {chosen.name}")
     instructions = _named(disassemble(cubin.image, chosen.name), source)
@@ -115,7 +125,7 @@ def replay_compiled(
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
-        announce, size,
+        announce, chosen_chip, size,
     )  # fmt: skip
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
@@ -132,7 +142,34 @@ def replay_compiled(
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
-    return _with_sources(report, source_or_cubin, source)
+    return replace(_with_sources(report, source_or_cubin, source), rerun=_rerun(launch))
+
+
+def arch_for(arch: str | None, chip: Chip | None) -> str:
+    """Return the architecture that source is compiled for.
+
+    >>> arch_for(None, None), arch_for(None, Chip.of("A100")), arch_for("sm_80", Chip.of("L4"))
+    ('sm_90', 'sm_80', 'sm_80')
+
+    Raises LaunchError for a chip whose code cannot be replayed.
+    """
+    if arch is not None or chip is None:
+        return arch or DEFAULT_ARCH
+    if chip.capability not in ARCHITECTURES:
+        known = ", ".join(each.name for each in ARCHITECTURES.values())
+        raise LaunchError(
+            f"{chip} runs code for {chip.arch}, which is not replayed (accepted: a chip that runs"
+            f" code for one of {known})"
+        )
+    return chip.arch
+
+
+def _check_runs(cubin: Cubin, chip: Chip | None) -> None:
+    if chip is not None and not chip.runs(cubin.architecture.capability):
+        raise LaunchError(
+            f"code for {cubin.architecture.name} does not run on {chip} (accepted: code for"
+            f" {chip.arch}, or for a smaller minor capability of the same major one)"
+        )
 
 
 def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:
@@ -151,10 +188,22 @@ def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[Sass
     )
 
 
+def _rerun(launch: GridRun) -> Callable[[], dict[Dim3, Timeline]]:
+    """Return what runs sampled blocks again; it does not keep the launch's memory and code."""
+    given = {each.name: getattr(launch, each.name) for each in fields(launch) if each.init}
+
+    def rerun() -> dict[Dim3, Timeline]:
+        again = GridRun(**given | {"progress": None, "announce": None})
+        firsts = _first_blocks(again)
+        blocks = [block for first in firsts for block in again.members(first)]
+        return dict(zip(blocks, again.timelines(firsts), strict=True))
+
+    return rerun
+
+
 def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
     x, y, z = launch.cluster
-    grid = tuple(blocks // size for blocks, size in zip(launch.grid, (x, y, z), strict=True))
-    firsts = [(i * x, j * y, k * z) for i, j, k in _sample(grid)]
+    firsts = _first_blocks(launch)
     tallies = launch.run_each(firsts)
     total, first = launch.done, tallies[0]
     notes = list(notes)
@@ -176,6 +225,13 @@ def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
         " sums, not the grid's (blocks='all' runs every block)"
     )
     return make_report(launch, total, 1, ran, notes)
+
+
+def _first_blocks(launch: GridRun) -> list[Dim3]:
+    """Give the first block of each cluster that is sampled."""
+    x, y, z = launch.cluster
+    grid = tuple(blocks // size for blocks, size in zip(launch.grid, (x, y, z), strict=True))
+    return [(i * x, j * y, k * z) for i, j, k in _sample(grid)]
 
 
 def _sample(grid: tuple[int, ...]) -> list[Dim3]:

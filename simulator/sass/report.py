@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from simulator.results.columns import COPIED, COSTS, TRAFFIC
+from simulator.errors import LaunchError
+from simulator.results.columns import COPIED, COSTS, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
+
+if TYPE_CHECKING:
+    from simulator.sass.run.timeline import Timeline
 
 __all__ = ["By", "CompiledReport"]
 
@@ -49,6 +53,29 @@ class CompiledReport(SiteTable):
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
+    rerun: Callable[[], dict[tuple[int, int, int], Timeline]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """What `timelines` calls; None: the launch is not known any more."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the launch."""
+        return {**self.__dict__, "rerun": None}
+
+    def timelines(self) -> dict[tuple[int, int, int], Timeline]:
+        """Return what each warp did, in order, by block: corners, edges and an interior one.
+
+        They run again for it, with the arguments as they are now.
+
+        Raises LaunchError for a report that was pickled or that an error stopped, and whatever the
+        run raises.
+        """
+        if self.rerun is None:
+            raise LaunchError(
+                f"the launch of {self.title} is not known any more (accepted: the report that"
+                " replay_compiled returned, in the same process)"
+            )
+        return self.rerun()
 
     @property
     def title(self) -> str:
@@ -137,7 +164,8 @@ class CompiledReport(SiteTable):
     def table(self, by: By = "instruction") -> Table:
         """Return a row per instruction or source line that was executed, the notes, the sources."""
         columns = self.instructions if by == "instruction" else self.lines()
-        found = [{**row, "rule": self.rule} for row in rows(columns) if row["executed"] != 0]
+        law = law_columns(self.rule, self.chip)
+        found = [{**row, **law} for row in rows(columns) if row["executed"] != 0]
         units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
             **{name: _summed(found, name) for name in _FIGURES},
@@ -146,6 +174,7 @@ class CompiledReport(SiteTable):
             "extrapolated": self.extrapolated,
         }
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
+        on = "" if self.chip is None else f" on {self.chip}"
         symbol = [] if self.title == self.kernel else [f"{self.title} is {self.kernel}."]
         names = ["address", "opcode", "space", "unit"] if by == "instruction" else []
         places = zip(self.instructions["space"], self.instructions["executed"], strict=True)
@@ -153,8 +182,8 @@ class CompiledReport(SiteTable):
         return Table(
             found,
             totals,
-            sums=[("total", {**totals, "rule": self.rule})],
-            title=f"{self.title} ({self.arch}), grid {grid}, block {block}",
+            sums=[("total", {**totals, **law})],
+            title=f"{self.title} ({self.arch}{on}), grid {grid}, block {block}",
             text=[
                 *(["No instruction touches shared memory."] if is_quiet else []),
                 *self.units(),
@@ -164,9 +193,9 @@ class CompiledReport(SiteTable):
             hidden=(
                 *(("unit",) if units <= {"lsu"} else ()),
                 *(() if "tma" in units else COPIED),
-                "rule",
+                *law,
             ),
-            columns=[*names, "file", "line", *_FIGURES, "rule"],
+            columns=[*names, "file", "line", *_FIGURES, *law],
             listings=self.listings(),
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from simulator.results.columns import COPIED, COSTS, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
@@ -38,6 +38,7 @@ def make_report(
     return CompiledReport(
         kernel=launch.kernel.name,
         rule=launch.rule,
+        chip=None if launch.chip is None else launch.chip.name,
         grid=launch.grid,
         block=launch.block,
         sites=tuple(rows.sites),
@@ -65,7 +66,7 @@ class _Rows:
         self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED)}
         self.sites: list[SiteReport] = []
 
-    def add(self, number: int, sites: list[tuple[Site, int]]) -> None:
+    def add(self, number: int, sites: list[tuple[MemorySite, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
         instruction = sites[0][0].instruction
         costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED), 0)
@@ -112,7 +113,7 @@ class _Rows:
         for name, value in row.items():
             self.columns[name].append(value)
 
-    def _is_known(self, site: Site, figures: dict[str, int]) -> bool:
+    def _is_known(self, site: MemorySite, figures: dict[str, int]) -> bool:
         """Say whether what a site costs in shared memory is known, and if not, note it."""
         at = _place(site)
         if site.is_generic:
@@ -132,7 +133,7 @@ class _Rows:
         return True
 
 
-def _site_report(site: Site, figures: dict[str, Any]) -> SiteReport:
+def _site_report(site: MemorySite, figures: dict[str, Any]) -> SiteReport:
     instruction = site.instruction
     is_shared = site.space == "shared"
     return SiteReport(
@@ -149,5 +150,5 @@ def _site_report(site: Site, figures: dict[str, Any]) -> SiteReport:
     )
 
 
-def _place(site: Site) -> str:
+def _place(site: MemorySite) -> str:
     return f"{site.instruction.address:#06x} {site.instruction.opcode}"

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layouts.expression import Expression
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, SearchError
-from simulator.inputs.expression import Expression
 from simulator.inputs.files import RESERVED
 from simulator.law.accesses import integers
+from simulator.law.chips import Chip, instruction_on
 from simulator.law.instructions import Instruction, instruction
 from simulator.law.masks import active_table
 
@@ -138,13 +139,17 @@ class Group:
 
 
 def group(
-    access: Access, values: Mapping[str, Any], tile: tuple[int, int] | None, element: int
+    access: Access,
+    values: Mapping[str, Any],
+    tile: tuple[int, int] | None,
+    element: int,
+    chip: Chip | None = None,
 ) -> Group:
     """Evaluate an access for these values of its free names, in a tile of rows × cols.
 
     Raises SearchError for an index that is not an integer or a pair, or outside of the tile.
     """
-    known = instruction(access.op)
+    known = instruction_on(chip, access.op)
     if known.width < element or known.width % element:
         raise SearchError(
             f"{known.name} moves {known.width} bytes per lane, elements have {element}"

@@ -16,22 +16,20 @@ from numpy.typing import NDArray
 
 from layouts.shapes import parse_shape
 from simulator.errors import SearchError
-from simulator.gemm.occupancy import Device, fragment_registers, occupancy
+from simulator.gemm.occupancy import DEVICES, Device, fragment_registers, occupancy
 from simulator.gemm.simulate import simulate
 from simulator.kernels.global_memory import suffix
 from simulator.kernels.lowering import lower_shared
 from simulator.kernels.replay import Form
 from simulator.kernels.sites import Kernel, SharedSite
 from simulator.law.accesses import SHARED_BYTES
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.chips import Chip, instruction_on
+from simulator.law.instructions import Instruction, Rule
 from simulator.law.masks import active_table
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Access, Group, group
 
-__all__ = ["H200", "Case", "blocks_by_shared", "fragment_case", "kernel_case", "tile_case"]
-
-H200 = Device("H200", 132, 64, 32, 228 * 1024)
-"""The chip of the measured law. Source: CUDA C++ Programming Guide, compute capability 9.0."""
+__all__ = ["Case", "blocks_by_shared", "fragment_case", "kernel_case", "tile_case"]
 
 _ROW = BANKS * WORD
 
@@ -47,7 +45,7 @@ class Case:
     bytes: int | None = None
     """Shared memory; None: what the tile's layout takes."""
     occupancy: float | None = None
-    """Share of the H200's warps, where the threads are known."""
+    """Share of the chip's warps, where the threads are known."""
     reach: int | None = None
     """Elements up to the last that is touched, where the tile is rounded up for swizzles."""
 
@@ -63,10 +61,15 @@ class Case:
         return len(np.unique(np.concatenate([each.ravel() for each in touched])))
 
 
-def blocks_by_shared(size: int) -> int:
-    """Count the blocks of an H200's SM that so many bytes of shared memory leave room for."""
-    by_shared = occupancy(32, 1, size, H200).by_shared
-    return min(by_shared or 0, H200.blocks_per_sm)
+def blocks_by_shared(size: int, chip: Chip | None) -> int:
+    """Count the blocks of an SM that so many bytes of shared memory leave room for."""
+    device = _device(chip)
+    by_shared = occupancy(32, 1, size, device).by_shared
+    return device.blocks_per_sm if by_shared is None else min(by_shared, device.blocks_per_sm)
+
+
+def _device(chip: Chip | None) -> Device:
+    return DEVICES["H200"] if chip is None else Device.of(chip)
 
 
 def tile_case(
@@ -76,12 +79,13 @@ def tile_case(
     element: int,
     *,
     swizzled: bool,
+    chip: Chip | None = None,
 ) -> Case:
     """Evaluate accesses; without a tile, one row holds all they reach.
 
     Such a row is rounded up to 128 bytes where it may be `swizzled`.
     """
-    groups = tuple(group(access, values, tile, element) for access in accesses)
+    groups = tuple(group(access, values, tile, element, chip) for access in accesses)
     reach = None
     if tile is None:
         reach = max(int(each.places.max()) + each.instruction.width // element for each in groups)
@@ -97,9 +101,13 @@ def kernel_case(
     form: Form,
     array: str | None = None,
     tile: tuple[int, int] | None = None,
+    chip: Chip | None = None,
 ) -> Case:
     """Lower a kernel's shared-memory sites, or those whose source names `array`."""
     launch = kernel.launch(*sizes, **{**kernel.parameters, **values})
+    most = SHARED_BYTES if chip is None else chip.shared_bytes
+    if launch.shared_bytes > most:
+        raise SearchError(f"more than {most} bytes of shared memory")
     groups, elements, named = [], set(), []
     for site in launch.sites:
         if not isinstance(site, SharedSite) or not site.runs or site.only not in (None, form):
@@ -110,9 +118,9 @@ def kernel_case(
         accesses = lower_shared(site, launch, form)
         if site.op is None:
             mnemonic = "LDS" if site.kind == "load" else "STS"
-            known = instruction(f"{mnemonic}{suffix(accesses.width)}")
+            known = instruction_on(chip, f"{mnemonic}{suffix(accesses.width)}")
         else:
-            known = instruction(site.op)
+            known = instruction_on(chip, site.op)
         masks = (accesses.active << np.arange(32)).sum(axis=-1).reshape(len(accesses.weights), -1)
         weights = np.array(accesses.weights, dtype=object)[:, None] * accesses.copies
         weights = np.broadcast_to(weights, masks.shape).ravel()
@@ -168,32 +176,33 @@ def _alike(
     )
 
 
-def fragment_case(values: Mapping[str, Any], rule: Rule, *, per_block: bool) -> Case:
+def fragment_case(
+    values: Mapping[str, Any], rule: Rule, *, per_block: bool, chip: Chip | None = None
+) -> Case:
     """Take `simulate`'s reads: of one warp, or of all warps of the block tile."""
-    report = simulate(**values, rule=rule)
+    report = simulate(**values, rule=rule, chip=chip)
+    device = _device(chip)
     geometry = report.geometry
     (warp_m, warp_n) = parse_shape(geometry.warp_shape, "RC", "warp shape")
     (thread_m, thread_n) = parse_shape(geometry.thread_tile, "MN", "thread tile")
-    block_m, block_n, block_k = parse_shape(geometry.block_tile, "MNK", "block tile")
+    block_m, block_n, _ = parse_shape(geometry.block_tile, "MNK", "block tile")
     rows, rest_m = divmod(block_m, warp_m * thread_m)
     cols, rest_n = divmod(block_n, warp_n * thread_n)
     if rest_m or rest_n or not rows * cols:
         raise SearchError("the warp tile does not divide the block tile")
     threads = 32 * rows * cols
-    if threads > H200.threads_per_block:
-        raise SearchError("more than 1024 threads a block")
+    if threads > device.threads_per_block:
+        raise SearchError(f"more than {device.threads_per_block} threads a block")
     groups = []
     for fragment in report.fragments:
         places = np.array([access.addresses for access in fragment.accesses], dtype=np.int64)
         weight = rows * cols if per_block else 1
         groups.append(
             Group(
-                f"{fragment.op} {fragment.name}", instruction(fragment.op), places,
+                f"{fragment.op} {fragment.name}", instruction_on(chip, fragment.op), places,
                 np.full(len(places), 0xFFFFFFFF, dtype=np.uint32), np.full(len(places), weight),
             )
         )  # fmt: skip
-    a_rows, a_cols = (block_k, block_m) if geometry.a_layout == "transposed" else (block_m, block_k)
-    pad_a, pad_b = geometry.pad
-    size = geometry.element * (a_rows * (a_cols + pad_a) + block_k * (block_n + pad_b))
-    held = occupancy(threads, fragment_registers(thread_m, thread_n), size, H200)
+    size = geometry.element * sum(fragment.tile.elements for fragment in report.fragments)
+    held = occupancy(threads, fragment_registers(thread_m, thread_n), size, device)
     return Case(values, tuple(groups), (1, SHARED_BYTES), 1, size, held.ratio)

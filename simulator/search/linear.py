@@ -31,14 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts import gf2
+from layouts.term import Term
 from simulator.errors import SearchError
 from simulator.law import specification
-from simulator.law.accesses import SHARED_BYTES
 from simulator.law.closed_form import count_linear
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
 from simulator.search.pricing import Objective, cost_of_served
-from simulator.search.tile import Term
 
 __all__ = ["LinearAccess", "LinearProblem", "linear_problem"]
 
@@ -225,7 +224,8 @@ def linear_problem(
     """Set the problem up for a tile of `size` elements; None where some access is not linear.
 
     Linear needs all lanes, places that follow lane bits by XOR, aligned vectors, an element
-    size that is a power of two, and a tile of whole rows of banks.
+    size that is a power of two, and a tile of whole rows of banks; and an instruction whose
+    phases are regular, as the built-in ones are.
     """
     element_bits = element.bit_length() - 1
     if 1 << element_bits != element or size * element % (1 << _ROW_BITS):
@@ -243,10 +243,11 @@ def linear_problem(
         for bit in range(lane_bits):
             linear = linear ^ np.where(lanes >> bit & 1, vectors[:, bit, None], 0)
         if (
-            (linear != places).any()
+            not known.is_regular
+            or (linear != places).any()
             or (places % known.width).any()
             or (group.masks != 0xFFFFFFFF).any()
-            or int(np.bitwise_or.reduce(vectors, axis=None)) + known.width > SHARED_BYTES
+            or int(np.bitwise_or.reduce(vectors, axis=None)) + known.width > known.shared_bytes
         ):
             return None
         alike: dict[tuple[int, ...], int] = {}
@@ -254,8 +255,8 @@ def linear_problem(
             alike[tuple(each)] = alike.get(tuple(each), 0) + weight
         for each, weight in alike.items():
             phases = known.phases
-            if known.fuses and rule == "silicon" and 0 in each[: len(specification.PARTNERS)]:
-                phases //= 2
+            if known.fuses and rule == "silicon" and 0 in each[:2]:  # partners i^1, i^2
+                phases = len(known.fused_lanes)
             unit = max(known.width, specification.WORD)
             space = [] if not phases else each[: (known.lanes // phases).bit_length() - 1]
             dims = len(space)

@@ -23,6 +23,7 @@ from simulator.inputs.files import RESERVED
 from simulator.kernels import get
 from simulator.kernels.replay import FORMS, Form
 from simulator.kernels.sites import Kernel
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.search.accesses import Access
@@ -44,6 +45,7 @@ def optimize(
     space: Mapping[str, Any] | None = None,
     objective: Objective = "cycles",
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     tile: Shape | None = None,
     element: int = 4,
     names: Mapping[str, int] | None = None,
@@ -119,6 +121,7 @@ def optimize(
     """
     check_objective(objective)
     check_rule(rule)
+    chosen = optional_chip(chip)
     for name, value in (("limit", limit), ("trials", trials)):
         if not is_integer(value) or value < 1:
             raise SearchError(f"{name} {value!r} is not a count (accepted: 1, 2, 3, ...)")
@@ -142,14 +145,14 @@ def optimize(
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
         raise SearchError(f"element {element!r} is not a size (accepted: 1, 2, 4, 8, 16 bytes)")
     if fragment is not None:
-        problem = _of_fragment(fragment, space, rule)
+        problem = _of_fragment(fragment, space, rule, chosen)
     elif kernel is not None:
         known = kernel if isinstance(kernel, Kernel) else get(kernel)
         if form not in FORMS:
             raise SearchError(f"unknown form {form!r}: {accepted(form, FORMS)}")
-        problem = _of_kernel(known, space, (m, n, k), form, array, shape)
+        problem = _of_kernel(known, space, (m, n, k), form, array, shape, chosen)
     else:
-        problem = _of_accesses(accesses, space, shape, element, names or {})
+        problem = _of_accesses(accesses, space, shape, element, names or {}, chosen)
     return Search(problem, objective, rule, limit, trials).optimum()
 
 
@@ -159,6 +162,7 @@ def _of_accesses(
     shape: tuple[int, ...] | None,
     element: int,
     names: Mapping[str, int],
+    chip: Chip | None,
 ) -> Problem:
     accesses = tuple(given) if isinstance(given, Iterable) else ()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
@@ -187,15 +191,15 @@ def _of_accesses(
     tile = None if shape is None else (shape[0], shape[1])
 
     def case(values: Values) -> Case:
-        return tile_case(accesses, {**names, **values}, tile, element, swizzled=swizzles != "none")
+        named = {**names, **values}
+        return tile_case(accesses, named, tile, element, swizzled=swizzles != "none", chip=chip)
 
     def start() -> Case:
-        return tile_case(
-            accesses, {**names, **free.between(0, 1)[0]}, tile, element, swizzled=False
-        )
+        named = {**names, **free.between(0, 1)[0]}
+        return tile_case(accesses, named, tile, element, swizzled=False, chip=chip)
 
     pads = _pads(space["pad"]) if padded else (0,)
-    return Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None)
+    return Problem(case, start, free, pads, swizzles, tiled=True, flat=tile is None, chip=chip)
 
 
 def _of_kernel(
@@ -205,6 +209,7 @@ def _of_kernel(
     form: Form,
     array: str | None,
     shape: tuple[int, ...] | None,
+    chip: Chip | None,
 ) -> Problem:
     for name, size in zip("mnk", sizes, strict=True):
         if not is_integer(size) or not 1 <= size < 2**31:
@@ -229,7 +234,7 @@ def _of_kernel(
     tile = None if shape is None else (shape[0], shape[1])
 
     def case(values: Values) -> Case:
-        return kernel_case(kernel, values, sizes, form, array, tile)
+        return kernel_case(kernel, values, sizes, form, array, tile, chip)
 
     return Problem(
         case,
@@ -238,11 +243,14 @@ def _of_kernel(
         _pads(space.get("pad", (0,))) if array else (0,),
         read_swizzles(space.get("swizzle", "none")) if array else "none",
         tiled=array is not None,
+        chip=chip,
     )
 
 
-def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule) -> Problem:
-    known = set(PARAMETERS) - {"rule"}
+def _of_fragment(
+    fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule: Rule, chip: Chip | None
+) -> Problem:
+    known = set(PARAMETERS) - {"rule", "chip"}
     if space is None:
         space = {
             name: "all" for name in ("warp_shape", "lane_order", "fragment") if name not in fixed
@@ -256,9 +264,9 @@ def _of_fragment(fixed: Mapping[str, Any], space: Mapping[str, Any] | None, rule
     per_block = bool({"thread_tile", "block_tile"} & set(free.axes))
 
     def case(values: Values) -> Case:
-        return fragment_case({**fixed, **values}, rule, per_block=per_block)
+        return fragment_case({**fixed, **values}, rule, per_block=per_block, chip=chip)
 
-    return Problem(case, lambda: case({}), free)
+    return Problem(case, lambda: case({}), free, chip=chip)
 
 
 def _free(space: Mapping[str, Any], names: set[str], reserved: set[str]) -> Grid:

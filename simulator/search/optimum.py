@@ -7,12 +7,14 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
+from layouts.tile import Tile
+from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
+from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import Objective, counts_of
-from simulator.search.tile import TileLayout
 
 __all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
 
@@ -57,8 +59,9 @@ class Optimum(Result):
     rule: Rule
     values: Mapping[str, Any]
     """What was chosen for each free name; with a tile also `pad` and, with XOR terms, `swizzle`."""
-    layout: TileLayout | None
-    """The tile's layout; None where kernel or fragment parameters were searched."""
+    layout: Tile | None
+    """The tile's layout, which `count` takes as it is; None where kernel or fragment parameters
+    were searched."""
     cost: int
     before: int | None
     """The cost of the layout that was started from: no padding, no swizzle, and the first of
@@ -69,6 +72,8 @@ class Optimum(Result):
     accesses: tuple[AccessRow, ...]
     skipped: Mapping[str, int]
     """Choices that cannot run, by reason."""
+    chip: Chip | None = None
+    """Whose law counted; None: the H200's."""
 
     @property
     def proved(self) -> bool:
@@ -85,7 +90,7 @@ class Optimum(Result):
         """The element's offset as a C expression of row and col (or of the index as given)."""
         if self.layout is None:
             return None
-        return self.layout.expression(col="col" if self.layout.rows > 1 else "index")
+        return self.layout.c(col="col" if self.layout.rows > 1 else "index")
 
     @property
     def notation(self) -> str | None:
@@ -104,8 +109,8 @@ class Optimum(Result):
 
     @property
     def blocks_per_sm(self) -> int:
-        """Blocks of an H200's SM that these bytes of shared memory leave room for."""
-        return blocks_by_shared(self.bytes)
+        """Blocks of the chip's SM that these bytes of shared memory leave room for."""
+        return blocks_by_shared(self.bytes, self.chip)
 
     def totals(self) -> dict[str, int | None]:
         """Sum over the accesses."""
@@ -125,7 +130,7 @@ class Optimum(Result):
         """Return everything but the accesses, in plain values."""
         return {
             "objective": self.objective,
-            "rule": self.rule,
+            **law_columns(self.rule, None if self.chip is None else self.chip.name),
             "values": {name: _plain(value) for name, value in self.values.items()},
             "before": self.before,
             "cost": self.cost,
@@ -158,6 +163,8 @@ class Optimum(Result):
                 f"{self.before:,} → {self._said(self.cost)}: the layout started from is better,"
                 " and not in the space."
             )
+        if self.chip is not None:
+            said.append(f"Counted for the chip {self.chip}, whose law is {self.chip.law}.")
         # A tile's padding and swizzle are said by its index, below.
         own = ("pad", "swizzle") if self.layout and self.layout.rows > 1 else ("swizzle",)
         chosen = {name: value for name, value in self.values.items() if name not in own}
@@ -166,8 +173,8 @@ class Optimum(Result):
             said.append(f"Chosen: {listed}.")
         if self.layout is not None:
             said.append(f"Index: {self.expression}")
-            if self.notation and self.layout.rows > 1:
-                said.append(f"CuTe: {self.notation}")
+            if self.layout.rows > 1:
+                said.append(f"CuTe: {self.notation or f'no notation. {self.layout.why_not_cute}.'}")
             if self.layout.rows > 1:
                 said.append(f"Leading dimension: {self.leading_dimension} elements.")
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
@@ -209,7 +216,7 @@ def amount(cost: int, objective: Objective) -> str:
 
 
 def access_rows(
-    before: tuple[Case, TileLayout] | None, after: tuple[Case, TileLayout], rule: Rule
+    before: tuple[Case, Tile] | None, after: tuple[Case, Tile], rule: Rule
 ) -> tuple[AccessRow, ...]:
     """Count each access under both layouts."""
     first = _figures(*before, rule) if before else []
@@ -236,7 +243,7 @@ def access_rows(
     return tuple(rows)
 
 
-def _figures(case: Case, layout: TileLayout, rule: Rule) -> list[dict[str, int]]:
+def _figures(case: Case, layout: Tile, rule: Rule) -> list[dict[str, int]]:
     found = []
     for group in case.groups:
         counted = counts_of(group, layout, case.element, rule)

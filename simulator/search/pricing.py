@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
+from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.law import specification
-from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES, Counts, count
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.accesses import Group
-from simulator.search.tile import TileLayout
 
 __all__ = [
     "OBJECTIVES",
@@ -43,32 +42,34 @@ def check_objective(objective: str) -> None:
         raise OptionError(f"unknown objective {objective!r}: {accepted(objective, OBJECTIVES)}")
 
 
-def misfit(groups: Iterable[Group], layout: TileLayout, element: int) -> str | None:
+def misfit(groups: Iterable[Group], layout: Tile, element: int) -> str | None:
     """Say why the chip could not run these accesses with this layout; None if it can."""
     needed = layout.elements * element
-    if needed > SHARED_BYTES:
-        return f"more than {SHARED_BYTES} bytes of shared memory"
+    groups = tuple(groups)
+    most = min(group.instruction.shared_bytes for group in groups)
+    if needed > most:
+        return f"more than {most} bytes of shared memory"
     for group in groups:
         width = group.instruction.width
         addresses = layout.offset(group.places) * element
         if (addresses % width)[group.active].any():
             return f"{group.instruction.name} misaligned"
-        written = sum(term.mask for term in layout.terms)
+        written = sum(term.mask for term in layout.xors)
         if written % (width // element):
             return f"{group.instruction.name} torn apart by the swizzle"
-        if addresses.max() + width > SHARED_BYTES:
-            return f"more than {SHARED_BYTES} bytes of shared memory"
+        if addresses.max() + width > most:
+            return f"more than {most} bytes of shared memory"
     return None
 
 
-def counts_of(group: Group, layout: TileLayout, element: int, rule: Rule) -> Counts:
+def counts_of(group: Group, layout: Tile, element: int, rule: Rule) -> Counts:
     """Count the accesses of a group under a layout that fits them."""
     return count(group.instruction, layout.offset(group.places) * element, _masks(group), rule=rule)
 
 
 def price(
     groups: Sequence[Group],
-    layouts: Sequence[TileLayout],
+    layouts: Sequence[Tile],
     element: int,
     objective: Objective,
     rule: Rule,
@@ -91,7 +92,7 @@ def price(
 
 
 def recount(
-    groups: Sequence[Group], layout: TileLayout, element: int, objective: Objective, rule: Rule
+    groups: Sequence[Group], layout: Tile, element: int, objective: Objective, rule: Rule
 ) -> int:
     """Return the cost of a layout by the law in pure Python, the specification."""
     total = 0

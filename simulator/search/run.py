@@ -15,7 +15,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from layouts.errors import BankwiseError
+from layouts.tile import Tile
 from simulator.errors import MissingPackageError, SearchError, install
+from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount
@@ -50,6 +52,7 @@ class Problem:
     """Whether the layout is that of a tile, and part of the answer."""
     flat: bool = False
     """Whether nothing but the number of elements tells that some overlap."""
+    chip: Chip | None = None
 
 
 class Search:
@@ -63,7 +66,7 @@ class Search:
         self.rule = rule
         self.limit = limit
         self.trials = trials
-        self.best: tuple[Case, Found, TileLayout] | None = None
+        self.best: tuple[Case, Found, Tile] | None = None
         self.best_key: tuple[float, ...] = ()
         self.layouts = 0
         self.skipped: Counter[str] = Counter()
@@ -211,7 +214,7 @@ class Search:
         choices = {"pad": question.pads, "first": terms, "second": terms, "third": terms}
         _let_optuna_choose(choices, evaluate, trials=self.trials, enough=found.lower_bound)
 
-    def _result(self, case: Case, found: Found, layout: TileLayout) -> Optimum:
+    def _result(self, case: Case, found: Found, layout: Tile) -> Optimum:
         again = recount(case.groups, layout, case.element, self.objective, self.rule)
         if again != found.cost:
             raise AssertionError(f"{layout} costs {again} by the law, {found.cost} by the search")
@@ -219,13 +222,13 @@ class Search:
         values = {name: case.values[name] for name in self.problem.grid.axes}
         if self.problem.tiled and layout.rows > 1:
             values["pad"] = layout.pad
-        if layout.terms:
+        if layout.xors:
             values["swizzle"] = " o ".join(map(str, layout.swizzles))
         return Optimum(
             objective=self.objective,
             rule=self.rule,
             values=values,
-            layout=layout if self.problem.tiled else None,
+            layout=layout.sized(case.element) if self.problem.tiled else None,
             cost=found.cost,
             before=None
             if before is None
@@ -235,9 +238,10 @@ class Search:
             bytes_before=None if before is None else _bytes(*before),
             accesses=access_rows(before, (case, layout), self.rule),
             skipped=dict(self.skipped),
+            chip=self.problem.chip,
         )
 
-    def _before(self) -> tuple[Case, TileLayout] | None:
+    def _before(self) -> tuple[Case, Tile] | None:
         try:
             case = self.problem.start()
         except BankwiseError:
@@ -272,10 +276,10 @@ class Search:
         return Certificate("sampled", least, self.layouts, text)
 
 
-def _bytes(case: Case, layout: TileLayout) -> int:
+def _bytes(case: Case, layout: Tile) -> int:
     if case.bytes is not None:
         return case.bytes
-    if case.reach is not None and not layout.terms:
+    if case.reach is not None and not layout.xors:
         return case.reach * case.element
     return layout.elements * case.element
 

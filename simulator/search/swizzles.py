@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from layouts.errors import accepted
 from layouts.swizzle import Swizzle
+from layouts.term import Term
+from layouts.tile import Tile
 from simulator.errors import SearchError
 from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import Group
 from simulator.search.linear import LinearProblem, linear_problem
 from simulator.search.pricing import Objective, lower_bound, misfit, price
-from simulator.search.tile import Term, TileLayout
+from simulator.search.tile import TileLayout
 
 __all__ = [
     "Found",
@@ -71,7 +73,7 @@ class Found:
 
     lower_bound: int
     """No layout whatsoever costs less."""
-    layout: TileLayout | None = None
+    layout: Tile | None = None
     cost: int = 0
     layouts: int = 0
     """Layouts that are known to be no better."""
@@ -93,21 +95,21 @@ class Found:
         """Operations of the best layout."""
         return self.layout.operations if self.layout else 0
 
-    def offer(self, layouts: Sequence[TileLayout], costs: Sequence[int]) -> None:
+    def offer(self, layouts: Sequence[Tile], costs: Sequence[int]) -> None:
         """Take the best of these, if it is better; count them all."""
         self.layouts += len(layouts)
         # Operations are slow to find out: only for layouts that cost no more than the best.
-        best = min(costs, default=1 << 62)
+        best, least = min(costs, default=1 << 62), self.key()
         for layout, cost in zip(layouts, costs, strict=True):
             able = cost == best and (self.layout is None or cost <= self.cost)
-            if able and _key(layout, cost) < self.key():
-                self.layout, self.cost = layout, cost
+            if able and (key := _key(layout, cost)) < least:
+                self.layout, self.cost, least = layout, cost, key
 
 
-def _key(layout: TileLayout, cost: int) -> tuple[int, ...]:
-    written = sum(term.mask.bit_count() for term in layout.terms)
-    plain = [value for term in layout.terms for value in (term.shift, term.mask)]
-    return cost, layout.elements, layout.operations, len(layout.terms), written, *plain
+def _key(layout: Tile, cost: int) -> tuple[int, ...]:
+    written = sum(term.mask.bit_count() for term in layout.xors)
+    plain = [value for term in layout.xors for value in (term.shift, term.mask)]
+    return cost, layout.elements, layout.operations, len(layout.xors), written, *plain
 
 
 def read_swizzles(given: object) -> Swizzles:
@@ -166,16 +168,14 @@ def _with_pad(question: Question, pad: int, found: Found) -> None:
         _xor(question, plain, found)
 
 
-def price_all(question: Question, layouts: Sequence[TileLayout], found: Found) -> None:
+def price_all(question: Question, layouts: Sequence[Tile], found: Found) -> None:
     """Count these layouts and keep the best."""
     costs = price(question.groups, layouts, question.element, question.objective, question.rule)
     found.counted += len(layouts) * question.accesses
     found.offer(layouts, costs.tolist())
 
 
-def _within_limit(
-    question: Question, layouts: Sequence[TileLayout], found: Found, family: str
-) -> None:
+def _within_limit(question: Question, layouts: Sequence[Tile], found: Found, family: str) -> None:
     if len(layouts) * question.accesses > question.limit:
         found.proved = False
         if family not in found.left:
@@ -184,7 +184,7 @@ def _within_limit(
     price_all(question, layouts, found)
 
 
-def _xor(question: Question, plain: TileLayout, found: Found) -> None:
+def _xor(question: Question, plain: Tile, found: Found) -> None:
     """Search all XOR swizzles: few terms first, then a proof over all of them."""
     linear = linear_problem(
         question.groups, plain.elements, question.element, question.objective, question.rule
@@ -192,7 +192,7 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
     if linear is None:
         layouts = list(_layouts(plain, single_terms(plain, question)))
         _within_limit(question, layouts, found, "one XOR term")
-        if len({layout.terms[0].shift for layout in layouts}) < 2:
+        if len({layout.xors[0].shift for layout in layouts}) < 2:
             return  # there are no several
         # Swizzles leave the bytes of a vector together, touched by a wide access or not.
         widest = max(group.instruction.width for group in question.groups)
@@ -224,14 +224,14 @@ def _xor(question: Question, plain: TileLayout, found: Found) -> None:
             found.offer([TileLayout(*question.shape, terms=terms)], [cost])
             for many in range(3, max(3, len(terms)) + 1):  # as cheap, with fewer operations
                 _several_terms(linear, plain, ones, columns, many, found)
-                if found.layout is not None and len(found.layout.terms) <= many:
+                if found.layout is not None and len(found.layout.xors) <= many:
                     break
     found.layouts = others + linear.layouts
 
 
 def _several_terms(
     linear: LinearProblem,
-    plain: TileLayout,
+    plain: Tile,
     ones: Sequence[Term],
     columns: NDArray[np.int64],
     many: int,
@@ -254,15 +254,13 @@ def _several_terms(
     _offer_linear(plain, terms, int(costs.min()), found)
 
 
-def _offer_linear(
-    plain: TileLayout, terms: Sequence[tuple[Term, ...]], cost: int, found: Found
-) -> None:
+def _offer_linear(plain: Tile, terms: Sequence[tuple[Term, ...]], cost: int, found: Found) -> None:
     found.offer(
         [TileLayout(plain.rows, plain.cols, terms=each) for each in terms], [cost] * len(terms)
     )
 
 
-def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
+def _layouts(plain: Tile, terms: Iterator[Term]) -> Iterator[Tile]:
     """Return the layouts that these terms make, where they make one."""
     for term in terms:
         try:
@@ -271,7 +269,7 @@ def _layouts(plain: TileLayout, terms: Iterator[Term]) -> Iterator[TileLayout]:
             continue
 
 
-def _bits(plain: TileLayout, question: Question) -> tuple[int, int, int]:
+def _bits(plain: Tile, question: Question) -> tuple[int, int, int]:
     """Return the lowest bit of a place that may move, the end of a row of banks, and the end."""
     widest = max(group.instruction.width for group in question.groups)
     low = (max(widest, WORD) // question.element).bit_length() - 1
@@ -279,7 +277,7 @@ def _bits(plain: TileLayout, question: Question) -> tuple[int, int, int]:
     return max(low, 0), row, (plain.rows * plain.cols - 1).bit_length()
 
 
-def single_terms(plain: TileLayout, question: Question) -> Iterator[Term]:
+def single_terms(plain: Tile, question: Question) -> Iterator[Term]:
     """List terms of any bits within a row of banks, fed from above it.
 
     With padding, rows of the tile are no rows of banks, so they are fed from any higher bits.
@@ -295,7 +293,7 @@ def single_terms(plain: TileLayout, question: Question) -> Iterator[Term]:
                     yield Term(shift, mask)
 
 
-def _cute(plain: TileLayout, question: Question) -> Iterator[Term]:
+def _cute(plain: Tile, question: Question) -> Iterator[Term]:
     low, row, end = _bits(plain, question)
     for base in range(low, row):
         for bits in range(1, row - base + 1):
@@ -304,8 +302,8 @@ def _cute(plain: TileLayout, question: Question) -> Iterator[Term]:
 
 
 def _given(
-    question: Question, swizzles: Sequence[Swizzle | None], plain: TileLayout, found: Found
-) -> Iterator[TileLayout]:
+    question: Question, swizzles: Sequence[Swizzle | None], plain: Tile, found: Found
+) -> Iterator[Tile]:
     for swizzle in swizzles:
         if swizzle is None or swizzle.bits == 0:
             continue  # the plain layout

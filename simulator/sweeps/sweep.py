@@ -36,6 +36,7 @@ from simulator.errors import (
     StoreError,
     TargetError,
 )
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.results.files import save
@@ -164,6 +165,7 @@ def sweep(
     grid: Mapping[str, Any],
     *,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     executor: Executor | None = None,
     progress: Progress = True,
     store: str | os.PathLike[str] | None = None,
@@ -174,12 +176,12 @@ def sweep(
     `target` is `simulate`; a kernel for `replay`, or its name, with m, n and k in the grid; or
     a function from parameters to a WarpAccess, (op, addresses), (op, addresses, mask), or a list
     of them. `grid` maps parameters to values, any iterables; a single value is one too, and
-    `rule` may be among the parameters. Combinations that raise a BankwiseError do not exist: they
-    are skipped, and their reasons counted. `executor` is any `concurrent.futures.Executor`, by
-    default a thread for each processor. `progress` is whether to show a bar on a terminal, or a
-    function that is told how many are done and their number. With a `store`, a file, the same
-    call continues where an earlier one was interrupted. `limit` takes the first so many
-    combinations, of which the last parameter moves fastest.
+    `rule` and `chip` may be among the parameters. Combinations that raise a BankwiseError do not
+    exist: they are skipped, and their reasons counted. `executor` is any
+    `concurrent.futures.Executor`, by default a thread for each processor. `progress` is whether to
+    show a bar on a terminal, or a function that is told how many are done and their number. With a
+    `store`, a file, the same call continues where an earlier one was interrupted. `limit` takes the
+    first so many combinations, of which the last parameter moves fastest.
 
     >>> from bankwise import simulate
     >>> found = sweep(simulate, {"lane_order": ["row-major", "z-order"], "pad": range(4)})
@@ -192,6 +194,9 @@ def sweep(
     BankwiseError; where something was counted before, `error.partial` is the Sweep of it.
     """
     check_rule(rule)
+    if chip is not None and isinstance(grid, Mapping) and "chip" in grid:
+        raise GridError("chip is given, and in the grid (accepted: one of them)")
+    law = {"rule": rule} if chip is None else {"rule": rule, "chip": Chip.of(chip)}
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(
             f"{executor!r} is not an executor (accepted: a concurrent.futures.Executor, such as"
@@ -209,6 +214,11 @@ def sweep(
         required=chosen.required,
         target=chosen.name,
     )
+    if chosen.takes_chip and chip is not None:
+        raise GridError(f"{chosen.name} has a parameter chip of its own (accepted: in the grid)")
+    if "chip" in axes.axes and not chosen.takes_chip:
+        chips = tuple(map(optional_chip, axes.axes["chip"]))  # read once, and refused at once
+        axes = Grid({**axes.axes, "chip": chips})
     clash = [name for name in grid if name in chosen.figures]
     if clash:
         raise GridError(
@@ -222,7 +232,7 @@ def sweep(
         with ExitStack() as stack:
             kept = None
             if store is not None:
-                described = _described(chosen, axes, rule)
+                described = _described(chosen, axes, law)
                 kept = Store(store, described, size=size, total=total, figures=len(chosen.figures))
                 stack.enter_context(kept)
                 for chunk in kept.chunks.values():
@@ -236,7 +246,7 @@ def sweep(
                 for start in range(0, total, size)
                 if start not in found.chunks
             )
-            measured = stack.enter_context(closing(_measured(executor, chosen, rule, todo)))
+            measured = stack.enter_context(closing(_measured(executor, chosen, law, todo)))
             for chunk in measured:
                 found.add(chunk)
                 if kept is not None:
@@ -283,7 +293,7 @@ class _Found:
 def _measured(
     executor: Executor,
     target: Target,
-    rule: Rule,
+    law: Combination,
     todo: Iterator[tuple[int, Sequence[Combination]]],
 ) -> Generator[Chunk, None, None]:
     """Return the chunks as they are done. If the executor dies, those it did come first."""
@@ -293,7 +303,7 @@ def _measured(
         while failure is None:
             try:
                 for start, combinations in islice(todo, _AHEAD - len(pending)):
-                    pending.add(_future(executor.submit(_work, target, rule, start, combinations)))
+                    pending.add(_future(executor.submit(_work, target, law, start, combinations)))
             except Exception as error:  # it is shut down, or broken
                 failure = _failure(error)
             if not pending:
@@ -338,10 +348,12 @@ def _failure(error: BaseException) -> ExecutorError:
     return failure
 
 
-def _work(target: Target, rule: Rule, start: int, combinations: Sequence[Combination]) -> Chunk:
+def _work(
+    target: Target, law: Combination, start: int, combinations: Sequence[Combination]
+) -> Chunk:
     """Measure neighbouring combinations: what a worker does, here or elsewhere."""
     try:
-        outcomes = target.measure([{"rule": rule, **each} for each in combinations])
+        outcomes = target.measure([{**law, **each} for each in combinations])
     except TargetError:
         raise
     except Exception as error:
@@ -383,7 +395,7 @@ def _kind(reason: str) -> str:
     return re.sub(r"(?<![\w.])-?\d+", "#", reason)
 
 
-def _described(target: Target, grid: Grid, rule: Rule) -> dict[str, Any]:
+def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -393,7 +405,7 @@ def _described(target: Target, grid: Grid, rule: Rule) -> dict[str, Any]:
     return {
         "version": own,
         "target": target.identity,
-        "rule": rule,
+        **{name: value if isinstance(value, str) else repr(value) for name, value in law.items()},
         "figures": list(target.figures),
         "grid": grid.described(),
     }

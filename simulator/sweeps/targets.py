@@ -11,7 +11,7 @@ import hashlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from layouts.errors import BankwiseError, short
@@ -58,6 +58,8 @@ class Target(ABC):
     """What `measure` gives for each combination."""
     chunk: int
     """Combinations handed to a worker at a time, at most."""
+    takes_chip: bool = field(default=False, kw_only=True)
+    """Whether a parameter `chip` is its own, and may mean anything."""
 
     @abstractmethod
     def measure(self, combinations: Sequence[Combination]) -> list[Figures | str]:
@@ -133,10 +135,11 @@ class _Function(_OneByOne):
 
     def _measure(self, combination: dict[str, Any]) -> Mapping[str, int | float]:
         rule = combination["rule"] if self.takes_rule else combination.pop("rule")
+        chip = None if self.takes_chip else combination.pop("chip", None)
         accesses = self._accesses(self.function(**combination))
         if not accesses:
             raise BankwiseError("no accesses")
-        totals = [count(*access, rule=rule).totals() for access in accesses]
+        totals = [count(*access, rule=rule, chip=chip).totals() for access in accesses]
         spent: dict[str, int | float] = {
             name: sum(each[name] for each in totals) for name in self.figures
         }
@@ -187,12 +190,13 @@ def target_of(target: Any) -> Target:
     return _Function(
         name,
         f"function {_of_function(target)}",
-        None if takes_any else tuple(dict.fromkeys([*named, "rule"])),
+        None if takes_any else tuple(dict.fromkeys([*named, "rule", "chip"])),
         tuple(key for key, default in named.items() if default is _NONE and key != "rule"),
         ("requests", *_SPENT, "n_way", "cycles"),
         chunk=32,
         function=target,
         takes_rule="rule" in named,
+        takes_chip="chip" in named,
     )
 
 
@@ -204,7 +208,7 @@ def _of_kernel(target: str | Kernel) -> _Replay:
     return _Replay(
         kernel.name,
         f"kernel {kernel.name}" + ("" if known else f", {_of_function(kernel.launch)}"),
-        ("m", "n", "k", "form", "rule", *kernel.parameters),
+        ("m", "n", "k", "form", "rule", "chip", *kernel.parameters),
         ("m", "n", "k"),
         ("requests", *_SPENT, "sectors"),
         chunk=4,

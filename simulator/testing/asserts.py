@@ -27,12 +27,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.errors import BankwiseError, plural
 from layouts.shapes import is_integer
+from layouts.tile import TileLike
 from simulator.errors import OptionError
-from simulator.inputs.files import RESERVED, from_expression
+from simulator.inputs.files import from_expression
 from simulator.law.accesses import ALL_LANES
+from simulator.law.chips import ChipLike, instruction_on
 from simulator.law.counting import count
 from simulator.law.explaining import Explanation, explain, ranges
-from simulator.law.instructions import Instruction, Rule, instruction
+from simulator.law.indices import RESERVED, Addresses, check_size, locate
+from simulator.law.instructions import Instruction, Rule
 
 __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
 
@@ -46,13 +49,15 @@ class AssertConflictFree(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike,
+        addresses: Addresses,
         mask: ArrayLike | None = None,
         *,
-        element: int = 4,
+        layout: TileLike | None = None,
+        element: int | None = None,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_conflict_free`."""
@@ -64,14 +69,16 @@ class AssertWavefronts(Protocol):
     def __call__(
         self,
         op: str | Instruction,
-        addresses: str | ArrayLike,
+        addresses: Addresses,
         mask: ArrayLike | None = None,
         *,
         at_most: int,
-        element: int = 4,
+        layout: TileLike | None = None,
+        element: int | None = None,
         names: Mapping[str, int] | None = None,
         warps: int = 1,
         rule: Rule = "silicon",
+        chip: ChipLike | None = None,
         name: str = "",
     ) -> None:
         """See `assert_wavefronts`."""
@@ -79,40 +86,48 @@ class AssertWavefronts(Protocol):
 
 def assert_conflict_free(
     op: str | Instruction,
-    addresses: str | ArrayLike,
+    addresses: Addresses,
     mask: ArrayLike | None = None,
     *,
-    element: int = 4,
+    layout: TileLike | None = None,
+    element: int | None = None,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access has a bank conflict.
 
     `addresses` are bytes, integers of shape (..., 32), or a C index expression that counts
-    elements of `element` bytes, over lane, tid, warp and `names`, for the first `warps` warps.
-    `mask` is as in `count`, one integer for an expression. `name` is what a failure calls it.
+    elements of `element` bytes (by default 4), over lane, tid, warp and `names`, for the first
+    `warps` warps; or a function of the lane that does. With a `layout` they are rows and columns of
+    it, as `count` takes them. `mask` and `chip` are as in `count`, a mask one integer for an
+    expression. `name` is what a failure calls it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
+    >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
+    >>> assert_conflict_free("ldmatrix.x4", "lane%16, lane/16*8", layout=swizzled, element=2)
 
     Raises AssertionError, and what `count` raises.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    asked = _Asked(op, addresses, mask, layout, element, names, warps, rule, chip, name)
     _check(asked, "bank_conflicts", 0)
 
 
 def assert_wavefronts(
     op: str | Instruction,
-    addresses: str | ArrayLike,
+    addresses: Addresses,
     mask: ArrayLike | None = None,
     *,
     at_most: int,
-    element: int = 4,
+    layout: TileLike | None = None,
+    element: int | None = None,
     names: Mapping[str, int] | None = None,
     warps: int = 1,
     rule: Rule = "silicon",
+    chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts.
@@ -124,7 +139,7 @@ def assert_wavefronts(
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
         raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
-    asked = _Asked(op, addresses, mask, element, names, warps, rule, name)
+    asked = _Asked(op, addresses, mask, layout, element, names, warps, rule, chip, name)
     _check(asked, "wavefronts", at_most)
 
 
@@ -133,12 +148,14 @@ class _Asked:
     """What an assertion was given."""
 
     op: str | Instruction
-    addresses: str | ArrayLike
+    addresses: Addresses
     mask: ArrayLike | None
-    element: int
+    layout: TileLike | None
+    element: int | None
     names: Mapping[str, int] | None
     warps: int
     rule: Rule
+    chip: ChipLike | None
     name: str
 
 
@@ -154,21 +171,28 @@ def _check(asked: _Asked, figure: str, most: int) -> None:
 
 def _failure(asked: _Asked, figure: str, most: int) -> str:
     """Return what is wrong, or nothing."""
-    known = instruction(asked.op)
+    known = instruction_on(asked.chip, asked.op)
     _check_options(asked)
     name, mask = asked.name, asked.mask
-    byte: Any = asked.addresses
+    byte: Any
     if isinstance(asked.addresses, str):
+        element = 4 if asked.element is None and asked.layout is None else asked.element
         found = from_expression(
             asked.addresses,
             known.name,
-            element=asked.element,
+            element=element,
+            layout=asked.layout,
             warps=range(asked.warps),
             names=asked.names,
             mask=mask if is_integer(mask) else ALL_LANES,  # type: ignore[arg-type]  # it is one
         )
         name = name or asked.addresses
         byte = found.addresses
+    else:
+        size = asked.element
+        if asked.layout is None:
+            size = size or 4 if callable(asked.addresses) else None
+        byte = locate(known, asked.addresses, asked.layout, size, mask).addresses
     counts = count(known, byte, mask, rule=asked.rule)
     values = getattr(counts, figure)
     if int(values.max()) <= most:
@@ -176,7 +200,7 @@ def _failure(asked: _Asked, figure: str, most: int) -> str:
     worst = np.unravel_index(int(values.argmax()), values.shape)
     masks = None if mask is None else np.broadcast_to(np.asarray(mask), values.shape)
     bits = None if masks is None else int(masks[worst])
-    one = explain(known, np.asarray(byte)[worst], bits, rule=asked.rule)
+    one = explain(asked.op, np.asarray(byte)[worst], bits, rule=asked.rule, chip=asked.chip)
     kind = "warp" if isinstance(asked.addresses, str) else "access"
     said = _headline(known, values, figure, most, kind)
     return "\n".join([f"{name}: {said}" if name else said, *one.sentences, *_colliding(one)])
@@ -186,17 +210,18 @@ def _check_options(asked: _Asked) -> None:
     warps, element, names = asked.warps, asked.element, asked.names
     if not is_integer(warps) or not 1 <= warps <= 32:
         raise OptionError(f"warps {warps!r} is not a number of warps (accepted: 1 to 32)")
-    if not is_integer(element) or not 1 <= element <= 16:
-        raise OptionError(f"element {element!r} is not a size (accepted: 1 to 16 bytes)")
+    if element is not None:
+        check_size(element)
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
             f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
-    if not isinstance(asked.addresses, str) and (element, warps, names) != (4, 1, None):
+    sized = element in (None, 4) or asked.layout is not None or callable(asked.addresses)
+    if not isinstance(asked.addresses, str) and (not sized or (warps, names) != (1, None)):
         raise OptionError(
             "element, warps and names are for an index expression (accepted: byte addresses"
-            " without them)"
+            " without them; element with a layout, or for a function of the lane)"
         )
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from layouts.swizzle import Swizzle
+from layouts.tile import Tile
 from simulator.errors import MissingPackageError, install
-from simulator.law.accesses import ALL_LANES, SHARED_BYTES, WarpAccess
+from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, Instruction
 from simulator.search.tile import Term, TileLayout
 
@@ -54,7 +55,7 @@ masks = st.one_of(
 @st.composite
 def addresses(draw: st.DrawFn, known: Instruction) -> list[int]:
     """Draw 32 aligned addresses: few or many distinct ones, strided, or with pairs that agree."""
-    units = SHARED_BYTES // known.width
+    units = known.shared_bytes // known.width
     pool = draw(st.lists(st.integers(0, units - 1), min_size=1, max_size=32))
     kind = draw(st.sampled_from(["any", "stride", "pairs of 1", "pairs of 2", "one pair off"]))
     if kind == "stride":
@@ -92,7 +93,7 @@ def swizzles(draw: st.DrawFn, bits: int = 12) -> Swizzle:
 
 
 @st.composite
-def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> TileLayout:
+def tile_layouts(draw: st.DrawFn, most_bits: int = 10) -> Tile:
     """Draw a tile with 2^n columns, padded, swizzled by up to three terms, or both."""
     col_bits = draw(st.integers(0, most_bits))
     rows = draw(st.integers(1, 1 << most_bits - col_bits))

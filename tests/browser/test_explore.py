@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.unit.law.test_chips import content
 from viz.explore import write
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
@@ -100,6 +102,21 @@ def test_other_verdicts(explored: Any) -> None:
     assert "4 phases that every LDS.128 needs" in verdict(page)
     ask(page, "float4 s[32]; s[lane]", mask="ff00")
     assert verdict(page) == NO_FEWER
+
+
+def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
+    learnt, path = tmp_path / "other.json", tmp_path / "explore.html"
+    learnt.write_text(json.dumps(content()))
+    write(path, "double s[32]; s[lane]", chip=learnt)
+    page = opened(path, 1400, "light", drawn=False)
+    page.wait_for_selector("html[data-shown]")
+    said = page.locator("#said")
+    assert "Its 2 phases stay apart: lanes 0 and 4 have different addresses." in said.inner_text()
+    ask(page, "double s[32]; s[lane & ~4]")
+    assert "Its 2 phases fuse into 1: active lanes i and i^4 agree" in said.inner_text()
+    ask(page, "float4 s[32]; s[lane % 8 + lane / 24 * 8]")
+    assert verdict(page) == "1 bank conflict that costs nothing: phases of two and one wavefronts"
+    assert "Its law is that of Other, measured." in page.locator("#made").inner_text()
 
 
 def test_typing_changes_everything_at_once(explored: Any) -> None:

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from gpu_check import packaged
 from gpu_check.probe.ops import probe_op
+from layouts.expression import Expression
 from layouts.swizzle import Swizzle
 from simulator.errors import ExpressionError
-from simulator.inputs.expression import Expression
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, WarpAccess
-from simulator.law.instructions import INSTRUCTIONS, RULES
-from tests.strategies import accesses
+from simulator.law.instructions import INSTRUCTIONS, RULES, Instruction, Rule
+from tests.strategies import accesses, learnt_instructions
 from viz.explore import write
+from viz.explore.write import emitted
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
@@ -91,6 +92,22 @@ def test_all_figures_are_the_specifications(law: Any, access: WarpAccess, rule: 
         [access.op, list(access.addresses), access.mask, rule],
     )
     expected = specification.count_access(known, access.addresses, access.mask, rule)
+    assert tuple(counted[name] for name in FIGURES) == expected
+
+
+@settings(max_examples=300)
+@given(known=learnt_instructions(), data=st.data(), rule=st.sampled_from(RULES))
+def test_instructions_of_any_chip_are_counted(
+    law: Any, known: Instruction, data: st.DataObject, rule: Rule
+) -> None:
+    few = st.integers(0, data.draw(st.sampled_from([1, 3, 2000]))).map(lambda n: n * known.width)
+    addresses = data.draw(st.lists(few, min_size=32, max_size=32))
+    mask = data.draw(st.integers(0, ALL_LANES) | st.just(ALL_LANES))
+    counted = law.evaluate(
+        "([known, addresses, mask, rule]) => Law.countAccess(known, addresses, mask, rule)",
+        [emitted(known), addresses, mask, rule],
+    )
+    expected = specification.count_access(known, addresses, mask, rule)
     assert tuple(counted[name] for name in FIGURES) == expected
 
 

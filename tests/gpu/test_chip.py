@@ -19,7 +19,7 @@ from gpu_check import (
     simulated,
 )
 from gpu_check.campaign import all_ops, quick_plan, run
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.patterns import draw
 from gpu_check.probe.probe import Probe
@@ -32,7 +32,7 @@ LANES = np.arange(32)
 
 
 def runnable() -> list[str]:
-    return all_ops(open_chip().capability)
+    return all_ops(open_gpu().capability)
 
 
 def test_every_instruction_moves_the_right_bytes() -> None:

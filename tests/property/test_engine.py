@@ -18,13 +18,16 @@ from simulator import (
     Instruction,
     InstructionError,
     count,
+    count_affine,
+    count_linear,
     instruction,
+    lane_addresses,
 )
 from simulator.law import chunks
 from simulator.law.accesses import ALL_LANES, SHARED_BYTES
 from simulator.law.counting import FIGURES
 from simulator.law.instructions import RULES
-from tests.strategies import instructions, of, own_instructions
+from tests.strategies import instructions, learnt_instructions, of, own_instructions
 
 rules = st.sampled_from(["silicon", "documented"])
 # One or both sides of a block of the engine, and of several.
@@ -226,3 +229,25 @@ def test_every_instruction_in_every_block_position() -> None:
         equal(plain, count(known, byte, engine="numpy"))
     worst = count(instruction("LDS"), byte, engine="numba").wavefronts
     assert set(worst.tolist()) <= {1, 2}
+
+
+@given(learnt_instructions(), rules, sizes, st.integers(0, 1 << 30))
+def test_learnt_phases_count_alike_in_blocks_of_any_size(
+    known: Instruction, rule: str, n: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    byte, mask = many(rng, known, n, known.shared_bytes), masks(rng, n)
+    some = count(known, byte, mask, rule=rule, engine="numpy")
+    equal(some, count(known, byte, mask, rule=rule, engine="numba"))
+
+
+@given(learnt_instructions(), rules, st.integers(0, 1 << 30), st.booleans())
+def test_layouts_of_learnt_phases_are_expanded(
+    known: Instruction, rule: str, seed: int, affine: bool
+) -> None:
+    unit = max(known.width, 4)
+    columns = np.random.default_rng(seed).integers(0, 64, (20, 5)) * unit
+    closed = count_affine if affine else count_linear
+    expected = count(known, lane_addresses(columns, affine=affine), rule=rule, engine="python")
+    for engine in ("numpy", "numba"):
+        equal(closed(known, columns, rule=rule, engine=engine), expected)

@@ -8,8 +8,8 @@ from math import trunc
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layouts.expression import Expression
 from simulator.errors import ExpressionError
-from simulator.inputs.expression import Expression
 
 ints = st.integers(-(2**31) + 1, 2**31 - 1)
 

@@ -12,7 +12,15 @@ from simulator import Counts, WarpAccess, count, explain, instruction
 from simulator.law import specification as law
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.counting import FIGURES
-from tests.strategies import accesses, addresses, instructions, masks, of, own_instructions
+from tests.strategies import (
+    accesses,
+    addresses,
+    instructions,
+    learnt_instructions,
+    masks,
+    of,
+    own_instructions,
+)
 
 rules = st.sampled_from(["silicon", "documented"])
 loads = of("LDS", "LDSM")
@@ -26,7 +34,9 @@ def bits(mask: int) -> list[int]:
     return [lane for lane in range(32) if mask >> lane & 1]
 
 
-@given(st.data(), instructions | own_instructions(), rules, st.integers(1, 5))
+@given(
+    st.data(), instructions | own_instructions() | learnt_instructions(), rules, st.integers(1, 5)
+)
 def test_engines_agree(data: st.DataObject, known: Any, rule: str, many: int) -> None:
     byte = np.array([data.draw(addresses(known)) for _ in range(many)])
     mask = None

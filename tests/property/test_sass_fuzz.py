@@ -10,10 +10,13 @@ from simulator import replay_compiled
 from simulator.errors import CubinError, SassError
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
-from simulator.sass.decode.decoder import OPCODES, lower
-from simulator.sass.decode.operands import DecodeProblem, parse
+from simulator.sass.lift.operands import DecodeProblem, parse
+from simulator.sass.lift.program import decode
+from simulator.sass.lift.table import OPCODES
+from simulator.sass.run.grid import GridRun
+from simulator.sass.run.worker import Worker
 from tests.sass_kernels import cubin, needs_tools
-from tests.sass_machines import CUBIN, KERNEL
+from tests.sass_warp import CUBIN, KERNEL
 
 pieces = st.sampled_from(
     ["R0", "R7.reuse", "-R254", "|R3|", "~R9", "RZ", "R300", "R2.H0_H0", "R5.B1", "UR4", "URZ",
@@ -50,32 +53,35 @@ def instruction_texts(draw: st.DrawFn) -> SassInstruction:
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(instruction_texts(), min_size=1, max_size=6))
-def test_any_instructions_lower_to_rows_that_exist(found: list[SassInstruction]) -> None:
-    lowered = lower(tuple(found), KERNEL)
-    program = lowered.program
-    rows = program[:, 2:6]
-    assert rows.min() >= -1
-    assert rows.max() + 3 < lowered.rows + 4
-    assert set(lowered.problems) == set(np.flatnonzero(program[:, 0] == 0).tolist())
+def test_any_instructions_name_what_exists(found: list[SassInstruction]) -> None:
+    """Registers, sites and targets; what is not understood is a problem, and all else is not."""
+    program = decode(tuple(found), KERNEL)
+    assert len(program.steps) == len(found)
+    assert 1 <= program.registers <= 255
+    assert all(0 <= leader <= len(found) for leader in program.leaders)
+    numbers = [number for step in program.steps for number in step.sites]
+    assert numbers == [*range(len(program.sites))]
+    for step, instruction in zip(program.steps, found, strict=True):
+        assert step.instruction is instruction
+        assert not step.problem or (step.ends and not step.sites)
 
 
-@needs_tools
-@settings(max_examples=15)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     found = data.draw(st.lists(instruction_texts(), min_size=1, max_size=12))
-    from simulator.sass.launch import GridRun, _Worker
-
-    numbered = [
-        SassInstruction(16 * i, each.guard, each.opcode, each.operands)
-        for i, each in enumerate(found)
-    ]
-    lowered = lower((*numbered, SassInstruction(16 * len(found), "", "EXIT", "")), KERNEL)
-    for number in lowered.problems:  # run the others
-        lowered.program[number, 0] = 20
-    launch = GridRun(CUBIN, lowered, (1, 1, 1), (48, 1, 1), (), max_instructions=2000)
+    # What is not understood would end the run at once.
+    known = [each for each in found if not decode((each,), KERNEL).problems]
+    program = decode(
+        tuple(
+            SassInstruction(16 * place, each.guard, each.opcode, each.operands)
+            for place, each in enumerate([*known, SassInstruction(0, "", "EXIT", "")])
+        ),
+        KERNEL,
+    )
+    launch = GridRun(CUBIN, program, (1, 1, 1), (48, 1, 1), (), max_instructions=2000)
     try:
-        _Worker(launch).run((0, 0, 0), 1)
+        Worker(launch).run((0, 0, 0), 1)
     except SassError:
         return
 
@@ -116,4 +122,4 @@ def test_every_committed_cubin_is_understood_wholly() -> None:
     for name in ("smem", "double_buffered", "half_tiles", "wmma", "tensor_gemm", "softmax"):
         whole = read_cubin(cubin(name))
         for kernel in whole.kernels.values():
-            assert lower(disassemble(whole.image, kernel.name), kernel).problems == {}
+            assert decode(disassemble(whole.image, kernel.name), kernel).problems == {}

@@ -1,17 +1,14 @@
-"""Instructions of both machines against Python's integers and NumPy's floats."""
+"""Instructions against Python's integers and NumPy's floats."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sass_machines import LANES, MACHINES, Outcome
-
-machines = pytest.mark.parametrize("machine", MACHINES)
+from tests.sass_warp import LANES, Outcome, run_warp
 
 words = st.lists(
     st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**31, 2**31 - 1, 2**32 - 1])),
@@ -19,9 +16,9 @@ words = st.lists(
 )  # fmt: skip
 
 
-def execute(machine: str, lines: list[str], **registers: Any) -> Outcome:
+def execute(lines: list[str], **registers: Any) -> Outcome:
     """Run lines in one warp, with registers R… and predicates P… set before."""
-    return MACHINES[machine](lines, registers)
+    return run_warp(lines, registers)
 
 
 def register(outcome: Outcome, number: int) -> list[int]:
@@ -37,14 +34,11 @@ def wide(low: list[int], high: list[int]) -> list[int]:
     return [(h << 32) | x for x, h in zip(low, high, strict=True)]
 
 
-@machines
 @settings(max_examples=30)
 @given(words, words, words, words)
-def test_sums_of_64_bits_carry(
-    machine: str, a: list[int], b: list[int], c: list[int], d: list[int]
-) -> None:
+def test_sums_of_64_bits_carry(a: list[int], b: list[int], c: list[int], d: list[int]) -> None:
     outcome = execute(
-        machine, ["IADD3 R10, P0, R0, R2, RZ", "IADD3.X R11, R1, R3, RZ, P0, !PT",
+        ["IADD3 R10, P0, R0, R2, RZ", "IADD3.X R11, R1, R3, RZ, P0, !PT",
          "IADD3 R12, P1, R0, -R2, RZ", "IADD3.X R13, R1, ~R3, RZ, P1, !PT",
          "IMAD.WIDE.U32 R14, R0, R2, R0"],
         R0=a, R1=b, R2=c, R3=d,
@@ -59,12 +53,11 @@ def test_sums_of_64_bits_carry(
         assert product == (a[lane] * c[lane] + x[lane]) % 2**64
 
 
-@machines
 @settings(max_examples=30)
 @given(words, words, words)
-def test_products(machine: str, a: list[int], b: list[int], c: list[int]) -> None:
+def test_products(a: list[int], b: list[int], c: list[int]) -> None:
     outcome = execute(
-        machine, ["IMAD R10, R0, R1, R2", "IMAD R11, R0, -0x7, R2", "IMAD.HI.U32 R12, R0, R1, RZ",
+        ["IMAD R10, R0, R1, R2", "IMAD R11, R0, -0x7, R2", "IMAD.HI.U32 R12, R0, R1, RZ",
          "IMAD.HI R13, R0, R1, RZ", "IMAD.WIDE R14, R0, R1, RZ", "IMAD.IADD R16, R0, 0x1, -R1",
          "LEA R17, R0, R1, 0x5", "LEA.HI R18, R0, R1, R2, 0x5", "LEA.HI.SX32 R19, R0, R1, 0x1e"],
         R0=a, R1=b, R2=c,
@@ -81,14 +74,11 @@ def test_products(machine: str, a: list[int], b: list[int], c: list[int]) -> Non
             assert register(outcome, number)[i] == value % 2**32, number
 
 
-@machines
 @settings(max_examples=30)
 @given(words, words, st.integers(0, 40), st.integers(0, 255), words)
-def test_shifts_and_logic(
-    machine: str, a: list[int], b: list[int], by: int, table: int, c: list[int]
-) -> None:
+def test_shifts_and_logic(a: list[int], b: list[int], by: int, table: int, c: list[int]) -> None:
     outcome = execute(
-        machine, [f"SHF.L.U32 R10, R0, {by:#x}, RZ", f"SHF.R.U32.HI R11, RZ, {by:#x}, R0",
+        [f"SHF.L.U32 R10, R0, {by:#x}, RZ", f"SHF.R.U32.HI R11, RZ, {by:#x}, R0",
          f"SHF.R.S32.HI R12, RZ, {by:#x}, R0", f"SHF.L.U64.HI R13, R0, {by:#x}, R1",
          f"SHF.R.U64 R14, R0, {by:#x}, R1", f"SHF.L.W.U32.HI R15, R0, {by:#x}, R0",
          f"LOP3.LUT R16, R0, R1, R2, {table:#x}, !PT", "BREV R17, R0", "POPC R18, R0",
@@ -125,16 +115,15 @@ COMPARE = {
 }  # fmt: skip
 
 
-@machines
 @settings(max_examples=40)
 @given(words, words, words, words, st.sampled_from(sorted(COMPARE)), st.booleans())
 def test_comparisons_of_64_bits(
-    machine: str, a: list[int], b: list[int], c: list[int], d: list[int], how: str, unsigned: bool
+    a: list[int], b: list[int], c: list[int], d: list[int], how: str, unsigned: bool
 ) -> None:
     b[::2] = d[::2]  # equal high words too
     kind = ".U32" if unsigned else ""
     outcome = execute(
-        machine, [f"ISETP.{how}.U32.AND P0, PT, R0, R2, PT",
+        [f"ISETP.{how}.U32.AND P0, PT, R0, R2, PT",
          f"ISETP.{how}{kind}.AND.EX P1, P2, R1, R3, PT, P0",
          f"ISETP.{how}{kind}.AND P3, P4, R0, R2, PT"],
         R0=a, R1=b, R2=c, R3=d,
@@ -163,12 +152,11 @@ def same(found: list[int], wanted: Any) -> None:
     np.testing.assert_array_equal(values, np.asarray(wanted, dtype=np.float32))
 
 
-@machines
 @settings(max_examples=40)
 @given(floats, floats)
-def test_floats(machine: str, a: list[float], b: list[float]) -> None:
+def test_floats(a: list[float], b: list[float]) -> None:
     outcome = execute(
-        machine, ["FADD R10, R0, -R1", "FMUL R11, |R0|, R1", "FMNMX R12, R0, R1, PT",
+        ["FADD R10, R0, -R1", "FMUL R11, |R0|, R1", "FMNMX R12, R0, R1, PT",
          "FMNMX R13, R0, R1, !PT",
          "FSETP.GTU.AND P0, PT, R0, R1, PT", "FSETP.LT.AND P1, PT, R0, R1, PT",
          "F2I.TRUNC.NTZ R14, R0", "F2FP.F16.F32.PACK_AB R15, R0, R1", "FADD.RM R16, R0, R1",
@@ -202,13 +190,12 @@ def test_floats(machine: str, a: list[float], b: list[float]) -> None:
         assert signed(register(outcome, 14)[i]) == int(limited)
 
 
-@machines
 @settings(max_examples=30)
 @given(words, st.integers(0, 31), st.sampled_from([1, 2, 4, 8, 16, 32]))
-def test_shuffles(machine: str, a: list[int], by: int, width: int) -> None:
+def test_shuffles(a: list[int], by: int, width: int) -> None:
     clamp = (32 - width) << 8
     outcome = execute(
-        machine, [f"SHFL.IDX P0, R10, R0, {by:#x}, {clamp | 0x1f:#x}",
+        [f"SHFL.IDX P0, R10, R0, {by:#x}, {clamp | 0x1f:#x}",
          f"SHFL.UP P1, R11, R0, {by:#x}, {clamp:#x}",
          f"SHFL.DOWN P2, R12, R0, {by:#x}, {clamp | 0x1f:#x}",
          f"SHFL.BFLY P3, R13, R0, {by:#x}, {clamp | 0x1f:#x}"],
@@ -224,12 +211,10 @@ def test_shuffles(machine: str, a: list[int], by: int, width: int) -> None:
         assert [register(outcome, 10 + k)[lane] for k in range(4)] == wanted
 
 
-@machines
 @settings(max_examples=20)
 @given(words, st.lists(st.booleans(), min_size=LANES, max_size=LANES))
-def test_guards_votes_and_reductions(machine: str, a: list[int], chosen: list[bool]) -> None:
+def test_guards_votes_and_reductions(a: list[int], chosen: list[bool]) -> None:
     outcome = execute(
-        machine,
         ["MOV R10, 0x7", "@P0 MOV R10, R0", "VOTE.ANY R11, P1, P0", "@P0 REDUX.SUM UR4, R0",
          "@P0 VOTE.ALL P2, !P0", "MATCH.ANY R12, R10", "@!P0 EXIT", "MOV R13, 0x1"],
         R0=a, P0=[int(x) for x in chosen],
@@ -248,11 +233,10 @@ def test_guards_votes_and_reductions(machine: str, a: list[int], chosen: list[bo
     assert register(outcome, 13) == [int(x) for x in chosen]
 
 
-@machines
-def test_a_guarded_break_parts_no_lanes(machine: str) -> None:
+def test_a_guarded_break_parts_no_lanes() -> None:
     """An H200 counts what follows once a warp (tests/silicon, the divergent kernel)."""
     outcome = execute(
-        machine, ["BSSY B0, 0x40", "@P0 BREAK B0", "NOP", "BSYNC B0", "NOP"],
+        ["BSSY B0, 0x40", "@P0 BREAK B0", "NOP", "BSYNC B0", "NOP"],
         P0=[lane % 2 for lane in range(LANES)],
     )  # fmt: skip
     assert outcome.executed == [1, 1, 1, 1, 1, 1]

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.sass_machines import LANES, MACHINES, lift
+from tests.sass_warp import LANES, run_warp
 
-machines = pytest.mark.parametrize("machine", MACHINES)
 seeds = st.integers(0, 2**32 - 1)
 
 _EDGES = np.array(
@@ -34,8 +33,8 @@ def words(seed: int, count: int) -> NDArray[np.uint32]:
     return found
 
 
-def run(machine: str, lines: list[str], rows: NDArray[np.uint32], **more: Any) -> Any:
-    return MACHINES[machine](lines, {f"R{n}": row for n, row in enumerate(rows)} | more)
+def run(lines: list[str], rows: NDArray[np.uint32], **more: Any) -> Any:
+    return run_warp(lines, {f"R{n}": row for n, row in enumerate(rows)} | more)
 
 
 def signed(value: int, bits: int = 32) -> int:
@@ -72,7 +71,17 @@ INTEGERS: dict[str, Callable[[int, int, int], int]] = {
     "PRMT {}, R0, R1, R2": lambda a, b, c: _permuted(a, b, c),
     "I2I.S8.S32 {}, R0": lambda a, b, c: max(-128, min(signed(a), 127)),
     "I2I.U16.U32 {}, R0": lambda a, b, c: min(a, 65535),
+    "I2IP.S8.S32.SAT {}, R0, R1, R2": lambda a, b, c: _packed(a, b, -128, 127, 8) | c << 16,
+    "I2IP.U8.S32.SAT {}, R0, R1, R2": lambda a, b, c: _packed(a, b, 0, 255, 8) | c << 16,
+    "I2IP.S16.S32.SAT {}, R0, R1, RZ": lambda a, b, c: _packed(a, b, -(2**15), 2**15 - 1, 16),
+    "I2IP.U16.S32.SAT {}, R0, R1, RZ": lambda a, b, c: _packed(a, b, 0, 65535, 16),
 }
+
+
+def _packed(a: int, b: int, least: int, most: int, bits: int) -> int:
+    """As PTX describes cvt.pack.sat: the first operand above the second."""
+    high, low = (max(least, min(signed(x), most)) % (1 << bits) for x in (a, b))
+    return high << bits | low
 
 
 def _permuted(a: int, chosen: int, c: int) -> int:
@@ -85,25 +94,23 @@ def _permuted(a: int, chosen: int, c: int) -> int:
     return found
 
 
-@machines
 @settings(max_examples=20)
 @given(seeds)
-def test_integers(machine: str, seed: int) -> None:
+def test_integers(seed: int) -> None:
     rows = words(seed, 3)
     lines = [text.format(f"R{10 + n}") for n, text in enumerate(INTEGERS)]
-    outcome = run(machine, lines, rows)
+    outcome = run(lines, rows)
     for n, (text, law) in enumerate(INTEGERS.items()):
         wanted = [law(*map(int, lane)) % 2**32 for lane in rows.T]
         assert outcome.register(10 + n) == wanted, text
 
 
-@machines
 @settings(max_examples=20)
 @given(seeds)
-def test_predicates_as_bits(machine: str, seed: int) -> None:
+def test_predicates_as_bits(seed: int) -> None:
     rows = words(seed, 2)
     lines = ["R2P PR, R0.B1, 0x55", "P2R.B2 R2, PR, R1, 0x7f", "P2R R3, PR, RZ, 0x15"]
-    outcome = run(machine, lines, rows, P1=[1] * LANES)
+    outcome = run(lines, rows, P1=[1] * LANES)
     for lane, (a, b) in enumerate(rows.T.tolist()):
         held = a >> 8 & 0x55 | 2
         assert [outcome.predicate(n)[lane] for n in range(7)] == [held >> n & 1 for n in range(7)]
@@ -141,13 +148,12 @@ def _integers(rows: NDArray[np.uint32], kind: str) -> list[int]:
 @settings(max_examples=10)
 @given(seeds)
 def test_integers_become_floats(how: str, seed: int) -> None:
-    """The lifted machine only: the interpreter rounds 64 bits and doubles to nearest."""
     rows = words(seed, 2)
     rows[1, ::3] = [0, 1, 0xFFFFFFFF, 0x7FFFFFFF] * 2 + [0x80000000, 0x20, 0xFFF]
     kinds = ("S8", "U16", "S32", "U32", "S64", "U64")
     lines = [f"I2F.{kind}{how} R{4 + n}, R0" for n, kind in enumerate(kinds)]
     lines += [f"I2F.F64.{kind}{how} R{10 + 2 * n}, R0" for n, kind in enumerate(kinds)]
-    outcome = run("lifted", lines, rows)
+    outcome = run(lines, rows)
     for n, kind in enumerate(kinds):
         single = outcome.read(f"R{4 + n}").view(np.float32)
         pair = [outcome.read(f"R{10 + 2 * n + part}").astype(np.uint64) for part in range(2)]
@@ -162,10 +168,9 @@ def test_integers_become_floats(how: str, seed: int) -> None:
 @settings(max_examples=10)
 @given(seeds)
 def test_floats_become_halves(how: str, seed: int) -> None:
-    """The lifted machine only: the interpreter rounds to nearest."""
     random = np.random.default_rng(seed)
     x = (random.normal(size=LANES) * 2.0 ** random.integers(-26, 14, LANES)).astype(np.float32)
-    outcome = run("lifted", [f"F2F.F16.F32{how} R2, R0", f"F2F.BF16.F32{how} R3, R0"],
+    outcome = run([f"F2F.F16.F32{how} R2, R0", f"F2F.BF16.F32{how} R3, R0"],
                   x[None].view(np.uint32))  # fmt: skip
     halves = outcome.read("R2").astype(np.uint16).view(np.float16)
     shorts = (outcome.read("R3") << np.uint32(16)).view(np.float32)
@@ -178,15 +183,14 @@ def test_floats_become_halves(how: str, seed: int) -> None:
 WHOLE = {"": round, ".FLOOR": math.floor, ".CEIL": math.ceil, ".TRUNC": math.trunc}
 
 
-@machines
 @pytest.mark.parametrize("how", WHOLE)
 @settings(max_examples=10)
 @given(seeds)
-def test_floats_become_integers(machine: str, how: str, seed: int) -> None:
+def test_floats_become_integers(how: str, seed: int) -> None:
     rows = words(seed, 1)
     kinds = ("S8", "U8", "S16", "U16", "S32", "U32", "S64", "U64")
     lines = [f"F2I.{kind}{how}.NTZ R{2 + 2 * n}, R0" for n, kind in enumerate(kinds)]
-    outcome = run(machine, [*lines, f"FRND{how} R20, R0"], rows)
+    outcome = run([*lines, f"FRND{how} R20, R0"], rows)
     whole = outcome.read("R20").view(np.float32).tolist()
     for lane, value in enumerate(rows[0].view(np.float32).tolist()):
         if math.isfinite(value):
@@ -209,9 +213,8 @@ def test_floats_become_integers(machine: str, how: str, seed: int) -> None:
 @settings(max_examples=20)
 @given(seeds)
 def test_tf32_has_ten_digits(seed: int) -> None:
-    """Lifted only: the interpreter makes zeros of some NaNs."""
     rows = words(seed, 1)
-    found = run("lifted", ["F2F.TF32.F32 R1, R0"], rows).read("R1").view(np.float32)
+    found = run(["F2F.TF32.F32 R1, R0"], rows).read("R1").view(np.float32)
     for given_, made in zip(rows[0].view(np.float32).tolist(), found.tolist(), strict=True):
         if math.isnan(given_):
             assert math.isnan(made)
@@ -223,10 +226,9 @@ def test_tf32_has_ten_digits(seed: int) -> None:
 @settings(max_examples=20)
 @given(seeds)
 def test_dfma_rounds_once(seed: int) -> None:
-    """Lifted only: the interpreter rounds the product too."""
     x = np.random.default_rng(seed).normal(size=(3, LANES))
     rows = x.view(np.uint32).reshape(3, LANES, 2).transpose(0, 2, 1).reshape(6, LANES)
-    outcome = run("lifted", ["DFMA R10, R0, R2, R4", "DADD R12, R0, -R2", "DMUL R14, R0, |R2|"],
+    outcome = run(["DFMA R10, R0, R2, R4", "DADD R12, R0, -R2", "DMUL R14, R0, |R2|"],
                   rows)  # fmt: skip
     pairs = [outcome.read(f"R{10 + n}").astype(np.uint64) for n in range(6)]
     found = [
@@ -238,18 +240,38 @@ def test_dfma_rounds_once(seed: int) -> None:
         assert [values[lane] for values in found] == wanted
 
 
+# ---- Special registers. -------------------------------------------------------------------------
+MASKS: dict[str, Callable[[int], int]] = {
+    "SR_LANEID": lambda lane: lane, "SR_TID.X": lambda lane: lane, "SR_TID.Y": lambda lane: 0,
+    "SR_CTAID.X": lambda lane: 0, "SRZ": lambda lane: 0,
+    "SR_EQMASK": lambda lane: 1 << lane, "SR_LTMASK": lambda lane: (1 << lane) - 1,
+    "SR_LEMASK": lambda lane: (2 << lane) - 1, "SR_GTMASK": lambda lane: -(2 << lane),
+    "SR_GEMASK": lambda lane: -(1 << lane),
+}  # fmt: skip
+
+
+def test_special_registers() -> None:
+    lines = [f"S2R R{n}, {name}" for n, name in enumerate(MASKS)]
+    lines += ["CS2R R20, SRZ", "@P0 S2UR UR4, SR_TID.X"]
+    chosen = [int(lane in (5, 9)) for lane in range(LANES)]
+    outcome = run_warp(lines, {"R20": [7] * LANES, "R21": [7] * LANES, "P0": chosen})
+    for n, law in enumerate(MASKS.values()):
+        assert outcome.register(n) == [law(lane) % 2**32 for lane in range(LANES)], lines[n]
+    assert outcome.register(20) == outcome.register(21) == [0] * LANES
+    assert outcome.uniform(4)[0] == 5
+
+
 # ---- Lanes. ------------------------------------------------------------------------------------
-@machines
 @settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=LANES, max_size=LANES))
-def test_lanes_of_each_way_vote_for_themselves(machine: str, goes: list[bool]) -> None:
+def test_lanes_of_each_way_vote_for_themselves(goes: list[bool]) -> None:
     """As `atomicAdd(p, 1)` in a branch does, which the compiler gathers: only its lanes count."""
     lines = [
         "BSSY B0, 0xa0", "@P0 BRA 0x60", "VOTEU.ANY UR4, UPT, PT", "UPOPC UR5, UR4",
         "IMAD.U32 R1, RZ, RZ, UR4", "BRA 0x90", "VOTEU.ANY UR4, UPT, PT", "UPOPC UR5, UR4",
         "IMAD.U32 R1, RZ, RZ, UR4", "BSYNC B0",
     ]  # fmt: skip
-    outcome = MACHINES[machine](lines, {"P0": goes})
+    outcome = run_warp(lines, {"P0": goes})
     yes = sum(1 << lane for lane, each in enumerate(goes) if each)
     for lane, each in enumerate(goes):
         assert outcome.register(1)[lane] == (yes if each else ~yes & 0xFFFFFFFF)
@@ -258,8 +280,7 @@ def test_lanes_of_each_way_vote_for_themselves(machine: str, goes: list[bool]) -
 @settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=LANES, max_size=LANES))
 def test_elect_leaves_the_others_alone(chosen: list[bool]) -> None:
-    """Lifted only: the interpreter clears the predicate of lanes that take no part."""
-    outcome = lift(["@!P1 EXIT", "ELECT P0, UR4, PT"], {"P0": [1] * LANES, "P1": chosen})
+    outcome = run_warp(["@!P1 EXIT", "ELECT P0, UR4, PT"], {"P0": [1] * LANES, "P1": chosen})
     lanes = [lane for lane, each in enumerate(chosen) if each]
     first = lanes[0] if lanes else -1
     wanted = [int(not each or lane == first) for lane, each in enumerate(chosen)]
@@ -275,16 +296,15 @@ REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
 }  # fmt: skip
 
 
-@machines
 @settings(max_examples=20)
 @given(seeds, st.integers(1, 2**32 - 1))
-def test_reductions_and_matches(machine: str, seed: int, mask: int) -> None:
+def test_reductions_and_matches(seed: int, mask: int) -> None:
     rows = words(seed, 4)
     rows[2:] = np.random.default_rng(seed).integers(0, 2, (2, LANES))
     lanes = [lane for lane in range(LANES) if mask >> lane & 1]
     lines = [f"@P0 REDUX.{how} UR{n}, R0" for n, how in enumerate(REDUCTIONS)]
     lines += ["@P0 MATCH.ANY.U64 R5, R2", "@P0 MATCH.ALL P1, R6, R2"]
-    outcome = run(machine, lines, rows, P0=[mask >> lane & 1 for lane in range(LANES)])
+    outcome = run(lines, rows, P0=[mask >> lane & 1 for lane in range(LANES)])
     values = [int(rows[0, lane]) for lane in lanes]
     for n, law in enumerate(REDUCTIONS.values()):
         assert outcome.uniform(n)[0] == law(values) % 2**32
@@ -318,11 +338,10 @@ def _sums(outcome: Any, first: int, kind: type) -> NDArray[Any]:
     return found
 
 
-@machines
 @pytest.mark.parametrize("opcode", ["16816.F32", "1688.F32", "16816.F16", "1688.F32.TF32"])
 @settings(max_examples=8)
 @given(seeds)
-def test_hmma_multiplies(machine: str, opcode: str, seed: int) -> None:
+def test_hmma_multiplies(opcode: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     k, kind = (16 if "16816" in opcode else 8), np.float32 if "TF32" in opcode else np.float16
     a, b = random.integers(-8, 9, (16, k)).astype(kind), random.integers(-8, 9, (8, k)).astype(kind)
@@ -331,7 +350,7 @@ def test_hmma_multiplies(machine: str, opcode: str, seed: int) -> None:
     for start, matrix in ((0, a), (4, b)):
         fragments = _fragments(matrix, each)
         rows[start : start + len(fragments)] = fragments
-    outcome = run(machine, [f"HMMA.{opcode} R20, R0, R4, RZ"], rows)
+    outcome = run([f"HMMA.{opcode} R20, R0, R4, RZ"], rows)
     wanted = a.astype(np.float64) @ b.T.astype(np.float64)
     if "F32" in opcode:
         assert (_sums(outcome, 20, np.float32) == wanted).all()
@@ -341,15 +360,14 @@ def test_hmma_multiplies(machine: str, opcode: str, seed: int) -> None:
         assert (pairs.reshape(8, 8) == wanted[8 * below : 8 * below + 8]).all()
 
 
-@machines
 @settings(max_examples=8)
 @given(seeds)
-def test_imma_and_movm(machine: str, seed: int) -> None:
+def test_imma_and_movm(seed: int) -> None:
     random = np.random.default_rng(seed)
     a = random.integers(0, 256, (16, 32)).astype(np.uint8)
     b = random.integers(-128, 128, (8, 32)).astype(np.int8)
     rows = np.concatenate([_fragments(a, 4), _fragments(b, 4), words(seed, 1)])
-    outcome = run(machine, ["IMMA.16832.U8.S8 R20, R0.ROW, R4.COL, RZ", "MOVM.16.MT88 R24, R6"],
+    outcome = run(["IMMA.16832.U8.S8 R20, R0.ROW, R4.COL, RZ", "MOVM.16.MT88 R24, R6"],
                   rows)  # fmt: skip
     assert (_sums(outcome, 20, np.int32) == a.astype(int) @ b.T.astype(int)).all()
     tile = rows[6].copy().view(np.uint16).reshape(8, 8)

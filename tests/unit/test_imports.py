@@ -109,7 +109,7 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
     for folder in ("", "law", "search", "sass"):
         (tmp_path / "simulator" / folder / "__pycache__").touch()  # where a folder would be made
     code = (
-        "import simulator.sass.machine, simulator.search.bound, simulator.law.numba_engine\n"
+        "import simulator.sass.lift.engine, simulator.search.bound, simulator.law.numba_engine\n"
         "print(simulator.__file__, simulator.law.numba_engine._count.stats.cache_path)\n"
         "print(simulator.count('LDS', [4 * lane for lane in range(32)], engine='numba').wavefronts)"
     )

@@ -1,4 +1,4 @@
-// C index expressions, by the rules of simulator/inputs/expression.py: values are C's 32-bit int,
+// C index expressions, by the rules of layouts/expression.py: values are C's 32-bit int,
 // division goes towards zero, and what C leaves undefined is refused at its column, if evaluated.
 "use strict";
 

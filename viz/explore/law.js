@@ -4,7 +4,7 @@
 "use strict";
 const FACTS = JSON.parse(document.getElementById("facts").textContent);
 const Law = (() => {
-  const { banks: BANKS, word: WORD, partners: PARTNERS, shared_bytes: SHARED_BYTES } = FACTS;
+  const { banks: BANKS, word: WORD, shared_bytes: SHARED_BYTES } = FACTS;
   const ALL_LANES = 0xffffffff;
   const INSTRUCTIONS = new Map(FACTS.instructions.map((known) => [known.name, known]));
   const span = (first, count) => Array.from({ length: count }, (_, k) => first + k);
@@ -18,7 +18,7 @@ const Law = (() => {
   // Pairs of active partners (i, i^partner) that have different addresses.
   function brokenPairs(addresses, mask, partner) {
     return span(0, 32)
-      .filter((lane) => !(lane & partner) && isActive(mask, lane) && isActive(mask, lane ^ partner)
+      .filter((lane) => lane < (lane ^ partner) && isActive(mask, lane) && isActive(mask, lane ^ partner)
         && addresses[lane] !== addresses[lane ^ partner])
       .map((lane) => [lane, lane ^ partner]);
   }
@@ -27,15 +27,13 @@ const Law = (() => {
   // the whole warp. An inactive partner breaks nothing.
   function holdingPartners(instruction, addresses, mask, rule) {
     if (rule === "documented" || !instruction.fuses) return [];
-    return PARTNERS.filter((partner) => !brokenPairs(addresses, mask, partner).length);
+    return instruction.partners.filter((partner) => !brokenPairs(addresses, mask, partner).length);
   }
 
   // Lanes served together, phase after phase, once fused.
   function phases(instruction, addresses, mask, rule) {
-    let count = instruction.phases;
-    if (holdingPartners(instruction, addresses, mask, rule).length) count /= 2;
-    const group = count ? instruction.lanes / count : 0;
-    return span(0, count).map((phase) => span(group * phase, group));
+    return holdingPartners(instruction, addresses, mask, rule).length
+      ? instruction.fused_lanes : instruction.phase_lanes;
   }
 
   // What each bank must serve for the active `lanes` of one phase: entries of a word and the lanes

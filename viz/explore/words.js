@@ -74,7 +74,10 @@ const Words = (() => {
     }
     const own = `Conflict-free: its ${wavefronts} wavefronts are`;
     if (fused) {
-      return `${own} ${word(depths.length)} fused phases, half of what ${name} takes unfused (${nsight})`;
+      const { fused_lanes: together, phases } = instruction;
+      const unfused = 2 * together.length === phases ? `half of what ${name} takes`
+        : `where ${name} takes ${phases}`;
+      return `${own} ${word(depths.length)} fused phases, ${unfused} unfused (${nsight})`;
     }
     if (depths.length < instruction.phases) {
       return `${own} the ${depths.length} phases that have an active lane (${nsight})`;
@@ -121,12 +124,12 @@ const Words = (() => {
     if (rule === "documented") return `The documented rule never fuses its ${from}.`;
     const [partner] = Law.holdingPartners(instruction, addresses, mask, rule);
     if (partner) {
-      const into = instruction.phases / 2;
+      const into = instruction.fused_lanes.length;
       return `Its ${from} fuse into ${into}: active lanes i and i^${partner} agree on their address.`;
     }
-    const pairs = [1, 2].map((each) => Law.brokenPairs(addresses, mask, each)[0]);
-    return `Its ${from} stay apart: lanes ${pairs.map((pair) => pair.join(" and ")).join(", and ")},`
-      + " have different addresses.";
+    const pairs = instruction.partners.map((each) => Law.brokenPairs(addresses, mask, each)[0]);
+    return `Its ${from} stay apart: lanes ${pairs.map((pair) => pair.join(" and ")).join(", and ")}`
+      + `${pairs.length > 1 ? "," : ""} have different addresses.`;
   }
 
   // The access of a thread, with its own numbers: s[5][0].

@@ -12,11 +12,11 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from simulator.law import specification
-from simulator.law.accesses import SHARED_BYTES
-from simulator.law.instructions import INSTRUCTIONS, RULES
+from simulator.law.chips import Chip, ChipLike, optional_chip
+from simulator.law.instructions import INSTRUCTIONS, RULES, SHARED_BYTES, Instruction
 from viz.page.file import write_page
 
-__all__ = ["SCRIPTS", "page", "write"]
+__all__ = ["SCRIPTS", "emitted", "page", "write"]
 
 SCRIPTS = (
     "law.js", "expression.js", "parse.js", "cure.js", "ask.js", "words.js", "map.js", "state.js",
@@ -31,12 +31,15 @@ def page(
     block: str | None = None,
     op: str | None = None,
     rule: str | None = None,
+    chip: ChipLike | None = None,
 ) -> str:
     """Give the page as HTML.
 
     `text` is the declaration and access that it shows first; `block` is "32x32" or so, `op` the
     name of an instruction. The reader of the page judges them, and says at which column it fails.
+    `chip` is that of `simulator.count`; raises what `Chip.of` raises.
     """
+    chosen = optional_chip(chip)
     start = {"text": text, "block": block, "op": op, "rule": rule}
     start = {name: value for name, value in start.items() if value is not None}
     style = _source("page.css")
@@ -45,7 +48,8 @@ def page(
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))};"
         f" style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    made = f"Made by bankwise {version('bankwise')}. Its law is the one measured on an H200."
+    law = "the one measured on an H200" if chosen is None else f"that of {chosen}, {chosen.law}"
+    made = f"Made by bankwise {version('bankwise')}. Its law is {law}."
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -54,7 +58,7 @@ def page(
             '<link rel="icon" href="data:,">',  # else a browser asks a server for one
             f"<title>bankwise explore</title>\n<style>{style}</style>\n</head>\n<body>",
             _source("page.html").replace('<p id="made"></p>', f'<p id="made">{escape(made)}</p>'),
-            f'<script type="application/json" id="facts">{_json(_facts())}</script>',
+            f'<script type="application/json" id="facts">{_json(_facts(chosen))}</script>',
             f'<script type="application/json" id="start">{_json(start)}</script>',
             *(f"<script>{script}</script>" for script in scripts),
             "</body>\n</html>\n",
@@ -69,23 +73,33 @@ def write(
     block: str | None = None,
     op: str | None = None,
     rule: str | None = None,
+    chip: ChipLike | None = None,
     force: bool = False,
 ) -> None:
     """Write the page to a file; raises ReportError for an existing one without `force`."""
-    write_page(path, page(text, block=block, op=op, rule=rule), force=force)
+    write_page(path, page(text, block=block, op=op, rule=rule, chip=chip), force=force)
 
 
-def _facts() -> dict[str, object]:
+def _facts(chip: Chip | None) -> dict[str, object]:
     """Give what the page's law is made of: nothing of it stands in the scripts."""
     return {
         "banks": specification.BANKS,
         "word": specification.WORD,
-        "partners": specification.PARTNERS,
-        "shared_bytes": SHARED_BYTES,
+        "shared_bytes": SHARED_BYTES if chip is None else chip.shared_bytes,
         "rules": RULES,
         "instructions": [
-            {**asdict(known), "is_matrix": known.is_matrix} for known in INSTRUCTIONS.values()
+            emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)
         ],
+    }
+
+
+def emitted(known: Instruction) -> dict[str, object]:
+    """Give an instruction as the page's law takes it."""
+    return {
+        **asdict(known),
+        "is_matrix": known.is_matrix,
+        "phase_lanes": [*map(list, known.phase_lanes)],
+        "fused_lanes": [*map(list, known.fused_lanes)],
     }
 
 

@@ -11,7 +11,7 @@ from layouts.errors import plural
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
-from simulator.results.columns import COSTS, OUTCOMES
+from simulator.results.columns import COSTS, OUTCOMES, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import rows as as_rows
 from simulator.results.text import Listing
@@ -42,7 +42,13 @@ def section(result: object) -> Section:
     if isinstance(result, Explanation):
         return Section(
             strips(result).finding,
-            [{"op": result.op, **result.to_dict()["totals"], "rule": result.rule}],
+            [
+                {
+                    "op": result.op,
+                    **result.to_dict()["totals"],
+                    **law_columns(result.rule, result.chip),
+                }
+            ],
             result.sentences[1:],
             [bank_heatmap(result), word_map(result), timeline(result)],
         )
@@ -67,6 +73,14 @@ def section(result: object) -> Section:
     else:
         figures = [sweep_heatmap(table, value=_value(table))]
     return _of_table(table, figures)
+
+
+def _law(result: Any) -> str:
+    """Name the law that counted: the rule, and the chip where one was chosen."""
+    return ", ".join(
+        f"{key} {value}" if key == "chip" else f"{value} rule"
+        for key, value in law_columns(result.rule, result.chip).items()
+    )
 
 
 def _of_fragments(result: FragmentReport) -> list[go.Figure]:
@@ -106,7 +120,7 @@ def _of_kernel(result: KernelReport) -> Section:
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
     sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
     return Section(
-        f"{result.title}, {form}, {result.rule} rule",
+        f"{result.title}, {form}, {_law(result)}",
         rows,
         sentences,
         [kernel_bars(result)],
@@ -145,7 +159,7 @@ def _of_compiled(result: Any) -> Section:
         plural(total["bank_conflicts"], "bank conflict"),
     ]
     return Section(
-        f"{report.title}, {report.rule} rule: {', '.join(cost)}",
+        f"{report.title}, {_law(report)}: {', '.join(cost)}",
         sums,
         sentences,
         [kernel_bars(report)] if report.sites else [],
@@ -202,8 +216,8 @@ def compared(first: object, second: object) -> list[go.Figure]:
     both_kernels = isinstance(first, SiteTable) and isinstance(second, SiteTable)
     if not (both_drawn or both_kernels):
         return []
-    rules = [getattr(each, "rule", "") for each in (first, second)]
     names = ("First", "Second")
-    if rules[0] != rules[1]:
-        names = (f"First, {rules[0]} rule", f"Second, {rules[1]} rule")
+    laws = _law(first), _law(second)
+    if laws[0] != laws[1]:
+        names = (f"First, {laws[0]}", f"Second, {laws[1]}")
     return [compare(first, second, names=names)]

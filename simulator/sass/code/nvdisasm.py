@@ -83,7 +83,10 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
         guard, operands = entry.get("predicate", ""), entry.get("operands", "")
         if not guard.startswith("@"):  # in `P2R R0, PR, …` nvdisasm takes PR for a guard
             guard = ""
-        file, line = lines.get(16 * number, ("", 0))
+        file, line, shown = lines.get(16 * number, ("", 0, ""))
+        # In JSON nvdisasm 13.0 mixes up the operands of LDS and LDGSTS; its listing has them right.
+        if "[" in operands and "`" not in shown and entry["opcode"] in shown:
+            operands = shown.partition(entry["opcode"])[2].replace(" ", "")
         instructions.append(
             SassInstruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
         )
@@ -127,9 +130,9 @@ def _run(arguments: Sequence[str]) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _lines(listing: str, kernel: str) -> dict[int, tuple[str, int]]:
-    """File and line of each address, from the comments of the listing."""
-    found: dict[int, tuple[str, int]] = {}
+def _lines(listing: str, kernel: str) -> dict[int, tuple[str, int, str]]:
+    """File, line and text of the instruction at each address."""
+    found: dict[int, tuple[str, int, str]] = {}
     inside, place = False, ("", 0)
     for text in listing.splitlines():
         if text.startswith(".text."):
@@ -137,6 +140,6 @@ def _lines(listing: str, kernel: str) -> dict[int, tuple[str, int]]:
         elif inside:
             if source := re.search(r'//## File "(.*?)", line (\d+)', text):
                 place = (source[1], int(source[2]))
-            elif code := re.match(r"\s*/\*([0-9a-f]{4,})\*/", text):
-                found[int(code[1], 16)] = place
+            elif code := re.match(r"\s*/\*([0-9a-f]{4,})\*/\s*([^;]*)", text):
+                found[int(code[1], 16)] = (*place, code[2])
     return found

@@ -52,7 +52,7 @@ def compile_kernel(target: str, signature: str, arch: str, warps: int) -> Compil
     "*fp16,*fp16,*fp32,i32,i32,i32,64,64,32". Raises ToolError without Triton, CompileError for
     anything that does not compile.
     """
-    capability = int(architecture(arch).name.removeprefix("sm_"))
+    capability = architecture(arch).capability
     function = _function(target)
     names = list(function.arg_names)
     given = [part.strip() for part in signature.split(",") if part.strip()]

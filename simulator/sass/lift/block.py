@@ -28,7 +28,7 @@ from simulator.sass.lift.layout import (
     ZERO,
     Fault,
 )
-from simulator.sass.lift.line import Bits, Condition, InBank, Named, Source, Target
+from simulator.sass.lift.line import Bits, Condition, InBank, Named, SourceOperand, TargetOperand
 from simulator.sass.lift.program import Program
 from simulator.sass.lift.state import context, field, fill, pointer, record
 from simulator.sass.lift.subwarps import barrier_row
@@ -171,7 +171,7 @@ class Block:
                 self._changed.discard(key)
         return self.at.i64(_offset("register", place.number))
 
-    def landing(self, target: Target | None, words: int) -> Value:
+    def landing(self, target: TargetOperand | None, words: int) -> Value:
         """Give the place of registers in the warp's memory that a helper will write.
 
         For lanes that take no part they keep what they hold.
@@ -186,15 +186,15 @@ class Block:
         return place
 
     # ---- Reading. ------------------------------------------------------------------------------
-    def read(self, source: Source) -> Value:
+    def read(self, source: SourceOperand) -> Value:
         """Read 32 bits."""
         return self._modified(source, self._word(source.place, 0))
 
-    def floats(self, source: Source) -> Value:
+    def floats(self, source: SourceOperand) -> Value:
         """Read a float32."""
         return self.read(source).as_float
 
-    def pair(self, source: Source) -> Value:
+    def pair(self, source: SourceOperand) -> Value:
         """Read 64 bits; of integers the low word is modified, of doubles the high one."""
         low, high = self._word(source.place, 0), self._word(source.place, 1)
         if source.kind in ("double", "float"):
@@ -203,7 +203,7 @@ class Block:
             low = self._modified(source, low)
         return join(low, high)
 
-    def word(self, source: Source, which: int) -> Value:
+    def word(self, source: SourceOperand, which: int) -> Value:
         """Read one of several words, as it is."""
         return self._word(source.place, which)
 
@@ -227,7 +227,7 @@ class Block:
             self._known[key] = at.load(pointer(at, self.context, "banks"), I32, start + offset)
         return self._known[key]
 
-    def _modified(self, source: Source, word: Value) -> Value:
+    def _modified(self, source: SourceOperand, word: Value) -> Value:
         if not source.changed:
             return word
         if source.half:
@@ -255,19 +255,19 @@ class Block:
         return self.at.load(self.warp, WORDS, SPECIAL + row * ROW)
 
     # ---- Writing. ------------------------------------------------------------------------------
-    def write(self, target: Target | None, value: Value, word: int = 0) -> None:
+    def write(self, target: TargetOperand | None, value: Value, word: int = 0) -> None:
         """Write 32 bits, or a float, for the lanes that take part."""
         if target is not None:
             what = "uniform" if target.uniform else "register"
             self._set(what, target.number + word, value.as_bits)
 
-    def write_pair(self, target: Target | None, value: Value) -> None:
+    def write_pair(self, target: TargetOperand | None, value: Value) -> None:
         """Write 64 bits to two registers."""
         bits = value.as_bits
         self.write(target, bits.resized(32))
         self.write(target, (bits >> 32).resized(32), 1)
 
-    def write_first(self, target: Target | None, value: Value) -> None:
+    def write_first(self, target: TargetOperand | None, value: Value) -> None:
         """Give the value of the first lane that takes part to the whole warp."""
         first = self.taken.lowest & 31
         with self.once():

@@ -22,10 +22,10 @@ from simulator.sass.lift.kinds import (
 )
 from simulator.sass.lift.values import Operand, Splat, Value
 
-__all__ = ["Emitter", "Variable"]
+__all__ = ["Emitter", "StackSlot"]
 
 
-class Variable:
+class StackSlot:
     """A place on the stack, for what a loop changes."""
 
     def __init__(self, at: Emitter, start: Value) -> None:
@@ -171,7 +171,7 @@ class Emitter:
     def loop(self, count: Operand) -> Iterator[Value]:
         """Do what is inside `count` times, a number of 64 bits; gives the number of the turn."""
         builder = self.builder
-        index = Variable(self, self.i64(0))
+        index = StackSlot(self, self.i64(0))
         head, body, end = (
             builder.append_basic_block(name) for name in ("loop", "body", "end")
         )  # fmt: skip
@@ -190,7 +190,7 @@ class Emitter:
     def bits_of(self, mask: Value) -> Iterator[Value]:
         """Do what is inside for each bit that is set, the lowest first; gives its place."""
         builder = self.builder
-        left = Variable(self, mask)
+        left = StackSlot(self, mask)
         head, body, end = (builder.append_basic_block(name) for name in ("bits", "bit", "done"))
         builder.branch(head)
         builder.position_at_end(head)
@@ -225,9 +225,9 @@ class Emitter:
         if not left:
             builder.unreachable()
 
-    def variable(self, start: Value) -> Variable:
+    def variable(self, start: Value) -> StackSlot:
         """Make a place for what a loop changes."""
-        return Variable(self, start)
+        return StackSlot(self, start)
 
     def give(self, value: Value | None = None) -> None:
         """Return."""

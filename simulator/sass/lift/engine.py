@@ -15,7 +15,7 @@ from llvmlite import ir
 from simulator.sass import kept
 from simulator.sass.lift.helpers import emit_helper, used
 
-__all__ = ["Compiled", "Engine", "compiled"]
+__all__ = ["Engine", "MachineCode", "compiled"]
 
 _lock = threading.Lock()
 
@@ -38,25 +38,25 @@ _machine = lru_cache(_new_machine)
 
 
 @dataclass(frozen=True)
-class Compiled:
+class MachineCode:
     """A module's machine code, and the helpers that it calls."""
 
     image: bytes
     needs: list[str]
 
 
-def compiled(name: str, write: Callable[[], ir.Module], optimize: bool = False) -> Compiled:
+def compiled(name: str, write: Callable[[], ir.Module], optimize: bool = False) -> MachineCode:
     """Give a module's machine code: as it was kept under its name, or compiled and kept now."""
     found = kept.find(name)
     if found is not None:
         needs, _, image = found.partition(b"\n")
-        return Compiled(image, json.loads(needs))
+        return MachineCode(image, json.loads(needs))
     made = _compile_module(write(), optimize)
     kept.keep(name, json.dumps(made.needs).encode() + b"\n" + made.image)
     return made
 
 
-def _compile_module(module: ir.Module, optimize: bool) -> Compiled:
+def _compile_module(module: ir.Module, optimize: bool) -> MachineCode:
     """Compile a module; `optimize`: run LLVM's passes too, which loops need."""
     machine = _machine(2 if optimize else 1)
     parsed = llvm.parse_assembly(str(module))
@@ -65,11 +65,11 @@ def _compile_module(module: ir.Module, optimize: bool) -> Compiled:
         options.loop_unrolling = False
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(parsed, builder)
-    return Compiled(machine.emit_object(parsed), used(module))
+    return MachineCode(machine.emit_object(parsed), used(module))
 
 
 @lru_cache(maxsize=256)
-def _helper(symbol: str) -> Compiled:
+def _helper(symbol: str) -> MachineCode:
     return compiled(kept.key(symbol), partial(emit_helper, symbol), optimize=True)
 
 
@@ -82,7 +82,7 @@ class Engine:
             self._engine = llvm.create_mcjit_compiler(empty, _new_machine(1))
             self._known: set[str] = set()
 
-    def add(self, symbol: str, code: Compiled) -> int:
+    def add(self, symbol: str, code: MachineCode) -> int:
         """Link a function and the helpers that it needs; its address."""
         with _lock:
             self._add(symbol, code)
@@ -93,7 +93,7 @@ class Engine:
         """Give the address of a helper."""
         return self.add(symbol, _helper(symbol))
 
-    def _add(self, symbol: str, code: Compiled) -> None:
+    def _add(self, symbol: str, code: MachineCode) -> None:
         if symbol in self._known:
             return
         self._known.add(symbol)

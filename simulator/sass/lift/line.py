@@ -1,7 +1,7 @@
 """Reading an instruction's operands and modifiers, for the functions of `opcodes`.
 
-What is read is typed: a `Source` is where a value comes from and what is done to it first, a
-`Target` where one goes, a `Condition` a predicate. `block.Block` reads and writes them.
+What is read is typed: a `SourceOperand` is where a value comes from and what is done to it first, a
+`TargetOperand` where one goes, a `Condition` a predicate. `block.Block` reads and writes them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.decode.operands import (
+from simulator.sass.lift.operands import (
     Constant,
     DecodeProblem,
     Memory,
@@ -29,10 +30,13 @@ from simulator.sass.decode.operands import (
 
 if TYPE_CHECKING:
     from simulator.sass.lift.requests import Request
-    from simulator.sass.lift.sites import Site
+    from simulator.sass.lift.sites import MemorySite
 
 
-__all__ = ["ALWAYS", "NEVER", "Bits", "Condition", "InBank", "Line", "Named", "Source", "Target"]
+__all__ = [
+    "ALWAYS", "NEVER", "Bits", "Condition", "InBank", "Line", "Named", "SourceOperand",
+    "TargetOperand",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class InBank:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceOperand:
     """A value that is read: where it is, and what is done to it first."""
 
     place: Named | Bits | InBank
@@ -83,7 +87,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetOperand:
     """A register that is written, or the first of several."""
 
     number: int
@@ -130,12 +134,12 @@ class Line:
     """Numbers of instructions that it may go to."""
     begins: bool = False
     """Whether a straight run begins at it."""
-    sites: list[Site] = field(default_factory=list)
+    sites: list[MemorySite] = field(default_factory=list)
     """What it accesses, where it is counted: one memory, or two."""
     request: Request | None = None
     """What a unit of Hopper's is asked to do."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The mnemonic."""
         return self.instruction.opcode.split(".")[0]
@@ -182,7 +186,7 @@ class Line:
         if self.next < len(self.operands):
             raise DecodeProblem(f"operand {self.next + 1} of {self.name}")
 
-    def target(self, words: int = 1) -> Target | None:
+    def target(self, words: int = 1) -> TargetOperand | None:
         """Read a register that is written; None for RZ."""
         register = self.take()
         if not isinstance(register, Register):
@@ -192,7 +196,7 @@ class Line:
             return None
         if place.uniform != self.writes_uniform:
             raise DecodeProblem(f"destination of {self.name}")
-        return Target(place.number, place.uniform)
+        return TargetOperand(place.number, place.uniform)
 
     def named(self, register: Register, words: int = 1) -> Named:
         """Check a register that may be the first of several."""
@@ -233,7 +237,7 @@ class Line:
             raise DecodeProblem(f"predicate of {self.name}")
         return Condition(found.code & 15, found.code >= 16)
 
-    def source(self, kind: str = "int", words: int = 1) -> Source:
+    def source(self, kind: str = "int", words: int = 1) -> SourceOperand:
         """Read a source; `kind`: int, float, half or double."""
         operand = self.take()
         if isinstance(operand, Register):
@@ -247,11 +251,11 @@ class Line:
             return self.changed(self.bank(operand.bank, operand.offset, words), operand.signs, kind)
         if isinstance(operand, Number):
             if kind == "half":
-                return Source(Bits(self.halves(operand)), kind)
-            return Source(Bits(_bits(operand.value, kind)), kind)
+                return SourceOperand(Bits(self.halves(operand)), kind)
+            return SourceOperand(Bits(_bits(operand.value, kind)), kind)
         raise DecodeProblem(f"operand {self.next} of {self.name}")
 
-    def sources(self, kind: str, count: int) -> list[Source]:
+    def sources(self, kind: str, count: int) -> list[SourceOperand]:
         """Read several sources."""
         return [self.source(kind) for _ in range(count)]
 
@@ -278,7 +282,7 @@ class Line:
             pair = pair << 16 | bits
         return pair
 
-    def changed(self, place: Named | InBank, signs: Signs, kind: str) -> Source:
+    def changed(self, place: Named | InBank, signs: Signs, kind: str) -> SourceOperand:
         """Check what is done to a source."""
         is_int, is_half = kind == "int", kind == "half"
         if signs.half and (not is_half or signs.half not in ("H0_H0", "H1_H1", "H1_H0")):
@@ -288,7 +292,7 @@ class Line:
         if signs.inverted and not is_int:
             raise DecodeProblem(f"~ of {self.name}")
         half = signs.half if signs.half != "H1_H0" else ""
-        return Source(place, kind, signs.negative, signs.absolute, signs.inverted, half)
+        return SourceOperand(place, kind, signs.negative, signs.absolute, signs.inverted, half)
 
     def immediate(self) -> int:
         """Read an operand that must be an integer in the instruction."""

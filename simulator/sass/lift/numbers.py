@@ -7,13 +7,13 @@ the chip.
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.line import Line
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.values import Value
 
 __all__ = [
     "DOWN", "NEAREST", "ROUNDINGS", "TO_ZERO", "UP", "clamped", "directed", "directed16", "from16",
-    "fused", "halves", "packed", "rounded", "rounding", "to16",
+    "fused", "halves", "packed", "rounded", "rounding", "single_to_odd", "sum_to_odd", "to16",
 ]  # fmt: skip
 
 NEAREST, DOWN, UP, TO_ZERO = range(4)
@@ -23,7 +23,7 @@ _TO_WHOLE = {NEAREST: "rint", DOWN: "floor", UP: "ceil", TO_ZERO: "trunc"}
 
 def rounding(line: Line) -> int:
     """Read a rounding; to nearest where there is none."""
-    named = [value for name, value in ROUNDINGS.items() if line.has(name)]
+    named = [ROUNDINGS[each] for each in line.modifiers if each in ROUNDINGS]
     if len(named) > 1:
         raise DecodeProblem(f"roundings of {line.name}")
     return named[0] if named else NEAREST
@@ -41,6 +41,36 @@ def clamped(value: Value) -> Value:
     """Give the value within 0 and 1; 0 for what is not a number."""
     zero = value.at.constant(value.type, 0)
     return (value > 0).choose((value > 1).choose(1, value), zero)
+
+
+def sum_to_odd(a: Value, b: Value, how: int = NEAREST) -> Value:
+    """Add float64 values; the sum rounds to a narrower float as the exact one does.
+
+    A sum that is not exact gets an odd last bit (Boldo and Melquiond, "Emulation of FMA and
+    correctly rounded sums", 2008), so no second rounding takes it for a tie. `how`: the direction
+    in which it is rounded then; downward, a sum that is zero is -0 unless both are +0.
+    """
+    a, b = a.at.alike(a, b)
+    total = a + b
+    back = total - a
+    error = (a - (total - back)) + (b - back)  # exact, by Knuth
+    bits = total.as_bits
+    grows = (error > 0) ^ (total < 0)
+    odd = grows.choose(bits + 1, bits - 1)
+    inexact = (error > 0) | (error < 0)
+    bits = (inexact & ((bits & 1) == 0)).choose(odd, bits)
+    if how == DOWN:
+        sign = (a.as_bits | b.as_bits) & (1 << 63)
+        bits = (total == 0).choose(sign, bits)
+    return bits.as_float
+
+
+def single_to_odd(exact: Value) -> Value:
+    """Give a float64 as float32, whose last bit is odd where that is not exact."""
+    value = directed(exact, TO_ZERO)
+    back = value.double
+    inexact = (back < exact) | (back > exact)
+    return (value.as_bits | inexact.resized(32)).as_float
 
 
 def rounded(value: Value, how: int) -> Value:
@@ -90,7 +120,7 @@ def to16(value: Value, is_bfloat: bool) -> Value:
 
 def directed16(exact: Value, how: int, is_bfloat: bool) -> Value:
     """Round a float64 to 16 bits in one of four directions; give its bits, in words."""
-    bits = to16(exact.single, is_bfloat)
+    bits = to16(single_to_odd(exact), is_bfloat)
     if how == NEAREST:
         return bits
     back = from16(bits, is_bfloat).double

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.decode.operands import DecodeProblem, Predicate, parse
 from simulator.sass.lift.line import ALWAYS, Condition, Line
+from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
 from simulator.sass.lift.requests import Request
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.table import OPCODES, Emit
 
 if TYPE_CHECKING:
     from simulator.sass.lift.block import Block
 
-__all__ = ["Program", "Step", "decode"]
+__all__ = ["DecodedInstruction", "Program", "decode"]
 
 LONGEST = 256
 """Instructions that are lifted together: registers stay in SSA for so long."""
@@ -37,7 +37,7 @@ _ENGINES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class DecodedInstruction:
     """One decoded instruction."""
 
     instruction: SassInstruction
@@ -59,8 +59,8 @@ class Program:
 
     kernel: CubinKernel
     instructions: tuple[SassInstruction, ...]
-    steps: list[Step] = field(default_factory=list)
-    sites: list[Site] = field(default_factory=list)
+    steps: list[DecodedInstruction] = field(default_factory=list)
+    sites: list[MemorySite] = field(default_factory=list)
     requests: dict[int, Request] = field(default_factory=dict)
     """What units of Hopper's are asked to do, by instruction."""
     leaders: set[int] = field(default_factory=set)
@@ -114,7 +114,9 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
             if uniform and guard.number < 7:
                 raise DecodeProblem(f"guard {instruction.guard} of {line.name}")
         except DecodeProblem as problem:
-            program.steps.append(Step(instruction, guard, uniform, _trap, True, str(problem)))
+            program.steps.append(
+                DecodedInstruction(instruction, guard, uniform, _trap, True, str(problem))
+            )
             program.leaders.add(number + 1)
             continue
         sites = range(len(program.sites), len(program.sites) + len(line.sites))
@@ -125,7 +127,9 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
             program.leaders.add(number)
         if line.request is not None:
             program.requests[number] = line.request
-        program.steps.append(Step(instruction, guard, uniform, emit, line.ends, "", sites))
+        program.steps.append(
+            DecodedInstruction(instruction, guard, uniform, emit, line.ends, "", sites)
+        )
     return program
 
 

@@ -9,14 +9,14 @@ from typing import Literal
 from simulator.law.instructions import INSTRUCTIONS
 from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["Site", "Unit", "known_name"]
+__all__ = ["MemorySite", "Unit", "known_name"]
 
 Unit = Literal["lsu", "gmma", "tma"]
 """What accesses memory: the load-store unit, the tensor cores of a warpgroup, or TMA."""
 
 
 @dataclass(frozen=True)
-class Site:
+class MemorySite:
     """One memory that an instruction accesses: copies and generic addresses have two."""
 
     number: int

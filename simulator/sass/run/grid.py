@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from simulator.errors import LaunchError
+from simulator.law.chips import Chip
 from simulator.law.counting import Engine, engine_for
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Architecture
@@ -53,6 +54,8 @@ class GridRun:
     progress: Progress | None = None
     announce: Callable[[str], None] | None = None
     """Called with what it begins to wait for."""
+    chip: Chip | None = None
+    """Whose law counts, and whose shared memory there is; None: the H200's law."""
     cluster: Dim3 = (1, 1, 1)
     """Blocks that run together: of a cluster."""
     done: Tally = field(init=False)
@@ -101,11 +104,15 @@ class GridRun:
         if self.max_instructions is not None and self.max_instructions < 1:
             raise LaunchError(f"max_instructions = {self.max_instructions} (accepted: 1 and more)")
         static = max(self.kernel.shared_bytes - self.architecture.reserved, 0)
-        most = self.architecture.shared_bytes
+        most, whose = self._shared_limit()
+        if static > most:
+            raise LaunchError(
+                f"{static} static bytes of shared memory ({whose} has {most} a block)"
+            )
         if self.shared_bytes < 0 or static + self.shared_bytes > most:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
-                f" {self.architecture.name}: 0 to {most - static})"
+                f" {whose}: 0 to {most - static})"
             )
         self.block_shared = static + self.shared_bytes
         stack = self.kernel.stack_bytes
@@ -135,8 +142,23 @@ class GridRun:
         """Whether the kernel takes the address of its parameters."""
         return any(PARAMETERS_AT in each.operands for each in self.program.instructions)
 
+    def _shared_limit(self) -> tuple[int, str]:
+        """Give the bytes of shared memory that a block can have, and what says so."""
+        limits = [(self.architecture.shared_bytes, self.architecture.name)]
+        if self.chip is not None:
+            limits.append((self.chip.shared_bytes, self.chip.name))
+        return min(limits)
+
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}
+
+    def members(self, first: Dim3) -> list[Dim3]:
+        """List the blocks of the cluster whose first block this is, by rank."""
+        x, y, z = self.cluster
+        return [
+            (first[0] + i, first[1] + j, first[2] + k)
+            for k in range(z) for j in range(y) for i in range(x)
+        ]  # fmt: skip
 
     def place(self, number: int) -> str:
         """Name an instruction: its address and opcode."""

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError
 
-__all__ = ["Addresses", "Allocation", "Bytes", "GlobalMemory", "gather", "scatter"]
+__all__ = ["Addresses", "ArrayMemory", "Bytes", "RowMemory", "gather", "scatter"]
 
 Bytes = NDArray[np.uint8]
 Addresses = NDArray[np.int64]
 
 
-class GlobalMemory(Protocol):
+class RowMemory(Protocol):
     """Global memory as copies see it: rows of equal size, each at an address of its own."""
 
     def read(self, addresses: Addresses, size: int) -> Bytes:
@@ -25,7 +25,7 @@ class GlobalMemory(Protocol):
         """Store each row at its address; of rows that overlap, the last one stays."""
 
 
-class Allocation:
+class ArrayMemory:
     """Global memory that is one array of bytes, at an address.
 
     Raises MemoryAccessError for a row that is not wholly inside.

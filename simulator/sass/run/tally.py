@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.law.chips import Chip
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 
 __all__ = ["FIGURES", "Tally", "figures_of"]
 
@@ -46,7 +47,7 @@ class Tally:
             self.neighbours + other.neighbours,
         )
 
-    def agrees(self, other: Tally, sites: list[Site]) -> bool:
+    def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:
         """Whether both did the same at every instruction that accesses shared memory."""
         shared = [index for index, site in enumerate(sites) if site.space == "shared"]
         numbers = [sites[index].number for index in shared]
@@ -55,7 +56,7 @@ class Tally:
             and np.array_equal(self.figures[shared], other.figures[shared])
         )
 
-    def differing(self, other: Tally, sites: list[Site]) -> set[int]:
+    def differing(self, other: Tally, sites: list[MemorySite]) -> set[int]:
         """Give the instructions at which the two did other things to global memory."""
         return {
             site.number
@@ -69,13 +70,13 @@ class Tally:
 
 
 def figures_of(
-    sites: list[Site], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
-    engine: Engine,
+    sites: list[MemorySite], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
+    engine: Engine, chip: Chip | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
 
-    `rule` and `engine` are those of `count`. Returns FIGURES of each row, and the cycles for which
-    each holds the pipe.
+    `rule`, `engine` and `chip` are those of `count`. Returns FIGURES of each row, and the cycles
+    for which each holds the pipe.
     """
     figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
     cycles = np.zeros(len(heads), dtype=np.int64)
@@ -88,7 +89,9 @@ def figures_of(
     for op in {site.op for site in sites if site.op is not None}:
         chosen = np.array([site.op == op for site in sites])[which]
         if chosen.any():
-            counts = count(op, trace[chosen], masks[chosen], rule=rule, engine=engine, threads=1)
+            counts = count(
+                op, trace[chosen], masks[chosen], rule=rule, engine=engine, threads=1, chip=chip
+            )
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 
-__all__ = ["Access", "Recorder", "Run", "Step", "Timeline"]
+__all__ = ["Recorder", "Run", "Timeline", "TimelineAccess", "TimelineStep"]
 
 MARK = 62
 """The bit that tells a block of instructions from a row of the trace."""
@@ -22,7 +22,7 @@ _LONGEST = 16  # steps of a loop
 
 
 @dataclass(frozen=True)
-class Access:
+class TimelineAccess:
     """One memory access of a warp."""
 
     number: int
@@ -38,7 +38,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Step:
+class TimelineStep:
     """A straight run of instructions, executed by the lanes of a subwarp."""
 
     start: int
@@ -46,7 +46,7 @@ class Step:
     length: int
     lanes: int
     """How many lanes were active."""
-    accesses: tuple[Access, ...]
+    accesses: tuple[TimelineAccess, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Run:
 class Timeline:
     """What the warps of one block of threads did, in each warp's order."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TimelineStep, ...]
     """Each one once."""
     warps: tuple[tuple[Run, ...], ...]
     """What each warp did, from its first to its last step."""
@@ -76,8 +76,8 @@ class Recorder:
     warp_count: int
     lengths: NDArray[np.int64]
     """Of straight runs, by their first instruction."""
-    sites: list[Site]
-    _known: dict[Step, int] = field(default_factory=dict)
+    sites: list[MemorySite]
+    _known: dict[TimelineStep, int] = field(default_factory=dict)
     _done: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -99,11 +99,11 @@ class Recorder:
                 start = event >> _START & (1 << (_WARP - _START)) - 1
                 lanes = (event & 0xFFFFFFFF).bit_count()
                 found = tuple(accesses[row] for row in rows.tolist())
-                step = Step(start, int(self.lengths[start]), lanes, found)
+                step = TimelineStep(start, int(self.lengths[start]), lanes, found)
                 known[key] = self._known.setdefault(step, len(self._known))
             self._done[event >> _WARP & 31].append(known[key])
 
-    def _accesses(self, heads: NDArray[np.int32], costs: NDArray[np.int64]) -> list[Access]:
+    def _accesses(self, heads: NDArray[np.int32], costs: NDArray[np.int64]) -> list[TimelineAccess]:
         found = []
         for (which, mask, *_), (cycles, sectors) in zip(
             heads.tolist(), costs.tolist(), strict=True
@@ -111,7 +111,9 @@ class Recorder:
             site = self.sites[which]
             known = site.space == "global" or site.op is not None
             lanes = (mask & 0xFFFFFFFF).bit_count()
-            found.append(Access(site.number, site.space, cycles if known else None, sectors, lanes))
+            found.append(
+                TimelineAccess(site.number, site.space, cycles if known else None, sectors, lanes)
+            )
         return found
 
     def take(self) -> Timeline:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
 from simulator.sass.run.map_fields import MapFields
-from simulator.sass.run.rows import Addresses, Bytes, GlobalMemory
+from simulator.sass.run.rows import Addresses, Bytes, RowMemory
 
 __all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_tile", "swizzled"]
 
@@ -47,7 +47,7 @@ class Moved:
 def load_tile(
     fields: MapFields,
     coordinates: Sequence[int],
-    memory: GlobalMemory,
+    memory: RowMemory,
     blocks: Sequence[Bytes],
     destination: int,
     offsets: Sequence[int] = (),
@@ -82,7 +82,7 @@ def load_tile(
 def store_tile(
     fields: MapFields,
     coordinates: Sequence[int],
-    memory: GlobalMemory,
+    memory: RowMemory,
     shared: Bytes,
     source: int,
     combine: Callable[[Bytes, Bytes], Bytes] | None = None,
@@ -107,7 +107,7 @@ def store_tile(
 
 
 def load_bulk(
-    memory: GlobalMemory, address: int, size: int, blocks: Sequence[Bytes], destination: int
+    memory: RowMemory, address: int, size: int, blocks: Sequence[Bytes], destination: int
 ) -> Moved:
     """Copy `size` bytes of global memory into the shared memory of one block or of several.
 
@@ -123,7 +123,7 @@ def load_bulk(
 
 
 def store_bulk(
-    memory: GlobalMemory,
+    memory: RowMemory,
     address: int,
     size: int,
     shared: Bytes,
@@ -261,7 +261,7 @@ def _filled(fields: MapFields, rows: int, size: int) -> Bytes:
 
 
 def _put(
-    memory: GlobalMemory,
+    memory: RowMemory,
     addresses: Addresses,
     rows: Bytes,
     combine: Callable[[Bytes, Bytes], Bytes] | None,

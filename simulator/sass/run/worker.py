@@ -263,8 +263,10 @@ class Worker:
         if rows or self.get("event_count"):
             heads = self.heads[:rows]
             launch = self.launch
-            sites, rule = launch.program.sites, launch.rule
-            figures, cycles = figures_of(sites, heads, self.trace[:rows], rule, launch.engine(rows))
+            figures, cycles = figures_of(
+                launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
+                launch.chip,
+            )  # fmt: skip
             if self.recorder:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)

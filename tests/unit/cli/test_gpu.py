@@ -85,7 +85,7 @@ class TestCommand:
             ("--kernels", ["--save", "x.npz"]),
             ("--kernels", ["--phases"]),
             ("--phases", ["--full"]),
-            ("--phases", ["--save", "x.npz"]),
+            ("--phases", ["--seed", "1"]),
         ],
     )
     def test_an_option_that_would_be_ignored_is_refused(
@@ -96,6 +96,13 @@ class TestCommand:
         assert said.out == ""
         assert f"{odd[0]}: " in said.err
         assert "would be ignored" in said.err
+
+    def test_a_chip_file_under_another_name_is_refused(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["gpu-check", "--phases", "--save", "x.npz"]) == 2
+        said = capsys.readouterr().err
+        assert "--save: x.npz is not a chip file's name (accepted: FILE.json)" in said
 
     def test_a_negative_seed_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["gpu-check", "--seed", "-1"]) == 2

@@ -13,7 +13,7 @@ import pytest
 from layouts import Layout, Swizzle
 from simulator import LayoutError, OptionError, optimize, simulate, sweep
 from simulator.cli.commands import cli
-from simulator.cli.options import lane_order, pad, swizzle
+from simulator.cli.options import lane_order, layout, pad, swizzle
 from simulator.gemm.geometry import CHOICES, PARAMETERS, Geometry, check_value
 from simulator.gemm.loads import Loads, count_loads, totals
 
@@ -30,7 +30,7 @@ def test_the_command_takes_its_parameters_and_has_its_defaults() -> None:
     command = cli.commands["simulate"]
     options = command.make_context("simulate", []).params
     assert set(PARAMETERS) <= set(options)
-    readers = {"lane_order": lane_order, "pad": pad, "swizzle": swizzle}
+    readers = {"lane_order": lane_order, "pad": pad, "swizzle": swizzle, "layout": layout}
     given = {name: readers.get(name, lambda as_is: as_is)(options[name]) for name in PARAMETERS}
     assert Geometry.of(**given) == Geometry()
 

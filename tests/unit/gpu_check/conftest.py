@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 
 
 @pytest.fixture(autouse=True)
 def no_kept_chip() -> None:
-    open_chip.cache_clear()
+    open_gpu.cache_clear()

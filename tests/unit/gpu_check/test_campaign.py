@@ -65,7 +65,7 @@ class TestCampaign:
                 )
             return found
 
-        monkeypatch.setattr(campaign, "open_chip", lambda device: self.chip)
+        monkeypatch.setattr(campaign, "open_gpu", lambda device: self.chip)
         monkeypatch.setattr(campaign, "Probe", lambda op, device: None)
         monkeypatch.setattr(campaign, "wrong_accesses", lambda probe, addresses, masks: self.wrong)
         monkeypatch.setattr(campaign, "measure", timed)
@@ -164,7 +164,7 @@ class TestCampaign:
     ) -> None:
         from gpu_check import device
 
-        monkeypatch.setattr(device, "open_chip", lambda index: CHIP)
+        monkeypatch.setattr(device, "open_gpu", lambda index: CHIP)
         place = tmp_path / "mine.parts"
         words = ["gpu-check", "--op", "LDS", "--op", "STS", "--counters", "off"]
         self.interrupt_after = 1

@@ -23,7 +23,7 @@ class TestCounters:
         ncu.write_text(f"#!/bin/sh\n{find}\n{script}\n", encoding="utf-8")
         ncu.chmod(0o755)
         monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
-        monkeypatch.setattr(counters_module, "open_chip", lambda device: CHIP)
+        monkeypatch.setattr(counters_module, "open_gpu", lambda device: CHIP)
 
     def test_without_ncu(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         self.watched(monkeypatch, tmp_path, "")

@@ -12,7 +12,7 @@ from gpu_check import (
     NoGpuError,
     measure,
 )
-from gpu_check.device import open_chip
+from gpu_check.device import open_gpu
 from gpu_check.gemm import run_gemm
 from simulator.cli import main
 from tests.gpu_samples import LANES
@@ -50,17 +50,17 @@ class TestNoGpu:
     def test_with_cupy_that_counts_no_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fake_cupy(monkeypatch, 0)
         with pytest.raises(NoGpuError, match=r"no CUDA device: CuPy finds none.*--recorded"):
-            open_chip()
+            open_gpu()
 
     def test_with_cupy_of_another_cuda(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fake_cupy(monkeypatch, RuntimeError("cudaErrorInsufficientDriver: CUDA driver version"))
         with pytest.raises(NoGpuError, match="install the CuPy of the driver's CUDA"):
-            open_chip()
+            open_gpu()
 
     def test_with_a_device_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fake_cupy(monkeypatch, 2)
         with pytest.raises(DeviceError, match=r"no device 2 \(accepted: 0 to 1\)"):
-            open_chip(2)
+            open_gpu(2)
 
     def test_the_command_says_so_in_one_line(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

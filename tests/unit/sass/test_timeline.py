@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_check import PhaseTable
+from simulator import Chip, replay_compiled
+from simulator.errors import LaunchError
+from simulator.law.chip_files import parse
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import disassemble
@@ -18,6 +24,7 @@ from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import _coded
 from simulator.sass.run.worker import BLOCK_LIMIT
 from tests.sass_kernels import HERE, needs_tools
+from tests.unit.law.test_chips import content
 
 pytestmark = needs_tools
 
@@ -67,12 +74,57 @@ def test_a_timeline_adds_up_to_the_figures(name: str) -> None:
     assert run.spent < BLOCK_LIMIT
 
 
+def test_cycles_are_by_the_law_of_the_chip() -> None:
+    run = launch("vectorized_128")
+
+    def spent(run: GridRun) -> tuple[list[int | None], list[int]]:
+        (timeline,) = run.timelines([(0, 0, 0)])
+        accesses = [each for step in timeline.steps for each in step.accesses]
+        return [each.cycles for each in accesses], [each.sectors for each in accesses]
+
+    tables = [{**asdict(PhaseTable.of("LDS.128")), "fused": [], "partners": [],
+               "whole_warp": False, "idle_partners_agree": False}]  # fmt: skip
+    chip = Chip._made(parse(content(instructions=tables)))
+    cycles, sectors = spent(run)
+    theirs, their_sectors = spent(replace(run, chip=chip))
+    assert sectors == their_sectors
+    assert sum(filter(None, theirs)) > sum(filter(None, cycles))
+    assert spent(replace(run, chip=Chip.of("H100"))) == (cycles, sectors)
+
+
 def test_loops_are_coded_in_a_few_runs() -> None:
     (timeline,) = launch("smem").timelines([(0, 0, 0)])
     ran = sum(len(run.steps) * run.times for runs in timeline.warps for run in runs)
     assert max(len(runs) for runs in timeline.warps) <= 8
     assert max(run.times for runs in timeline.warps for run in runs) >= 3
     assert len(timeline.steps) < ran / 10
+
+
+def test_a_report_tells_what_its_sampled_blocks_did() -> None:
+    case = CASES["transpose on naive"]
+    args = [argument(text, place) for place, text in enumerate(case["args"])]
+    report = replay_compiled(
+        HERE / "cubins" / case["cubin"],
+        kernel=case["kernel"], grid=tuple(case["grid"]), block=tuple(case["block"]), args=args,
+    )  # fmt: skip
+    before = [np.asarray(each).tobytes() for each in report.outputs]
+    timelines = report.timelines()
+    assert len(timelines) == report.blocks
+    executed = [
+        sum(
+            run.times * step.length * step.lanes
+            for runs in timeline.warps
+            for run in runs
+            for step in (timeline.steps[each] for each in run.steps)
+        )
+        for timeline in timelines.values()
+    ]
+    assert sum(executed) == report.thread_instructions
+    assert [np.asarray(each).tobytes() for each in report.outputs] == before
+    again = pickle.loads(pickle.dumps(report))  # noqa: S301 (our own)
+    assert again == report
+    with pytest.raises(LaunchError, match="not known any more"):
+        again.timelines()
 
 
 @given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 5))

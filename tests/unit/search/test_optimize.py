@@ -201,7 +201,7 @@ def test_swizzles_of_tiles_that_are_no_whole_rows_of_banks() -> None:
     found = optimize(odd, tile="2x7", element=16, space={"swizzle": "xor"}, trials=5)
     assert found.layout is not None
     assert found.cost < (found.before or 0)
-    assert found.layout.terms
+    assert found.layout.swizzles
 
 
 def test_expressions_of_tiles_whose_rows_are_no_power_of_two() -> None:

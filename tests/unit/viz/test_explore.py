@@ -19,6 +19,8 @@ from click.testing import CliRunner, Result
 
 from simulator.cli import explore as command
 from simulator.cli.commands import cli, main
+from simulator.errors import ChipError, InstructionError
+from simulator.law.chips import Chip
 from simulator.law.instructions import INSTRUCTIONS
 from viz.errors import ReportError
 from viz.explore import page, server, write
@@ -42,7 +44,25 @@ def test_instructions_are_emitted_from_the_table() -> None:
     for each in emitted:
         known = INSTRUCTIONS[each["name"]]
         assert each.pop("is_matrix") == known.is_matrix
+        for name in ("phase_lanes", "fused_lanes"):
+            assert each.pop(name) == [*map(list, getattr(known, name))]
         assert each == json.loads(json.dumps(asdict(known)))
+
+
+def test_a_page_is_of_a_chip(tmp_path: Path) -> None:
+    emitted = data(page(chip="A100"), "facts")
+    assert [each["name"] for each in emitted["instructions"]] == [*Chip.of("A100").instructions]
+    assert emitted["shared_bytes"] == 163 * 1024
+    assert "Its law is that of A100, assumed." in page(chip="A100")
+    assert "Its law is the one measured on an H200." in page()
+    path = tmp_path / "page.html"
+    words = [str(path), "float s[32]; s[lane]"]
+    assert invoke(*words, "--chip", "T4", "--op", "LDS").exception is None
+    assert "Its law is that of T4, assumed." in path.read_text()
+    with pytest.raises(InstructionError, match=r"V100 has no LDSM\.16\.M88\.4"):
+        raise invoke(*words, "--chip", "V100", "--op", "ldmatrix.x4", "--force").exception or 0
+    with pytest.raises(ChipError, match="unknown chip 'H300'"):
+        page(chip="H300")
 
 
 def test_the_page_is_one_small_file_that_asks_for_nothing() -> None:

@@ -82,6 +82,21 @@ def test_padding_and_swizzle_can_be_seen() -> None:
     ]  # fmt: skip
 
 
+def test_a_layout_that_was_asked_about_is_drawn() -> None:
+    text = "Sw<3,3,3> o 0 o (8,64):(64,1)"
+    told = explain("LDSM.16.M88", "lane%8, 0", layout=text, element=2)
+    asked = explain("LDSM.16.M88", told.addresses)
+    assert word_map(asked).data[0].name != "tile"
+    by_hand = word_map(asked, tile=Tile(8, 64, swizzle=Swizzle(3, 3, 3)), element=2)
+    for draw in (word_map, timeline):
+        assert draw(told).to_json() == draw(asked, tile=text, element=2).to_json()
+    assert word_map(told).to_json() == by_hand.to_json()
+    panels = word_map(asked, tile="(8,(32,2)):(32,(1,256))", element=2).data[0]
+    assert "row 0, columns 32-33" in panels.text[4][0]
+    large = explain("LDS", "lane, 0", layout="(32,32):(32,1)", element=16)
+    assert word_map(large).data[0].name != "tile"  # a word is not one of its elements
+
+
 @pytest.mark.parametrize("order", LANE_ORDERS)
 @pytest.mark.parametrize("fragment", ["contiguous", "split"])
 def test_a_warp_map_puts_each_lane_where_the_layout_does(order: str, fragment: str) -> None:

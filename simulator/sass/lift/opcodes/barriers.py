@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
-from simulator.sass.decode.operands import Barrier, DecodeProblem, Predicate
 from simulator.sass.lift.block import WORDS, Block
-from simulator.sass.lift.line import Line, Named, Source
+from simulator.sass.lift.line import Line
 from simulator.sass.lift.opcodes.control import barrier
+from simulator.sass.lift.operands import ConvergenceBarrier, DecodeProblem, Predicate
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 
@@ -16,7 +15,7 @@ __all__: list[str] = []
 @lifts("BMOV", says="Saves and restores a convergence barrier.")
 def _bmov(line: Line) -> Emit:
     line.only("32", "CLEAR")
-    if line.peek(Barrier):
+    if line.peek(ConvergenceBarrier):
         which, source = barrier(line), line.source()
         return lambda block: block.write_barrier(which, block.read(source))
     clear, target = line.has("CLEAR"), line.target()
@@ -53,17 +52,3 @@ def _b2r(line: Line) -> Emit:
         block.write_condition(condition, (answer != 0).spread())
 
     return emit
-
-
-@lifts("QSPC", says="Whether a generic address is in shared, or in local memory.")
-def _qspc(line: Line) -> Emit:
-    line.only("E", "S", "L")
-    window = LOCAL_WINDOW if line.has("L") else SHARED_WINDOW
-    condition = line.predicate_target()
-    if line.target() is not None:
-        raise DecodeProblem("destination of QSPC")
-    place = line.address()
-    if place.register is None or place.register.is_zero or place.uniform or place.offset:
-        raise DecodeProblem("address of QSPC")
-    high = Source(Named(line.named(place.register, 2).number + 1))
-    return lambda block: block.write_condition(condition, block.read(high) == window)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from simulator.sass.decode.operands import DecodeProblem, Predicate, Word
 from simulator.sass.lift.block import Block, join
 from simulator.sass.lift.kinds import I8, I32, LANES
-from simulator.sass.lift.line import Bits, Condition, Line, Source
+from simulator.sass.lift.line import Bits, Condition, Line, SourceOperand
+from simulator.sass.lift.operands import DecodeProblem, Predicate, Word
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
 __all__ = ["fixed"]
 
 
-def fixed(source: Source) -> int | None:
+def fixed(source: SourceOperand) -> int | None:
     """Give the value of a source that the instruction holds; None: of another."""
     if source.is_zero:
         return 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.values import Value
 
 __all__ = ["compare_floats", "comparison", "join_outcome", "joined"]

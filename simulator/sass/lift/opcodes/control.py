@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import (
-    Barrier,
+from simulator.sass.lift.block import Block
+from simulator.sass.lift.kinds import I32
+from simulator.sass.lift.layout import ALIVE, STAY, State
+from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, SourceOperand
+from simulator.sass.lift.operands import (
+    ConvergenceBarrier,
     DecodeProblem,
     Number,
     Predicate,
     Register,
     Word,
 )
-from simulator.sass.lift.block import Block
-from simulator.sass.lift.kinds import I32
-from simulator.sass.lift.layout import ALIVE, STAY, State
-from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, Source
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -165,7 +165,7 @@ def _to_addresses(block: Block, addresses: Value) -> None:
 # ---- Convergence. ------------------------------------------------------------------------------
 def barrier(line: Line) -> int:
     barrier = line.take()
-    if not isinstance(barrier, Barrier) or barrier.number > 15:
+    if not isinstance(barrier, ConvergenceBarrier) or barrier.number > 15:
         raise DecodeProblem(f"barrier of {line.name}")
     return barrier.number
 
@@ -213,7 +213,7 @@ def _wait(block: Block, needed: Value, state: State, argument: Value) -> None:
 def _warpsync(line: Line) -> Emit:
     line.only("ALL", "COLLECTIVE", "EXCLUSIVE")
     line.ends = True
-    lanes = Source(Bits(0xFFFFFFFF)) if line.has("ALL") else line.source()
+    lanes = SourceOperand(Bits(0xFFFFFFFF)) if line.has("ALL") else line.source()
     if line.has("COLLECTIVE"):
         line.label()
 
@@ -245,7 +245,7 @@ def _break(line: Line) -> Emit:
 def _bar(line: Line) -> Emit:
     line.only("SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR", "ALL", "SYNCALL")
     line.ends = True
-    zero = Source(Named(-1))
+    zero = SourceOperand(Named(-1))
     which = line.source() if line.peek(Number) or line.peek(Register) else zero
     needed = line.source() if line.peek(Number) or line.peek(Register) else zero
     condition = line.condition()

@@ -6,10 +6,9 @@ from collections.abc import Container
 
 from llvmlite import ir
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.kinds import F32, F64, like, suffix
-from simulator.sass.lift.line import Line, Source
+from simulator.sass.lift.line import Line, SourceOperand
 from simulator.sass.lift.numbers import (
     DOWN,
     NEAREST,
@@ -22,6 +21,7 @@ from simulator.sass.lift.numbers import (
     rounded,
     rounding,
 )
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -42,13 +42,13 @@ def _only(line: Line, names: list[str], count: int) -> None:
 
 
 # ---- Integers. ---------------------------------------------------------------------------------
-def _integer(line: Line, bits: int) -> tuple[Source, int]:
+def _integer(line: Line, bits: int) -> tuple[SourceOperand, int]:
     """Read an integer source, and the byte of its register at which it begins."""
     part = line.take_part("B1", "B2", "B3")
     return line.source(words=2 if bits == 64 else 1), int(part[1:] or 0)
 
 
-def _number(block: Block, source: Source, byte: int, kind: tuple[int, bool]) -> Value:
+def _number(block: Block, source: SourceOperand, byte: int, kind: tuple[int, bool]) -> Value:
     """Read an integer; one of 32 or 64 bits."""
     bits, signed = kind
     if bits == 64:
@@ -72,13 +72,24 @@ def _i2f(line: Line) -> Emit:
         if name == "F32":
             block.write(target, _as_float(number, F32, how, kind[1]))
             return
-        wide = _as_float(number, F64, how, kind[1])
         if name == "F64":
-            block.write_pair(target, wide)
-        else:
-            block.write(target, directed16(wide, how, name == "BF16"))
+            block.write_pair(target, _as_float(number, F64, how, kind[1]))
+            return
+        if kind[0] == 64:
+            number = _to_odd(number, kind[1])
+        wide = _as_float(number, F64, NEAREST, kind[1])  # exact
+        block.write(target, directed16(wide, how, name == "BF16"))
 
     return emit
+
+
+def _to_odd(number: Value, signed: bool) -> Value:
+    """Give 64 bits as a number of 53 that rounds to 16 bits as they do: cut off, and then odd."""
+    negative = number.less_signed(0) if signed else number.at.bit(False)
+    is_large = (negative.choose(0 - number, number) >> 40) != 0
+    cut = number & ~0x7FF
+    odd = cut | (cut != number).resized(64) << 11
+    return is_large.choose(odd, number)
 
 
 def _as_float(number: Value, element: object, how: int, signed: bool) -> Value:
@@ -123,8 +134,30 @@ def _i2i(line: Line) -> Emit:
     return emit
 
 
+@lifts("I2IP", says="Two integers, at most what fits, below the low bits of a third.")
+def _i2ip(line: Line) -> Emit:
+    if line.modifiers not in [(kind, "S32", "SAT") for kind in ("S8", "U8", "S16", "U16")]:
+        raise DecodeProblem("types of I2IP")
+    bits, to_signed = _INTEGERS[line.modifiers[0]]
+    target, sources = line.target(), line.sources("int", 3)
+    most = (1 << bits - to_signed) - 1
+    least = -most - 1 if to_signed else 0
+
+    def fitted(number: Value) -> Value:
+        number = number.less_signed(least).choose(least, number)
+        number = number.compare(">", most, signed=True).choose(most, number)
+        return number & (1 << bits) - 1
+
+    def emit(block: Block) -> None:
+        a, b, c = map(block.read, sources)
+        above = c << 16 if bits == 8 else block.at.i32(0)  # beside 16 bits there is no room
+        block.write(target, above | fitted(a) << bits | fitted(b))
+
+    return emit
+
+
 # ---- Floats. -----------------------------------------------------------------------------------
-def _float(line: Line, name: str) -> Source:
+def _float(line: Line, name: str) -> SourceOperand:
     """Read a float source."""
     if name == "F64":
         return line.source("double", 2)
@@ -133,7 +166,7 @@ def _float(line: Line, name: str) -> Source:
     return line.source("float" if name == "F32" else "half")
 
 
-def _value(block: Block, source: Source, name: str) -> Value:
+def _value(block: Block, source: SourceOperand, name: str) -> Value:
     """Read a float; one of 32 or 64 bits."""
     if name == "F64":
         return block.pair(source).as_float
@@ -148,7 +181,7 @@ def _whole(line: Line) -> int:
     return _TO_WHOLE[named[0]] if named else NEAREST
 
 
-@lifts("F2I", "F2IP", says="Float to integer.")
+@lifts("F2I", says="Float to integer.")
 def _f2i(line: Line) -> Emit:
     line.only(*_INTEGERS, *_FLOATS, *_TO_WHOLE, "FTZ", "NTZ")
     targets, sources, how = _named(line, _INTEGERS), _named(line, _FLOATS), _whole(line)
@@ -168,6 +201,20 @@ def _f2i(line: Line) -> Emit:
             block.write(target, found.resized(32, signed))
 
     return emit
+
+
+@lifts("F2IP", says="Float to a byte without sign; beside no other.")
+def _f2ip(line: Line) -> Emit:
+    line.only("U8", "F32", "TRUNC", "NTZ")
+    if not line.has("U8") or not line.has("F32"):
+        raise DecodeProblem("types of F2IP")
+    target, how = line.target(), _whole(line)
+    beside, a, above = line.source(), line.source("float"), line.source()
+    if not (beside.is_zero and above.is_zero):  # no compiler was seen to pack so
+        raise DecodeProblem("packing of F2IP")
+    return lambda block: block.write(
+        target, _saturated(rounded(block.floats(a), how), 8, signed=False).resized(32)
+    )
 
 
 def _saturated(value: Value, bits: int, signed: bool) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line, Source
+from simulator.sass.lift.line import Line, SourceOperand
 from simulator.sass.lift.numbers import fused
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
 from simulator.sass.lift.table import Emit, lifts
@@ -14,7 +14,7 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 
-def _operands(line: Line, count: int) -> list[Source]:
+def _operands(line: Line, count: int) -> list[SourceOperand]:
     return [line.source("double", 2) for _ in range(count)]
 
 

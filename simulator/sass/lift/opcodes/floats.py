@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem, Number
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.functions import FUNCTIONS
 from simulator.sass.lift.helpers import call
 from simulator.sass.lift.line import Line
-from simulator.sass.lift.numbers import NEAREST, ROUNDINGS, clamped, directed, fused, rounding
+from simulator.sass.lift.numbers import (
+    NEAREST,
+    ROUNDINGS,
+    clamped,
+    directed,
+    fused,
+    rounding,
+    sum_to_odd,
+)
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
+from simulator.sass.lift.operands import DecodeProblem, Number
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -22,18 +30,23 @@ def _float(line: Line) -> Emit:
     target = line.target()
     inputs = line.sources("float", 3 if line.name == "FFMA" else 2)
 
-    def calculated(values: list[Value]) -> Value:
-        a, b = values[:2]
-        if line.name == "FFMA":
-            return fused(a, b, values[2])
+    def nearest(a: Value, b: Value, c: Value | None = None) -> Value:
+        if c is not None:
+            return fused(a, b, c)
         return a + b if line.name == "FADD" else a * b
+
+    def wide(a: Value, b: Value, c: Value | None = None) -> Value:
+        """Calculate in float64, where products are exact; what is rounded once more."""
+        if line.name == "FADD":
+            return sum_to_odd(a, b, how)
+        return a * b if c is None else sum_to_odd(a * b, c, how)
 
     def emit(block: Block) -> None:
         values = [block.floats(each) for each in inputs]
         if how == NEAREST and not saturates:
-            block.write(target, calculated(values))
+            block.write(target, nearest(*values))
             return
-        found = directed(calculated([each.double for each in values]), how)
+        found = directed(wide(*(each.double for each in values)), how)
         block.write(target, clamped(found) if saturates else found)
 
     return emit

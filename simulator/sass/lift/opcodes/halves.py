@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line, Named, Source
-from simulator.sass.lift.numbers import clamped, halves, packed, to16
+from simulator.sass.lift.line import Line, Named, SourceOperand
+from simulator.sass.lift.numbers import (
+    clamped,
+    halves,
+    packed,
+    single_to_odd,
+    sum_to_odd,
+    to16,
+)
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, joined
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -27,12 +34,12 @@ def _half(line: Line) -> Emit:
 
     def calculated(values: list[Value]) -> Value:
         """Calculate in one half of the words; float32."""
-        if line.name == "HFMA2":
-            a, b, c = (each.double for each in values)  # the product is exact in them
-            found = (a * b + c).single
+        if line.name == "HADD2":
+            found = values[0] + values[1]
         else:
-            a, b = values
-            found = a + b if line.name == "HADD2" else a * b
+            a, b, *more = (each.double for each in values)  # the product is exact in them
+            found = sum_to_odd(a * b, more[0]) if more else a * b
+            found = found.single if line.has("F32") else single_to_odd(found)
         if line.has("SAT"):
             found = clamped(found)
         if line.has("RELU"):
@@ -51,7 +58,7 @@ def _half(line: Line) -> Emit:
     return emit
 
 
-def _is_zero(source: Source) -> bool:
+def _is_zero(source: SourceOperand) -> bool:
     """Whether it is RZ, whatever its sign."""
     return isinstance(source.place, Named) and source.place.number < 0
 
@@ -66,12 +73,13 @@ def _hmnmx2(line: Line) -> Emit:
         parts = []
         words = block.at.alike(block.read(a), block.read(b))
         for f, g in zip(*(halves(each, is_bfloat) for each in words), strict=True):
-            # Of two zeros the first.
-            found = block.condition(least).choose((g < f).choose(g, f), (g > f).choose(g, f))
+            # -0 is less than +0.
+            less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
+            found = (less ^ ~block.condition(least)).choose(f, g)
             if line.has("NAN"):
                 found = f.is_nan.choose(f, g.is_nan.choose(g, found))
             else:
-                found = f.is_nan.choose(g, found)
+                found = f.is_nan.choose(g, g.is_nan.choose(f, found))
             parts.append(to16(found, is_bfloat))
         block.write(target, packed(*parts))
 
@@ -117,7 +125,9 @@ def _hset2(line: Line) -> Emit:
     return emit
 
 
-def _compared(block: Block, line: Line, a: Source, b: Source, how: int) -> list[Value]:
+def _compared(
+    block: Block, line: Line, a: SourceOperand, b: SourceOperand, how: int
+) -> list[Value]:
     """Compare both halves, the low ones first."""
     words = block.at.alike(block.read(a), block.read(b))
     pairs = zip(*(halves(each, line.has("BF16_V2")) for each in words), strict=True)
@@ -139,7 +149,7 @@ def _f2fp(line: Line) -> Emit:
         for each in (low, high):
             value = block.floats(each)
             if line.has("RELU"):
-                value = (value < 0).choose(0, value)
+                value = (value <= 0).choose(0, value)
             parts.append(to16(value, line.has("BF16")))
         block.write(target, packed(*parts))
 

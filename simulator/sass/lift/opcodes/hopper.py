@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from simulator.errors import UnsupportedError
-from simulator.sass.decode.operands import DecodeProblem, Memory, Predicate, Register, Word
 from simulator.sass.lift.gmma_form import parse_gmma
 from simulator.sass.lift.line import Line
+from simulator.sass.lift.operands import DecodeProblem, Memory, Predicate, Register, Word
 from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
@@ -19,7 +19,7 @@ from simulator.sass.lift.requests import (
     Where,
 )
 from simulator.sass.lift.serving import served
-from simulator.sass.lift.sites import Site
+from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.syncs import parse_syncs
 from simulator.sass.lift.table import Emit, lifts
 
@@ -156,7 +156,7 @@ def _bulk(line: Line) -> Emit:
 
 def _count_copies(line: Line, is_store: bool) -> None:
     """Have a copy counted: its bytes, rows and sectors."""
-    site = Site(line.number, line.instruction, "global", None, is_store, 0, unit="tma")
+    site = MemorySite(line.number, line.instruction, "global", None, is_store, 0, unit="tma")
     line.sites.append(site)
 
 
@@ -190,7 +190,7 @@ def _product(line: Line) -> Emit:
         line.named(Register(form.a_register), 4)
     line.named(Register(form.descriptors, uniform=True), 4)
     line.skip()
-    site = Site(line.number, line.instruction, "shared", None, False, 0, unit="gmma")
+    site = MemorySite(line.number, line.instruction, "shared", None, False, 0, unit="gmma")
     line.sites.append(site)
     return served(line, Product(form), waits=True)
 

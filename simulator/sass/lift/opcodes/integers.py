@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem, Predicate
 from simulator.sass.lift.block import Block, join
 from simulator.sass.lift.line import NEVER, Bits, Condition, Line
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
+from simulator.sass.lift.operands import DecodeProblem, Predicate
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import simulator.sass.lift.lanes  # noqa: F401  the helpers
-from simulator.sass.decode.operands import DecodeProblem, Predicate, Register
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.helpers import call
 from simulator.sass.lift.kinds import LANES
 from simulator.sass.lift.line import Line
 from simulator.sass.lift.opcodes.bits import fixed
+from simulator.sass.lift.operands import DecodeProblem, Predicate, Register
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 

@@ -1,15 +1,16 @@
-"""Loads, stores, constants."""
+"""Loads, stores, constants, and the memory of an address."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.sass.decode.operands import Constant, DecodeProblem, Memory, Predicate, Register
+from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.block import Block, join
 from simulator.sass.lift.kinds import I32
 from simulator.sass.lift.layout import ROW, SCRATCH
-from simulator.sass.lift.line import ALWAYS, Line, Named, Source
-from simulator.sass.lift.sites import Site, known_name
+from simulator.sass.lift.line import ALWAYS, Line, Named, SourceOperand
+from simulator.sass.lift.operands import Constant, DecodeProblem, Memory, Predicate, Register
+from simulator.sass.lift.sites import MemorySite, known_name
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -48,20 +49,26 @@ def address(line: Line, place: Memory, bits: int) -> Callable[[Block], Value]:
         raise DecodeProblem(f"address of {line.name}")
 
     def narrow(block: Block) -> Value:
-        value = block.read(Source(register))
-        value = (value << place.shift if place.shift else value) + block.read(Source(uniform))
+        value = block.read(SourceOperand(register))
+        value = (value << place.shift if place.shift else value) + block.read(
+            SourceOperand(uniform)
+        )
         return (value + place.offset).spread()
 
     if bits == 32 or not (wide or place.uniform_wide):
         return narrow if bits == 32 else lambda block: narrow(block).resized(64)
 
     def emit(block: Block) -> Value:
-        first = block.pair(Source(register)) if wide else block.read(Source(register)).resized(64)
+        first = (
+            block.pair(SourceOperand(register))
+            if wide
+            else block.read(SourceOperand(register)).resized(64)
+        )
         if not wide and place.shift:
             first = first << place.shift
-        second = block.read(Source(uniform)).resized(64)
+        second = block.read(SourceOperand(uniform)).resized(64)
         if place.uniform_wide:
-            second = block.pair(Source(uniform))
+            second = block.pair(SourceOperand(uniform))
         return (first + second + place.offset).spread()
 
     return emit
@@ -82,8 +89,8 @@ _SHARED_NAMES = {"LD": "LDS", "ST": "STS", "ATOM": "ATOMS"}
 def count_access(line: Line, space: str, is_store: bool, width: int) -> None:
     """Have what the instruction accesses counted: global memory before shared memory."""
 
-    def site(space: str, op: str | None) -> Site:
-        return Site(line.number, line.instruction, space, op, is_store, width, is_generic)
+    def site(space: str, op: str | None) -> MemorySite:
+        return MemorySite(line.number, line.instruction, space, op, is_store, width, is_generic)
 
     is_generic = space == "generic"
     if space in ("global", "generic"):
@@ -149,7 +156,7 @@ def _constant(line: Line) -> Emit:
         place = line.bank(source.bank, source.offset, width // 4)
 
         def emit(block: Block) -> None:
-            words = [block.word(Source(place), word) for word in range(width // 4)]
+            words = [block.word(SourceOperand(place), word) for word in range(width // 4)]
             if width == 4:
                 block.write(target, words[0])
             else:
@@ -160,7 +167,7 @@ def _constant(line: Line) -> Emit:
     options = (width, int(line.has("S8", "S16")), source.bank, int(line.has("IL")))
 
     def emit_indexed(block: Block) -> None:
-        offset = block.read(Source(register)) + source.offset
+        offset = block.read(SourceOperand(register)) + source.offset
         is_uniform = target is not None and target.uniform
         row = block.landing(None if is_uniform else target, max(1, width // 4))
         block.check(block.help("load_constant", offset.spread(), row, options=options))
@@ -173,3 +180,17 @@ def _constant(line: Line) -> Emit:
                 block.write(target, value, word)
 
     return emit_indexed
+
+
+@lifts("QSPC", says="Whether a generic address is in shared, or in local memory.")
+def _qspc(line: Line) -> Emit:
+    line.only("E", "S", "L")
+    window = LOCAL_WINDOW if line.has("L") else SHARED_WINDOW
+    condition = line.predicate_target()
+    if line.target() is not None:
+        raise DecodeProblem("destination of QSPC")
+    place = line.address()
+    if place.register is None or place.register.is_zero or place.uniform or place.offset:
+        raise DecodeProblem("address of QSPC")
+    high = SourceOperand(Named(line.named(place.register, 2).number + 1))
+    return lambda block: block.write_condition(condition, block.read(high) == window)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
-from simulator.sass.decode.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.sass.decode.operands import DecodeProblem
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Line
+from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.tensors import BFLOAT, HALF, TFLOAT
 

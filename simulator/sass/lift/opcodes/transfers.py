@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from simulator.sass.decode.operands import DecodeProblem, Predicate
 from simulator.sass.lift.atomics import OPERATIONS, TYPES
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Line, Named
 from simulator.sass.lift.opcodes.memory import CACHING, WIDTHS, address, count_access, space_of
-from simulator.sass.lift.sites import Site, known_name
+from simulator.sass.lift.operands import DecodeProblem, Predicate
+from simulator.sass.lift.sites import MemorySite, known_name
 from simulator.sass.lift.table import Emit, lifts
 
 __all__: list[str] = []
@@ -94,8 +94,8 @@ def _copy(line: Line) -> Emit:
     targets, sources = address(line, line.address(), 32), address(line, line.address(), 64)
     copied = line.condition()
     op = known_name(line.name, line.modifiers)
-    line.sites.append(Site(line.number, line.instruction, "shared", op, True, width))
-    line.sites.append(Site(line.number, line.instruction, "global", None, False, width))
+    line.sites.append(MemorySite(line.number, line.instruction, "shared", op, True, width))
+    line.sites.append(MemorySite(line.number, line.instruction, "global", None, False, width))
 
     def emit(block: Block) -> None:
         lanes = block.condition(copied).spread().ballot

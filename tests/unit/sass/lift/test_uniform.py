@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sass_kernels import needs_tools
-from tests.sass_machines import lift
+from tests.sass_warp import run_warp as lift
 
 pytestmark = needs_tools
 

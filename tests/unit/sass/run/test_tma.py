@@ -15,7 +15,7 @@ from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
 from simulator.sass.run.map_argument import TensorMap
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.reductions import reduction
-from simulator.sass.run.rows import Allocation
+from simulator.sass.run.rows import ArrayMemory
 from simulator.sass.run.tma import (
     copy_bulk,
     load_bulk,
@@ -29,9 +29,9 @@ BASE = 0x7F00_0000_0000
 SHARED = 1 << 16
 
 
-def place(array: np.ndarray[Any, Any], box: Any, **options: Any) -> tuple[MapFields, Allocation]:
+def place(array: np.ndarray[Any, Any], box: Any, **options: Any) -> tuple[MapFields, ArrayMemory]:
     made = TensorMap(array, box, **options)
-    memory = Allocation(BASE, array.reshape(-1).view(np.uint8))
+    memory = ArrayMemory(BASE, array.reshape(-1).view(np.uint8))
     return replace(made.fields, address=BASE), memory
 
 
@@ -84,7 +84,7 @@ def elements(case: dict[str, Any]) -> list[tuple[int, tuple[int, ...], bool]]:
     return found
 
 
-def described(case: dict[str, Any]) -> tuple[np.ndarray[Any, Any], MapFields, Allocation]:
+def described(case: dict[str, Any]) -> tuple[np.ndarray[Any, Any], MapFields, ArrayMemory]:
     total = int(np.prod(case["shape"]))
     array = np.arange(1, total + 1).astype(case["dtype"]).reshape(case["shape"])
     fields, memory = place(
@@ -163,10 +163,10 @@ def test_a_row_of_16_bytes_costs_a_sector() -> None:
     assert load_tile(fields, (-100, 0), memory, [shared], 0).sectors == 0
 
 
-def images(**corners: Any) -> tuple[np.ndarray[Any, Any], MapFields, Allocation]:
+def images(**corners: Any) -> tuple[np.ndarray[Any, Any], MapFields, ArrayMemory]:
     array = np.arange(1, 2 * 5 * 6 * 16 + 1, dtype=np.float32).reshape(2, 5, 6, 16)
     made = TensorMap.im2col(array, 8, 32, **corners)
-    memory = Allocation(BASE, array.reshape(-1).view(np.uint8))
+    memory = ArrayMemory(BASE, array.reshape(-1).view(np.uint8))
     return array, replace(made.fields, address=BASE), memory
 
 
@@ -205,7 +205,7 @@ def test_channels_beyond_the_last_are_filled() -> None:
 
 def test_bulk_copies_in_three_directions() -> None:
     data = np.arange(256, dtype=np.uint8)
-    memory = Allocation(BASE, data.copy())
+    memory = ArrayMemory(BASE, data.copy())
     shared, other = np.zeros(512, np.uint8), np.zeros(512, np.uint8)
     assert load_bulk(memory, BASE + 16, 64, [shared], 32).bytes == 64
     assert np.array_equal(shared[32:96], data[16:80])
@@ -249,7 +249,7 @@ def test_a_copy_that_cannot_be_is_refused_and_writes_nothing(
 
 
 def test_a_tile_outside_the_allocation_is_refused() -> None:
-    short = Allocation(BASE, MEMORY.data[:1000])
+    short = ArrayMemory(BASE, MEMORY.data[:1000])
     with pytest.raises(MemoryAccessError, match="lie outside"):
         load_tile(FIELDS, (0, 4), short, [np.zeros(4096, np.uint8)], 0)
 
@@ -266,7 +266,7 @@ def test_what_is_not_modelled_is_refused_by_name() -> None:
 def test_a_reduction_onto_rows_that_are_one_row_adds_each() -> None:
     row = np.zeros(16, np.float32)
     fields = MapFields("float32", BASE, (16, 4), (0,), (1, 1), (16, 4))
-    memory = Allocation(BASE, row.view(np.uint8))
+    memory = ArrayMemory(BASE, row.view(np.uint8))
     ones = np.ones(64, np.float32).view(np.uint8)
     store_tile(fields, (0, 0), memory, ones, 0, reduction("add", "float32"))
     assert (row == 4).all()

@@ -1,1 +1,0 @@
-"""From the text of an instruction to what the machine executes."""

@@ -1,0 +1,70 @@
+"""What is modelled, as docs/sass.md lists it: `python -m simulator.sass.lift.coverage`."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from simulator.sass.lift.opcodes import (
+    barriers,
+    bits,
+    control,
+    conversions,
+    doubles,
+    floats,
+    halves,
+    hopper,
+    integers,
+    lanes,
+    memory,
+    moves,
+    tensors,
+    transfers,
+)
+from simulator.sass.lift.table import OPCODES, Opcode
+
+__all__ = ["coverage_table", "groups"]
+
+_TITLES: dict[str, tuple[ModuleType, ...]] = {
+    "Moves and special registers": (moves,),
+    "Integers and bits": (integers, bits),
+    "Floats": (floats, doubles, halves),
+    "Conversions": (conversions,),
+    "Lanes of a warp": (lanes,),
+    "Tensor cores": (tensors,),
+    "Memory": (memory, transfers),
+    "Control and barriers": (control, barriers),
+    "Hopper's own units": (hopper,),
+}
+
+
+def groups() -> dict[str, list[Opcode]]:
+    """Give the opcodes under the title of the files that lift them."""
+    return {
+        title: [
+            each
+            for module in modules
+            for each in OPCODES.values()
+            if each.lift.__module__ == module.__name__
+        ]
+        for title, modules in _TITLES.items()
+    }
+
+
+def coverage_table() -> str:
+    """Give the modelled opcodes as a Markdown table, a row for each function that lifts them.
+
+    >>> print(coverage_table().splitlines()[0])
+    | opcodes | what is modelled |
+    """
+    rows = ["| opcodes | what is modelled |", "|---|---|"]
+    for title, opcodes in groups().items():
+        rows.append(f"| **{title}** | |")
+        for says in dict.fromkeys(each.says for each in opcodes):
+            names = ", ".join(f"`{each.name}`" for each in opcodes if each.says == says)
+            cell = says.replace("|", r"\|")
+            rows.append(f"| {names} | {cell} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(coverage_table())

@@ -1,0 +1,231 @@
+"""Moves, integers and bits."""
+
+from __future__ import annotations
+
+from tests.sass_plain.comparing import INTEGERS, comparison, integer_of, join, limits, put_outcome
+from tests.sass_plain.lane import WORD, Lane, plain, signed
+
+
+# ---- Moves. ------------------------------------------------------------------------------------
+@plain("MOV", "UMOV")
+def _mov(x: Lane) -> None:
+    x.put(x.take(), x.integer())
+
+
+@plain("SEL", "USEL")
+def _sel(x: Lane) -> None:
+    target, a, b = x.take(), x.integer(), x.integer()
+    x.put(target, a if x.condition() else b)
+
+
+@plain("FSEL")
+def _fsel(x: Lane) -> None:
+    target, a, b = x.take(), x.bits(), x.bits()
+    x.put(target, a if x.condition() else b)
+
+
+@plain("R2UR")
+def _r2ur(x: Lane) -> None:
+    x.put(x.take(), x.integer())
+
+
+@plain("PRMT", "UPRMT")
+def _prmt(x: Lane) -> None:
+    target, a, chosen, c = x.take(), x.integer(), x.integer(), x.integer()
+    data, found = (c << 32 | a).to_bytes(8, "little"), 0
+    for byte in range(4):
+        nibble = chosen >> 4 * byte & 15
+        value = data[nibble & 7]
+        found |= (value if nibble < 8 else 255 * (value >> 7)) << 8 * byte
+    x.put(target, found)
+
+
+@plain("R2P")
+def _r2p(x: Lane) -> None:
+    x.take()
+    name, _, part = x.take().partition(".")
+    word, mask = x.place(name) >> 8 * int(part[1:] or 0), x.integer()
+    for number in range(7):
+        if mask >> number & 1:
+            x.put(f"P{number}", word >> number & 1)
+
+
+@plain("P2R", "UP2UR")
+def _p2r(x: Lane) -> None:
+    first = 8 * next((int(each[1]) for each in x.modifiers), 0)
+    target, file = x.take(), x.take().removesuffix("R")
+    word, mask = x.integer(), x.integer()
+    held = sum(x.holds(f"{file}{number}") << number for number in range(7))
+    x.put(target, word & ~(mask << first) | (held & mask) << first)
+
+
+# ---- Integers. ---------------------------------------------------------------------------------
+@plain("IADD3", "UIADD3")
+def _iadd3(x: Lane) -> None:
+    target, carries = x.take(), x.targets()
+    found = sum(x.exact() for _ in range(3))
+    found += sum(x.condition(default=False) for _ in range(2))
+    x.put(target, found)
+    for number, carry in enumerate(carries, 1):
+        x.put(carry, found >> 32 >= number)
+
+
+@plain("VIADD", "UVIADD")
+def _viadd(x: Lane) -> None:
+    x.put(x.take(), x.integer() + x.integer())
+
+
+@plain("IMAD", "UIMAD")
+def _imad(x: Lane) -> None:
+    target, carries = x.take(), x.targets()
+    if not x.has("WIDE", "HI"):
+        a, b, c = (x.integer() for _ in range(3))
+        found = a * b % 2**32 + c + x.condition(default=False)
+        x.put(target, found)
+    else:
+        a, b = (x.number_of(x.integer()) for _ in range(2))
+        found = a * b % 2**64 + x.pair()
+        x.put(target, found if x.has("WIDE") else found >> 32, 2 if x.has("WIDE") else 1)
+    for carry in carries:
+        x.put(carry, found >> (64 if x.has("WIDE", "HI") else 32))
+
+
+@plain("LEA", "ULEA")
+def _lea(x: Lane) -> None:
+    target, a, b = x.take(), x.integer(), x.integer()
+    if x.has("SX32"):
+        a = signed(a)
+    elif x.has("HI"):
+        a |= x.integer() << 32
+    moved = a << x.integer()
+    x.put(target, (moved >> 32 if x.has("HI") else moved) + b + x.condition(default=False))
+
+
+def _logic(table: int, values: tuple[int, ...]) -> int:
+    found = 0
+    for bit in range(32):
+        place = 4 * (values[0] >> bit & 1) + 2 * (values[1] >> bit & 1) + (values[2] >> bit & 1)
+        found |= (table >> place & 1) << bit
+    return found
+
+
+@plain("LOP3", "ULOP3")
+def _lop3(x: Lane) -> None:
+    some, target = x.targets(), x.take()
+    values = x.integer(), x.integer(), x.integer()
+    found = _logic(x.integer(), values)
+    x.put(target, found)
+    for predicate in some:
+        x.put(predicate, found != 0 or x.condition())
+
+
+@plain("PLOP3", "UPLOP3")
+def _plop3(x: Lane) -> None:
+    targets = x.take(), x.take()
+    values = x.condition(), x.condition(), x.condition()
+    for target in targets:
+        x.put(target, _logic(x.integer(), values) & 1)
+
+
+@plain("SHF", "USHF")
+def _shf(x: Lane) -> None:
+    target, low, by, high = x.take(), x.integer(), x.integer(), x.integer()
+    width = 64 if x.has("U64", "S64") else 32
+    by = by % width if x.has("W") else min(by, width)
+    pair = high << 32 | low
+    if x.has("S32", "S64") and x.has("R"):
+        pair = signed(pair, 64)
+    moved = pair >> by if x.has("R") else pair << by
+    x.put(target, moved >> 32 if x.has("HI") else moved)
+
+
+@plain("ISETP", "UISETP")
+def _isetp(x: Lane) -> None:
+    targets = x.take(), x.take()
+    a, b = (x.number_of(x.integer()) for _ in range(2))
+    found = comparison(x)(a, b)
+    if not x.has("EX"):
+        put_outcome(x, [*targets], found)
+        return
+    other, low = x.condition(), x.condition()
+    found = low if a == b else found
+    x.put(targets[0], join(x, found, other))
+    x.put(targets[1], join(x, not found, other))
+
+
+@plain("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX", "VIADDMNMX", "VIMNMX3")
+def _least(x: Lane) -> None:
+    target = x.take()
+    values = [x.integer() for _ in range(3 if x.name in ("VIADDMNMX", "VIMNMX3") else 2)]
+    if x.name == "VIADDMNMX":
+        values = [values[0] + values[1] & WORD, values[2]]
+    x.put(target, x.least(x.number_of(value) for value in values))
+
+
+@plain("VABSDIFF")
+def _vabsdiff(x: Lane) -> None:
+    target, a, b = x.take(), x.number_of(x.integer()), x.number_of(x.integer())
+    x.put(target, abs(a - b) + x.integer())
+
+
+@plain("IDP")
+def _idp(x: Lane) -> None:
+    target = x.take()
+    a, b = (
+        [signed(byte, 8) if kind == "S8" else byte for byte in x.integer().to_bytes(4, "little")]
+        for kind in x.modifiers[1:]
+    )
+    x.put(target, sum(map(int.__mul__, a, b)) + x.integer())
+
+
+@plain("IABS")
+def _iabs(x: Lane) -> None:
+    x.put(x.take(), abs(signed(x.integer())))
+
+
+@plain("POPC", "UPOPC")
+def _popc(x: Lane) -> None:
+    x.put(x.take(), x.integer().bit_count())
+
+
+@plain("BREV", "UBREV")
+def _brev(x: Lane) -> None:
+    x.put(x.take(), int(f"{x.integer():032b}"[::-1], 2))
+
+
+@plain("FLO", "UFLO")
+def _flo(x: Lane) -> None:
+    target, a = x.take(), x.number_of(x.integer())
+    place = (a if a >= 0 else ~a).bit_length() - 1
+    x.put(target, (31 - place if place >= 0 else -1) if x.has("SH") else place)
+
+
+@plain("BMSK", "UBMSK")
+def _bmsk(x: Lane) -> None:
+    target, start, count = x.take(), x.integer(), x.integer()
+    if x.has("W"):
+        start, count = start % 32, count % 32
+    x.put(target, (1 << min(count, 32)) - 1 << min(start, 32))
+
+
+@plain("SGXT", "USGXT")
+def _sgxt(x: Lane) -> None:
+    target, a, width = x.take(), x.integer(), x.integer()
+    width = width % 32 if x.has("W") else min(width, 32)
+    kept = a & (1 << width) - 1
+    x.put(target, signed(kept, width) if width and not x.has("U32") else kept)
+
+
+@plain("I2I")
+def _i2i(x: Lane) -> None:
+    target = x.take()
+    least, most = limits(x.modifiers[0])
+    x.put(target, max(least, min(integer_of(x, x.modifiers[1]), most)))
+
+
+@plain("I2IP")
+def _i2ip(x: Lane) -> None:
+    target, bits = x.take(), INTEGERS[x.modifiers[0]][0]
+    least, most = limits(x.modifiers[0])
+    a, b = (max(least, min(signed(x.integer()), most)) % (1 << bits) for _ in range(2))
+    x.put(target, x.integer() << 2 * bits | a << bits | b)

@@ -1,0 +1,42 @@
+"""docs/sass.md lists what the table of opcodes has."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+from simulator.sass.lift.coverage import coverage_table, groups
+from simulator.sass.lift.table import OPCODES
+
+ROOT = Path(__file__).parents[4]
+DOCS = ROOT / "docs" / "sass.md"
+
+
+def test_the_table_in_the_documents_is_the_code() -> None:
+    assert coverage_table() in DOCS.read_text()
+
+
+def test_every_opcode_is_in_one_group() -> None:
+    listed = [each.name for group in groups().values() for each in group]
+    assert sorted(listed) == sorted(OPCODES)
+
+
+def test_every_sentence_is_one() -> None:
+    for each in OPCODES.values():
+        assert each.says.endswith("."), each
+        assert "\n" not in each.says, each
+
+
+def test_the_example_of_a_new_opcode_is_in_the_code() -> None:
+    """The documents show a diff: what it adds is there."""
+    diff = DOCS.read_text().partition("```diff\n")[2].partition("```")[0]
+    pieces = diff.split("diff --git a/")[1:]
+    assert len(pieces) == 2
+    for piece in pieces:
+        path, _, rest = piece.partition(" ")
+        lines = rest.partition("\n@@")[2].splitlines()
+        runs = groupby(lines, key=lambda line: line.startswith("+"))
+        added = ["\n".join(line[1:] for line in run).strip() for is_new, run in runs if is_new]
+        assert added
+        code = (ROOT / path).read_text()
+        assert all(run in code for run in added), path
