@@ -17,8 +17,8 @@ from layouts.expression import Expression
 from layouts.tile import Tile, TileLike
 from simulator.errors import InputError
 from simulator.law.accesses import ALL_LANES
+from simulator.law.chips import counted_on
 from simulator.law.indices import RESERVED, check_size, lane_values, locate
-from simulator.law.instructions import instruction
 
 __all__ = ["RESERVED", "Accesses", "from_data", "from_expression"]
 
@@ -45,7 +45,7 @@ class Accesses:
 
     def by_op(self) -> dict[str, NDArray[np.intp]]:
         """List the accesses of each instruction, by its SASS name."""
-        names = np.array([instruction(op).name for op in self.ops])
+        names = np.array([counted_on(None, op).name for op in self.ops])
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())}
 
 
@@ -81,7 +81,7 @@ def from_expression(
     parts = [Expression(part) for part in (source.split(",") if layout is not None else [source])]
     values, masks = lane_values(parts, warps=warps, names=names, active=where, mask=mask)
     index = values[0] if len(values) == 1 else tuple(values)
-    found = locate(instruction(op), index, layout, element, masks)
+    found = locate(counted_on(None, op), index, layout, element, masks)
     whole = active is None and mask == ALL_LANES
     ops = [op] * len(warps)
     return Accesses(ops, found.addresses, None if whole else masks, found.tile, found.element)
