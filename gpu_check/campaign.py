@@ -30,6 +30,7 @@ from gpu_check.recordings import load, save
 from simulator.law.instructions import instruction
 
 __all__ = [
+    "HOW",
     "Plan",
     "Progress",
     "chip_provenance",
@@ -94,10 +95,11 @@ def all_ops(capability: int) -> list[str]:
 
 def provenance(plan: Plan, device: int) -> dict[str, Any]:
     """Say where measurements come from."""
-    return {**chip_provenance(device), "seed": plan.seed, "how": _HOW}
+    return {**chip_provenance(device), "seed": plan.seed, "how": HOW}
 
 
-_HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md"
+HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md"
+"""How figures are measured, in the provenance of a recording."""
 
 
 def chip_provenance(device: int) -> dict[str, Any]:

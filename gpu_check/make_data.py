@@ -2,7 +2,8 @@
 
 It runs the full campaign (an interrupted one goes on), the GEMM kernels, the inference of all
 phases, copies whose sources do not lie side by side, and the atomic loops; it needs counters and
-takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses.
+takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses; with
+`--turns` nothing but the copies and the loops, and prints how many are the model's.
 gpu_check/data/README.md describes the files.
 """
 
@@ -12,12 +13,22 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpu_check.campaign import Plan, all_ops, full_plan, provenance, quick_plan, run
+from gpu_check.campaign import (
+    HOW,
+    Plan,
+    all_ops,
+    chip_provenance,
+    full_plan,
+    provenance,
+    quick_plan,
+    run,
+)
 from gpu_check.clocks import Measurements, measure
 from gpu_check.compare import compare, simulated
 from gpu_check.counters import count_on_gpu
@@ -34,25 +45,39 @@ from simulator.law.instructions import instruction
 __all__ = ["main"]
 
 _ROWS = 240  # of each copy with sources of its own, and of each loop
+_COPIES = ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128")
 _LANES = np.arange(32)
 
 
 def main(folder: str, prefix: str, how: str = "") -> None:
-    """Measure everything, or with "--quick" fewer accesses, and write the files."""
+    """Measure everything, "--quick" fewer accesses, "--turns" copies and loops; write the files."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
+    if how == "--turns":
+        _turns(out, prefix, {**chip_provenance(0), "how": HOW})
+        return
     ops = all_ops(open_gpu().capability)
     plan = (quick_plan if how == "--quick" else full_plan)(ops, counters=True)
     source = provenance(plan, 0)
     _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
     tables = [json.loads(_inferred(op).to_json(source)) for op in ops]
     (out / f"{prefix}_phases.json").write_text(json.dumps(tables, indent=1), encoding="utf-8")
-    _copies(out / f"{prefix}_copies.npz", source)
-    save(out / f"{prefix}_loops.npz", [_loop(op) for op in LOOPS], source)
+    _turns(out, prefix, source)
     measured = run(plan, folder=out / "parts", progress=_say(plan))
     counted = [m for m in measured if m.wavefronts is not None]
     save(out / f"{prefix}_accesses.npz", counted, source)
     _write(out / f"{prefix}_clock_classes.csv", list(_classes(plan, measured)))
+
+
+def _turns(out: Path, prefix: str, source: dict[str, Any]) -> None:
+    """Measure what lanes do one after the other: copies from anywhere, and atomic loops."""
+    rng = np.random.default_rng(1)
+    copies, loops = [_copy(op, rng) for op in _COPIES], [_loop(op) for op in LOOPS]
+    _save_copies(out / f"{prefix}_copies.npz", copies, source)
+    save(out / f"{prefix}_loops.npz", loops, source)
+    for each in [*copies, *loops]:
+        found = compare(simulated(each), each)
+        print(f"{each.op}: {found.accesses - len(found.differing)} of {found.accesses} equal")
 
 
 def _say(plan: Plan) -> Any:
@@ -110,26 +135,27 @@ def _classes(plan: Plan, measured: list[Measurements]) -> Iterator[dict[str, Any
                 }
 
 
-def _copies(path: Path, source: dict[str, Any]) -> None:
-    """Time and count cp.async whose lanes read anywhere: (n, 32) sources beside the addresses."""
-    rng = np.random.default_rng(1)
-    columns: dict[str, list[Any]] = {}
-    for op in ("LDGSTS.E", "LDGSTS.E.64", "LDGSTS.E.128"):
-        drawn = draw(instruction(op), _ROWS, seed=2)
-        width = probe_op(op).width
-        sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
-        timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
-        counted = count_on_gpu(op, drawn.addresses, drawn.masks, sources=sources)
-        for name, values in (
-            ("op", np.full(_ROWS, op)),
-            ("address", timed.addresses.astype(np.uint16)),
-            ("source", sources.astype(np.uint32)),
-            ("mask", timed.masks),
-            ("cycles", np.asarray(timed.cycles, dtype=np.float32)),
-            ("wavefronts", np.asarray(counted.wavefronts, dtype=np.int16)),
-            ("bank_conflicts", np.asarray(counted.bank_conflicts, dtype=np.int16)),
-        ):
-            columns.setdefault(name, []).append(values)
+def _copy(op: str, rng: np.random.Generator) -> Measurements:
+    """Time and count cp.async whose lanes read anywhere."""
+    drawn, width = draw(instruction(op), _ROWS, seed=2), probe_op(op).width
+    sources = np.stack([_source(rng, row, width) for row in range(_ROWS)])
+    timed = measure(op, drawn.addresses, drawn.masks, sources=sources)
+    counted = count_on_gpu(op, drawn.addresses, drawn.masks, sources=sources)
+    return replace(timed, wavefronts=counted.wavefronts, bank_conflicts=counted.bank_conflicts)
+
+
+def _save_copies(path: Path, copies: list[Measurements], source: dict[str, Any]) -> None:
+    """Write copies with their sources, (n, 32), beside the addresses."""
+    columns: dict[str, Any] = {"op": [np.full(len(each), each.op) for each in copies]}
+    for name, field, kind in (
+        ("address", "addresses", np.uint32),
+        ("source", "sources", np.uint32),
+        ("mask", "masks", np.uint32),
+        ("cycles", "cycles", np.float32),
+        ("wavefronts", "wavefronts", np.int16),
+        ("bank_conflicts", "bank_conflicts", np.int16),
+    ):
+        columns[name] = [np.asarray(getattr(each, field), dtype=kind) for each in copies]
     arrays: dict[str, Any] = {name: np.concatenate(each) for name, each in columns.items()}
     np.savez_compressed(path, provenance=np.array(json.dumps(source)), **arrays)
 

@@ -172,13 +172,13 @@ def _measured(
 def _compared(measured: Iterable[Measurements], ops: Sequence[str], output: Format) -> int:
     from gpu_check.compare import LEGEND, compare, simulated
     from gpu_check.errors import RecordingError
-    from gpu_check.probe.ops import LOOPS, probe_op
+    from gpu_check.probe.ops import probe_op
 
     names = {probe_op(op).name for op in ops}
     rows: list[dict[str, Any]] = []
     worst: list[str] = []
     for each in measured:
-        if (names and each.op not in names) or each.op in LOOPS:
+        if names and each.op not in names:
             continue
         comparison = compare(simulated(each), each)
         if comparison.wavefronts_equal is None and comparison.over is None:

@@ -309,8 +309,8 @@ def _element(size: int | None) -> CType | None:
 def _op(question: Question) -> str:
     if question.array.assumed:
         raise OptionError(
-            "an expression needs --op (see `bankwise ops`), in Python op, or a declaration, such"
-            " as 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
+            "an expression needs --op (see `bankwise ops`), such as --op LDS (op in Python), or a"
+            " declaration, such as 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
         )
     found = op_of(question.type, store=question.store)
     if found is None:

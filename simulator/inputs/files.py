@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from layouts.errors import short
 from simulator.errors import InputError
 from simulator.inputs.asked import AskedAccess
-from simulator.law.instructions import instruction
+from simulator.law.chips import counted_on
 
 __all__ = ["Accesses", "asked_accesses", "from_data"]
 
@@ -38,7 +38,7 @@ class Accesses:
 
     def by_op(self) -> dict[str, NDArray[np.intp]]:
         """List the accesses of each instruction, by its SASS name."""
-        names = np.array([instruction(op).name for op in self.ops])
+        names = np.array([counted_on(None, op).name for op in self.ops])
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())}
 
 

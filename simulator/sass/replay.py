@@ -200,11 +200,7 @@ def _rerun(launch: GridRun) -> Callable[[], dict[Dim3, Timeline]]:
     def rerun() -> dict[Dim3, Timeline]:
         again = GridRun(**given | {"progress": None, "announce": None})
         firsts = _first_blocks(again)
-        blocks = [
-            (x + i, y + j, z + k)
-            for x, y, z in firsts
-            for k, j, i in product(*map(range, reversed(again.cluster)))
-        ]
+        blocks = [block for first in firsts for block in again.members(first)]
         return dict(zip(blocks, again.timelines(firsts), strict=True))
 
     return rerun

@@ -67,6 +67,26 @@ def test_counters_are_those_of_the_model(op: str) -> None:
     assert comparison.wavefronts_equal == comparison.conflicts_equal == 48
 
 
+@counters
+@pytest.mark.parametrize("op", ["cp.async.ca.4", "cp.async.ca.8", "cp.async.ca.16"])
+def test_copies_from_anywhere_are_those_of_the_model(op: str) -> None:
+    drawn, rng = draw(instruction(op), 48, seed=7), np.random.default_rng(7)
+    sources = (rng.integers(0, 4096, (48, 32)) * 16).astype(np.uint32)
+    assert wrong_accesses(Probe(op), drawn.addresses, drawn.masks, sources) == []
+    for ask in (measure, count_on_gpu):
+        measured = ask(op, drawn.addresses, drawn.masks, sources=sources)
+        comparison = compare(simulated(measured), measured)
+        assert comparison.equal, comparison.worst
+
+
+@counters
+@pytest.mark.parametrize("op", LOOPS)
+def test_loops_are_those_of_the_model(op: str) -> None:
+    drawn = draw(instruction("ATOMS.EXCH.64" if LOOPS[op] == 8 else "ATOMS.EXCH"), 48, seed=8)
+    measured = count_on_gpu(op, drawn.addresses, drawn.masks)
+    assert compare(simulated(measured), measured).equal
+
+
 @pytest.mark.parametrize("op", ["LDS", "LDS.64", "LDS.128", "STS.128", "ATOMS.ADD"])
 def test_phases_are_inferred_from_the_clock(op: str) -> None:
     assert infer_phases(op).differences(PhaseTable.of(op)) == []

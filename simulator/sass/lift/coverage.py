@@ -32,8 +32,8 @@ _TITLES: dict[str, tuple[ModuleType, ...]] = {
     "Lanes of a warp": (lanes,),
     "Tensor cores": (tensors,),
     "Memory": (memory, transfers),
-    "Hopper's units": (hopper,),
     "Control and barriers": (control, barriers),
+    "Hopper's own units": (hopper,),
 }
 
 

@@ -43,14 +43,6 @@ class Cluster:
         """How often warps have arrived at the cluster's barrier, by block and warp."""
         self.quiet = 0
 
-    def members(self, first: Dim3) -> list[Dim3]:
-        """List the blocks of the cluster whose first block this is, by rank."""
-        x, y, z = self.launch.cluster
-        return [
-            (first[0] + i, first[1] + j, first[2] + k)
-            for k in range(z) for j in range(y) for i in range(x)
-        ]  # fmt: skip
-
     def run(self, first: Dim3, of: int) -> None:
         """Run the blocks of a cluster to their ends; `of`: how many blocks there are to run."""
         self.begin(first)
@@ -60,7 +52,7 @@ class Cluster:
         """Set the blocks of a cluster up."""
         self.arrivals.clear()
         self.quiet = 0
-        for worker, block in zip(self.workers, self.members(first), strict=True):
+        for worker, block in zip(self.workers, self.launch.members(first), strict=True):
             worker.begin(block)
 
     def go_on(self, of: int) -> None:

@@ -158,6 +158,14 @@ class GridRun:
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}
 
+    def members(self, first: Dim3) -> list[Dim3]:
+        """List the blocks of the cluster whose first block this is, by rank."""
+        x, y, z = self.cluster
+        return [
+            (first[0] + i, first[1] + j, first[2] + k)
+            for k in range(z) for j in range(y) for i in range(x)
+        ]  # fmt: skip
+
     def place(self, number: int) -> str:
         """Name an instruction: its address and opcode."""
         instruction = self.program.instructions[number]

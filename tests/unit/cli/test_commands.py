@@ -109,6 +109,13 @@ def test_count_of_an_expression() -> None:
     ]
 
 
+def test_loops_of_atomics_are_counted_and_explained() -> None:
+    totals = read("count", "--op", "add.f32", "lane%4")["totals"]
+    assert totals["wavefronts"] == 16
+    said = run("explain", "--op", "add.u64", "lane%16", "--element", "8")
+    assert "2 rounds of 2 wavefronts" in said
+
+
 def test_count_with_names_warps_and_masks() -> None:
     shown = read(
         "count", "--op", "LDS", "-D", "ld=0x21", "-D", "k=-1", "--warps", "3",
