@@ -126,7 +126,7 @@ def load(path: Path) -> Recording:
         read, provenance = _read(path)
     except Exception as error:  # what a damaged archive makes of zipfile, zlib, lzma, NumPy, json
         raise RecordingError(
-            f"{path} is no whole recording: {short(error, most=200)} ({_NEXT})"
+            f"{path} is not a whole recording: {short(error, most=200)} ({_NEXT})"
         ) from error
     version = read["format"]
     if version.shape == () and version.dtype.kind in "iu" and version != FORMAT:

@@ -229,7 +229,7 @@ def left_inverse(layout: Layout | str) -> Layout:
             modes[-1] = (step // before, modes[-1][1])  # run over the padding
         elif rest:
             raise LayoutError(
-                f"the left inverse of {layout} is not a layout: stride {step} is no multiple of"
+                f"the left inverse of {layout} is not a layout: stride {step} is not a multiple of"
                 f" {before or filled} (accepted: strides of which each divides the next)"
             )
         modes.append((digits, place))

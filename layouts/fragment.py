@@ -38,7 +38,7 @@ def fragment_elements(
         kind = Layout.parse(kind)
     if isinstance(kind, Layout):
         return _by_layout(threads, size, kind)
-    if kind not in FRAGMENTS:
+    if not isinstance(kind, str) or kind not in FRAGMENTS:
         raise LayoutError(f"unknown fragment {kind!r}: {accepted(kind, FRAGMENTS)}")
     if kind == "contiguous":
         return [[thread * size + i for i in range(size)] for thread in range(threads)]

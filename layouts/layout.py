@@ -158,7 +158,7 @@ class Layout:
         if isinstance(layout, str):
             return cls.parse(layout)
         raise LayoutError(
-            f"{short(layout)} is no layout (accepted: a Layout, or text as '(8,4):(4,1)')"
+            f"{short(layout)} is not a layout (accepted: a Layout, or text as '(8,4):(4,1)')"
         )
 
     @classmethod

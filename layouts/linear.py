@@ -152,7 +152,7 @@ class LinearMap:
             if gf2.apart(columns):
                 return _joined(columns).swizzled(swizzle)
         raise LayoutError(
-            f"{self!r} is no layout behind one XOR swizzle (accepted: columns that share no bit,"
+            f"{self!r} is not a layout behind one XOR swizzle (accepted: columns that share no bit,"
             " or share none after some Sw<B,M,S>)"
         )
 

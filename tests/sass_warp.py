@@ -19,8 +19,8 @@ from simulator.sass.lift.layout import (
     UNIFORM_PREDICATES,
 )
 from simulator.sass.lift.program import decode
+from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.grid import GridRun
-from simulator.sass.run.worker import Worker
 from tests.sass_kernels import program
 
 KERNEL = CubinKernel("test", 0, (), 0x210, 1024 + 4096, 0, {0: bytes(range(256)) * 3}, (), {})
@@ -61,7 +61,8 @@ def run_warp(lines: Sequence[str], values: Values, threads: int = LANES) -> Outc
     assert not decoded.problems, decoded.problems
     named = [number for kind, number in map(_named, values) if kind == "R"]
     decoded.registers = max([decoded.registers, *(number + 1 for number in named)])
-    worker = Worker(GridRun(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
+    cluster = Cluster(GridRun(CUBIN, decoded, (1, 1, 1), (threads, 1, 1), ()))
+    worker = cluster.workers[0]
 
     def place(name: str) -> Words:
         kind, number = _named(name)
@@ -79,12 +80,12 @@ def run_warp(lines: Sequence[str], values: Values, threads: int = LANES) -> Outc
             return found >> np.arange(LANES, dtype=np.uint32) & np.uint32(1)
         return np.broadcast_to(found, LANES).copy()
 
-    worker.begin((0, 0, 0))
+    cluster.begin((0, 0, 0))
     for name, given in values.items():
         words = np.asarray(given, dtype=np.int64).astype(np.uint32)
         if name.startswith("P"):
             lanes = np.broadcast_to(words != 0, LANES)
             words = np.packbits(lanes, bitorder="little").view(np.uint32)
         place(name)[:] = words
-    worker.go_on((0, 0, 0), 1)
+    cluster.go_on(1)
     return Outcome(read, worker.take().executed.tolist())

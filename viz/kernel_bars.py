@@ -35,7 +35,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
     for report in reports if isinstance(reports, list | tuple) else [reports]:
         if not isinstance(report, SiteTable):
             raise DrawError(
-                f"{type(report).__name__} is no kernel's report (accepted: what replay returns,"
+                f"{type(report).__name__} is not a kernel's report (accepted: what replay returns,"
                 " or a list of that)"
             )
         kernels.append(report)

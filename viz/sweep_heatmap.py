@@ -118,7 +118,7 @@ def columns_of(columns: object) -> dict[str, list[Any]]:
                 break
     if not isinstance(given, Mapping) and not hasattr(given, "keys"):
         raise DrawError(
-            f"{type(columns).__name__} is no table (accepted: a mapping of equal-length columns,"
+            f"{type(columns).__name__} is not a table (accepted: a mapping of equal-length columns,"
             " or a result with them)"
         )
     table = {}

@@ -64,7 +64,7 @@ def warp_map(
             " simulate returns)"
         )
     if isinstance(lane, bool) or not isinstance(lane, int) or not 0 <= lane < 32:
-        raise DrawError(f"lane {lane!r} is none of a warp's (accepted: 0 to 31)")
+        raise DrawError(f"lane {lane!r} is not in a warp (accepted: 0 to 31)")
     thread_m, thread_n = parse_shape(thread_tile, "MN", "thread tile")
     rows = fragment_elements(warp.rows, thread_m, fragment)
     cols = fragment_elements(warp.cols, thread_n, fragment)

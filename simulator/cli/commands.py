@@ -31,7 +31,7 @@ def main(args: Sequence[str] | None = None) -> int:
     2 for bad input; 130 for Ctrl-C.
     """
     from layouts.errors import BankwiseError, ExpressionError, LayoutError
-    from simulator.errors import CompileError
+    from simulator.errors import SassError
 
     try:
         code = cli.main(args, prog_name="bankwise", standalone_mode=False)
@@ -45,7 +45,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except ExpressionError as error:
         click.echo(f"bankwise: {error}", err=True)  # its caret needs lines of its own
         return 2
-    except (CompileError, LayoutError) as error:  # with lines and carets of their own
+    except (SassError, LayoutError) as error:  # lines and carets of their own, commands to copy
         for line in f"bankwise: {error}".splitlines():
             click.echo("".join(char if char.isprintable() else " " for char in line), err=True)
         return 2
@@ -155,7 +155,7 @@ def format_option(command: _Command) -> _Command:
 @click.option(
     "--layout", help="CuTe's or Triton's text, or C of row and col, for both, or A=TEXT,B=TEXT."
 )
-@click.option("--element", default=4, show_default=True, help="Bytes an element: 4, 2 or 1.")
+@click.option("--element", default=4, show_default=True, help="Bytes per element: 4, 2 or 1.")
 @common
 @html_options
 def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
@@ -181,14 +181,14 @@ def _access_options(command: _Command) -> _Command:
         click.option(
             "--element",
             type=click.IntRange(1, 16),
-            help="Bytes an element of the index expression.  [default: 4]",
+            help="Bytes per element of the index expression.  [default: 4]",
         ),
         click.option(
             "--layout",
             help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
         ),
         click.option(
-            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number for it."
+            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Give a name in it a value."
         ),
         click.option("--active", help="Expression: lanes for which it is 0 are inactive."),
         click.option("--mask", help="Active lanes, bit l for lane l, such as 0xffff."),

@@ -42,7 +42,7 @@ def explore(
     chip: str | None,
     force: bool,
 ) -> int:
-    """Write a page in which one edits an access and sees its bank conflicts at once.
+    """Write a page in which you edit an access and see its bank conflicts at once.
 
     FILE is a name that ends in .html. EXPRESSION is what the page shows first, in C:
 

@@ -22,7 +22,7 @@ __all__ = ["gpu_check"]
 
 @cli.command(name="gpu-check")
 @click.option("--op", "ops", multiple=True, help="Instruction; repeatable.  [default: all]")
-@click.option("--full", is_flag=True, help="200,000 accesses, not 2,000: some ten minutes.")
+@click.option("--full", is_flag=True, help="200,000 accesses, not 2,000: about ten minutes.")
 @click.option("--kernels", is_flag=True, help="Check, time and count whole GEMM kernels instead.")
 @click.option("--phases", is_flag=True, help="Learn the phases from the chip instead.")
 @click.option(
@@ -45,7 +45,7 @@ __all__ = ["gpu_check"]
     type=click.IntRange(0),
     default=1,
     show_default=True,
-    help="Of the accesses drawn.",
+    help="Seed of the random accesses.",
 )
 @format_option
 def gpu_check(

@@ -31,10 +31,16 @@ __all__ = ["optimize"]
     metavar="NAME=VALUES",
     help="Values: 0..32, 0..32:8 or 2,4,8; swizzle (=xor, cute); all; (A=0,B=4) for a pair.",
 )
-@click.option("-D", "names", multiple=True, metavar="NAME=VALUE", help="Name a number.")
-@click.option("--loop", "loops", multiple=True, metavar="NAME=TRIPS", help="An access a turn.")
+@click.option("-D", "names", multiple=True, metavar="NAME=VALUE", help="Give a name a value.")
+@click.option(
+    "--loop",
+    "loops",
+    multiple=True,
+    metavar="NAME=TRIPS",
+    help="An access runs once per turn of the loops that it names.",
+)
 @click.option("--tile", help="Rows x columns of the tile, for paddings and ROW, COL indices.")
-@click.option("--element", default=4, show_default=True, help="Bytes an element: 1, 2, 4, 8, 16.")
+@click.option("--element", default=4, show_default=True, help="Bytes per element: 1, 2, 4, 8, 16.")
 @click.option("--kernel", help="Search a kernel's parameters (see `bankwise kernels`), ...")
 @click.option("--array", help="... or the layout of one of its arrays, with --tile.")
 @click.option("--form", default="compiled", show_default=True, help="compiled or written.")

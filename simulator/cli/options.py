@@ -114,7 +114,7 @@ def named_options(words: Sequence[str]) -> dict[str, str]:
     for word in rest:
         option = re.fullmatch(r"--([a-z][a-z0-9-]*)(?:=(.*))?", word)
         if not option:
-            raise click.UsageError(f"{word!r} is no option (accepted: --NAME VALUE)")
+            raise click.UsageError(f"{word!r} is not an option (accepted: --NAME VALUE)")
         value = option[2]
         if value is None and (value := next(rest, None)) is None:
             raise click.UsageError(f"{word} needs a value")
@@ -159,7 +159,7 @@ def read_accesses(
             f" {', '.join(_FILES)}; anything else through standard input)"
         )
     if op is None:
-        raise click.UsageError("an expression needs --op (see `bankwise ops`)")
+        raise click.UsageError("an expression needs --op (see `bankwise ops`), such as --op LDS")
     return from_expression(
         accesses,
         op,

@@ -49,7 +49,7 @@ def _run(given: str) -> int:
     try:
         name, *words = shlex.split(given) or [""]
     except ValueError as error:  # a quotation that does not end
-        raise click.UsageError(f"input {given!r} is no command: {error}") from None
+        raise click.UsageError(f"input {given!r} is not a command: {error}") from None
     known = {
         name: command
         for name, command in cli.commands.items()
@@ -57,7 +57,7 @@ def _run(given: str) -> int:
     }
     if name not in known:
         raise click.UsageError(
-            f"input {given!r} is no command with a report (accepted: {', '.join(sorted(known))},"
+            f"input {given!r} is not a command with a report (accepted: {', '.join(sorted(known))},"
             " each with its options in one pair of quotes, or a .csv file)"
         )
     try:
@@ -82,7 +82,7 @@ def _columns(path: str) -> dict[str, list[Any]]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise InputError(f"{path} cannot be read: {reason}") from error
     head, *rows = list(csv.reader(io.StringIO(text))) or [[]]
     uneven = next((number for number, row in enumerate(rows, 2) if len(row) != len(head)), None)

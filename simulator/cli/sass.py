@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,6 +36,11 @@ __all__ = ["sass"]
     help="A kernel parameter, in order: random:f32[1024,1024], zeros:f32[1024,1024], FILE.npy, or a"
     " scalar such as i32=1024.",
 )  # fmt: skip
+@click.option("--array", "arrays", multiple=True, metavar="NAME=ARRAY",
+              help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
+              " map over it.")  # fmt: skip
+@click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
+              " requires.")  # fmt: skip
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -46,8 +53,12 @@ __all__ = ["sass"]
 @click.option("--arch", help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]")
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
-              show_default=True, help="What a row is.")  # fmt: skip
-@click.option("--max-instructions", type=click.IntRange(1), help="Of warps, in the launch.")
+              show_default=True, help="One row per instruction or per line.")  # fmt: skip
+@click.option(
+    "--max-instructions",
+    type=click.IntRange(1),
+    help="Stop after so many instructions of warps, over the launch.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
 @click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
@@ -69,25 +80,25 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     given, kernel = _given(options)
     if listing:
         return _list(given, options, kernel, output, rules)
-    import numpy as np
-
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if _launches_itself(options):
         return _run_file(options, symbols, compiler, rules, output)
-    arguments = [argument(text, place) for place, text in enumerate(options["arguments"])]
+    arrays = _arrays(options["arrays"])
+    arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
     launch = {
         "kernel": kernel, "grid": shape(options["grid"], "--grid"),
         "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
         "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
+        "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
     }  # fmt: skip
     if options["triton"]:
         launch["block"] = (32 * options["warps"],)
         launch["shared_bytes"] = given.shared_bytes
-        arguments += [np.uint64(0)] * given.hidden
+        arguments += given.hidden_arguments(math.prod(launch["grid"]))
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
@@ -107,6 +118,25 @@ def _symbol(text: str) -> tuple[str, Any]:
     return name, argument(value)
 
 
+def _arrays(texts: Sequence[str]) -> dict[str, Any]:
+    """Read the arrays that arguments name."""
+    import numpy as np
+
+    from simulator.sass.arguments import argument
+
+    found: dict[str, Any] = {}
+    for place, text in enumerate(texts):
+        name, equals, value = text.partition("=")
+        array = argument(value, place) if equals and name.isidentifier() else None
+        if not isinstance(array, np.ndarray) or name in found:
+            raise click.BadParameter(
+                f"{text!r} (accepted: NAME=random:f16[64,64], NAME=FILE.npy, each name once)",
+                param_hint="--array",
+            )
+        found[name] = array
+    return found
+
+
 def _use_outputs(options: dict[str, Any], report: CompiledReport) -> None:
     """Save and check what the kernel left, as the options ask."""
     from simulator.cli.sources import check_outputs, save_outputs
@@ -123,7 +153,7 @@ def _launches_itself(options: dict[str, Any]) -> bool:
     from simulator.sass.found import is_source
 
     if options["triton"] or any(
-        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes")
+        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes", "cluster")
     ):
         return False
     return is_source(Path(options["file"]))
@@ -135,10 +165,12 @@ def _run_file(
 ) -> dict[str, int]:  # fmt: skip
     """Replay the launches that a source makes."""
     from simulator.cli.sources import run_launches
+    from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in
 
     path = Path(options["file"])
+    architecture(options["arch"])  # refused once, not at each launch
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
         common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
@@ -203,7 +235,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 
     path = Path(options["file"])
     if options["cubin"] and not is_device_code(path):
-        raise click.UsageError(f"{path} is no device code, as --cubin says it is")
+        raise click.UsageError(f"{path} is not device code, as --cubin says it is")
     if is_given("arch") and is_device_code(path):  # compiled already, perhaps for another
         cubin, _ = load(path, options["arch"], options["kernel"])
         if cubin.architecture.name != options["arch"]:
@@ -255,18 +287,37 @@ def _list(
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
-    """Replay; where somebody is there to see it, say what is waited for, and how fast it runs."""
-    show_line = _show_line if sys.stderr.isatty() else None
-    if show_line:
-        show_line("starting")  # to import what is needed takes a moment, too
+    """Replay; on a terminal say what is waited for and how fast it runs, else once if it lasts."""
+    on_terminal = sys.stderr.isatty()
+    late = _Late()
+    say = _show_line if on_terminal else late.note
+    say("starting")  # to import what is needed takes a moment, too
+    if not on_terminal and sys.stderr is sys.__stderr__:
+        late.start()
     from simulator.sass.replay import replay_compiled
 
-    progress = _show_progress(show_line) if show_line else None
+    progress = _show_progress(say) if on_terminal else None
     try:
-        return replay_compiled(given, progress=progress, announce=show_line, **launch)
+        return replay_compiled(given, progress=progress, announce=say, **launch)
     finally:
-        if show_line:
+        late.cancel()
+        if on_terminal:
             click.echo("\r" + " " * _WIDE + "\r", nl=False, err=True)
+
+
+class _Late(threading.Timer):
+    """Says in a log, once, what a command that did not end at once is waiting for."""
+
+    def __init__(self, seconds: float = 0.7) -> None:
+        super().__init__(seconds, self.tell)
+        self.daemon = True
+        self.waits_for = ""
+
+    def note(self, text: str) -> None:
+        self.waits_for = text
+
+    def tell(self) -> None:
+        click.echo(f"bankwise: {self.waits_for} (the first time takes some seconds)", err=True)
 
 
 _WIDE = 70

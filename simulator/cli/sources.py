@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,9 +121,14 @@ def run_launches(
     Gives the bank conflicts by rule; `hot` prints the lines with most of them at the end. Raises
     SassError where nothing could be replayed.
     """
-    from simulator.errors import SassError
+    from layouts.errors import accepted
+    from simulator.errors import LaunchError, SassError
     from simulator.sass.arguments import argument
 
+    launched = {_plain(each.kernel) for each in launches.launches}
+    names = [*launches.kernels, *(launched - {*launches.kernels})]
+    if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
+        raise LaunchError(f"{Path(file).name} has no kernel {kernel!r}: {accepted(kernel, names)}")
     wanted = [
         each
         for each in launches.launches
@@ -155,14 +161,14 @@ def run_launches(
             conflicts[rule] = conflicts.get(rule, 0) + report.totals()["all"]["bank_conflicts"]
         first = next(iter(reports.values()))
         rows = first.lines()
+        part = "" if _of_the_grid(first) else f"  ({first.blocks} of {prod(first.grid)} blocks)"
         hottest += [
-            (cost, f"{Path(name).name}:{line}  {each.kernel}")
+            (cost, f"{Path(name).name}:{line}  {each.kernel}{part}")
             for name, line, cost in zip(
                 rows["file"], rows["line"], rows["bank_conflicts"], strict=True
             )
             if cost
         ]
-    launched = {_plain(each.kernel) for each in launches.launches}
     if kernel is None:
         idle = [name for name in launches.kernels if name not in launched]
     else:
@@ -182,6 +188,11 @@ def run_launches(
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
     return conflicts
+
+
+def _of_the_grid(report: CompiledReport) -> bool:
+    """Whether a report's figures are those of the whole grid."""
+    return report.extrapolated or report.blocks == prod(report.grid)
 
 
 def save_outputs(folder: str, report: CompiledReport) -> None:

@@ -171,7 +171,7 @@ def _element(element: Any) -> int:
 
 
 def _a_layout(a_layout: Any) -> ALayout:
-    if a_layout not in A_LAYOUTS:
+    if not isinstance(a_layout, str) or a_layout not in A_LAYOUTS:
         raise OptionError(f"unknown a_layout {a_layout!r}: {accepted(a_layout, A_LAYOUTS)}")
     return A_LAYOUTS[A_LAYOUTS.index(a_layout)]
 

@@ -23,9 +23,9 @@ from simulator.law.indices import RESERVED, check_size, lane_values, locate
 __all__ = ["RESERVED", "Accesses", "from_data", "from_expression"]
 
 _ACCEPTED = (
-    "accepted: CSV with 32 byte addresses a row, under a header with columns lane0 ... lane31 and,"
-    " if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array address and,"
-    " if wanted, mask and op"
+    "accepted: CSV with 32 byte addresses per row, under a header with columns lane0 ... lane31"
+    " and, if wanted, op and mask; NPY with integers of shape (..., 32); NPZ with the array"
+    " address and, if wanted, mask and op"
 )
 
 
@@ -162,7 +162,7 @@ def _from_csv(rows: list[list[str]], name: str) -> _Found:
         for title, cell in zip(header, row, strict=True):
             if title != "op" and not _is_integer(cell):
                 raise InputError(
-                    f"{name}, row {number}, column {title}: {short(cell)} is no integer"
+                    f"{name}, row {number}, column {title}: {short(cell)} is not an integer"
                     " (accepted: decimal or 0x numbers)"
                 )
     op, mask = (header.index(title) if title in header else None for title in ("op", "mask"))

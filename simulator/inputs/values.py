@@ -60,7 +60,7 @@ def read_list(
         return [read_value(text, like=like, swizzles=swizzles)]
     parts = [part.strip() for part in _split(text)]
     if not all(parts):
-        raise OptionError(f"{short(text)} is no list of values ({_LIST})")
+        raise OptionError(f"{short(text)} is not a list of values ({_LIST})")
     if every is not None and "all" in parts:
         raise OptionError(f"{short(text)} names all among others (accepted: all, or a list)")
     return [_range_or_value(part, like, swizzles) for part in parts]
@@ -154,7 +154,7 @@ def _range_or_value(text: str, like: object, swizzles: bool) -> Any:
     if found := _RANGE.fullmatch(text):
         return range(int(found[1]), int(found[2]) + 1, int(found[3] or 1))
     if ".." in text:
-        raise OptionError(f"{text!r} is no range (accepted: 0..16, 0..64:8)")
+        raise OptionError(f"{text!r} is not a range (accepted: 0..16, 0..64:8)")
     if swizzles and ";" in text and any(_INTEGER.fullmatch(part) for part in text.split(";")):
         raise OptionError(
             f"{text!r} may end one value or begin another (accepted: A=1,2,3,B=none, or"

@@ -110,7 +110,7 @@ def _listed(values: ArrayLike, error: Callable[[str], BankwiseError], what: str)
         if isinstance(value, list | tuple | np.ndarray):
             raise _ragged(values, error, what)
         if not is_integer(value):
-            raise error(f"{what} hold {short(value)}, which is no integer (accepted: integers)")
+            raise error(f"{what} hold {short(value)}, which is not an integer (accepted: integers)")
     if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
         array = array.astype(np.int64)
     return array
@@ -131,7 +131,7 @@ def warp_accesses(
     if array.ndim == 0 or array.shape[-1] != 32:
         raise AddressError(
             f"addresses {short(addresses)} have shape {array.shape}"
-            " (accepted: (..., 32), one byte address a lane)"
+            " (accepted: (..., 32), one byte address per lane)"
         )
     if mask is None:
         masks = None

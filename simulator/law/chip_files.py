@@ -41,6 +41,7 @@ _NEEDED = ("name", "compute_capability", "law", "evidence")
 _KNOWN = (*_NEEDED, "facts", "instructions", "banks", "bank_bytes", "provenance")
 _LARGEST_FILE = 1 << 20
 _LARGEST = 1 << 40  # of any fact
+_LEAST = {"shared_bytes": 32 * 16, "shared_reserved": 0}  # a warp of the widest accesses has room
 _LONGEST = 1000  # characters of an evidence or a source
 _LONGEST_NAME = 100
 
@@ -61,6 +62,8 @@ class ChipFile:
 
 def read(path: str | os.PathLike[str]) -> ChipFile:
     """Read a chip file. Raises ChipError, which names the file."""
+    if not isinstance(path, str | os.PathLike):
+        raise ChipError(f"chip file {short(path)} (accepted: a path)")
     shown = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
@@ -155,7 +158,7 @@ def _facts(given: Any) -> dict[str, tuple[int | float, str]]:
             raise ChipError(f"{name} is {short(fact)} (accepted: an object with value and source)")
         value = fact["value"]
         whole = is_integer(value)
-        least = 0 if name == "shared_reserved" else 1
+        least = _LEAST.get(name, 1)
         fine = whole or (isinstance(value, float) and name in ("clock_mhz", "dram_gb_per_s"))
         if not fine or not math.isfinite(value) or not least <= value <= _LARGEST:
             kind = "a number" if name in ("clock_mhz", "dram_gb_per_s") else "an integer"

@@ -146,7 +146,7 @@ def bit_columns(addresses: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     given = integers(addresses, AddressError, "addresses")
     if given.ndim == 0 or given.shape[-1] != 1 << LANE_BITS:
         raise AddressError(
-            f"addresses have shape {given.shape} (accepted: (..., 32), one byte address a lane)"
+            f"addresses have shape {given.shape} (accepted: (..., 32), one byte address per lane)"
         )
     base = given[..., :1]
     columns = given[..., [1 << bit for bit in range(LANE_BITS)]] ^ base

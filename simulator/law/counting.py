@@ -294,13 +294,13 @@ def totals(counts: Iterable[Counts]) -> dict[str, int | float]:
 
 def check_rule(rule: str) -> None:
     """Raise OptionError unless `rule` is one of RULES."""
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise OptionError(f"unknown rule {rule!r}: {accepted(rule, RULES)}")
 
 
 def check_engine(engine: str) -> None:
     """Raise OptionError unless `engine` is one of ENGINES."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise OptionError(f"unknown engine {engine!r}: {accepted(engine, ENGINES)}")
 
 

@@ -131,7 +131,7 @@ def _count(addresses, masks, law, places, figures, at):
             fine = _keys(addresses, memory, start, size, width, limit, by_access.ravel())
         else:
             fine = _masked_keys(
-                addresses, memory, start, size, some, lane_bits, width, by_access, active, limit
+                addresses, start, size, some, lane_bits, width, by_access, active, limit
             )
         coming += _WHILE_MAKING * (_BLOCK // WIDTH)
         if not fine and bad < 0:
@@ -236,8 +236,9 @@ def _keys(addresses, memory, start, size, width, limit, keys):
 
 
 @jit()
-def _masked_keys(addresses, memory, start, size, masks, lane_bits, width, keys, active, limit):
+def _masked_keys(addresses, start, size, masks, lane_bits, width, keys, active, limit):
     low, high, top = np.uint32(0), np.uint32(0), np.uint32(0)
+    memory = addresses.ctypes.data
     for j in range(size):
         if j % WIDTH == 0:
             _fetch(addresses, memory, start + _BLOCK + j // WIDTH * _WHILE_MAKING, _WHILE_MAKING)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "law_columns",
+    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "law_columns",
     "profiler_heading",
 ]  # fmt: skip
 
@@ -50,6 +50,8 @@ _ALL = (
         True,
     ),
     Column("lines", "lines", "Lines", "cache lines of 128 bytes", True),
+    Column("bytes", "bytes copied", "Bytes", "bytes", True),
+    Column("rows", "rows copied", "Rows", "rows of tiles", True),
     Column("executed", "executed", "Instructions Executed", "executions by a warp"),
     # What the figures are of.
     Column("access", "access", "Access"),
@@ -110,6 +112,9 @@ COSTS = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 
 TRAFFIC = ("sectors", "ideal_sectors")
 """What global-memory accesses move, in the order in which tables show it."""
+
+COPIED = ("bytes", "rows")
+"""What copies of tiles and of bulks move, in the order in which tables show it."""
 
 
 def heading(name: str) -> str:

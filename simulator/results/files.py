@@ -71,7 +71,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
         is_none, circle = True, False
     said = repr(os.fspath(path)) if isinstance(path, _PATH) else short(path)
     if is_none:
-        raise OutputError(f"{said} is no file to write (accepted: a file's path)")
+        raise OutputError(f"{said} is not a file to write (accepted: a file's path)")
     if circle:
         raise OutputError(f"{said} is a link that leads nowhere (accepted: a file's path)")
     if not target.parent.is_dir():

@@ -9,7 +9,10 @@ from layouts.errors import accepted
 from simulator.errors import LaunchError
 from simulator.law.capabilities import CAPABILITIES
 
-__all__ = ["ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "Arch", "Architecture", "architecture"]
+__all__ = [
+    "ARCHITECTURES", "LOCAL_WINDOW", "SHARED_WINDOW", "WITH_OWN_FEATURES", "Arch", "Architecture",
+    "architecture",
+]  # fmt: skip
 
 Arch = Literal["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"]
 """The architectures that compiled code is replayed for."""
@@ -39,6 +42,9 @@ class Architecture:
         """The compute capability, times ten."""
         return int(self.name.removeprefix("sm_"))
 
+
+WITH_OWN_FEATURES = ("sm_90",)
+"""Architectures with features that are theirs alone: compiled for with an `a` behind the name."""
 
 ARCHITECTURES = {
     capability: Architecture(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ _FP8 = ("f8", "fp8", "float8")
 _NULL = ("null", "nullptr", "NULL", "None")
 _EXAMPLES = (
     "accepted: random:f32[1024,1024], zeros:…, ones:…, arange:…, FILE.npy, a scalar such as"
-    " i32=1024, a structure such as {random:f32[64], i32=8}, or null for a pointer"
+    " i32=1024, a structure such as {random:f32[64], i32=8}, null for a pointer, or a tensor map"
+    " such as tma:random:f16[64,64]:box=64x64:swizzle=128"
 )
 # Bits of random floats, so few that every element type holds each value exactly.
 _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
@@ -50,7 +52,7 @@ _MOST_BYTES = 2 << 30
 _DEEPEST = 16
 
 
-def argument(text: str, position: int = 0) -> Any:
+def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | None = None) -> Any:
     """Return one argument: an array, a NumPy scalar, or None for a null pointer.
 
     Types are those of `TYPES`; C's names mean what they mean in C (int and float have 32 bits),
@@ -60,6 +62,10 @@ def argument(text: str, position: int = 0) -> Any:
     Random elements come from a formula of their index and the argument's position, so that they
     are the same everywhere: floats in [-1, 1), bytes of all values, other integers below 1000
     (and all bits for u32 and u64).
+
+    `arrays` are those that a name alone stands for. A tensor map begins with "tma:", then what
+    stands for its array, then its options: tma:a:box=128x64:swizzle=128, and fill=nan, strides=1x2,
+    interleave=16, element=tfloat32.
 
     A structure is its members in braces, an empty one is {}:
 
@@ -78,7 +84,13 @@ def argument(text: str, position: int = 0) -> Any:
     if text in _NULL:
         return None
     if text.startswith("{"):
-        return _structure(text, position)
+        return _structure(text, position, arrays)
+    if arrays and text in arrays:
+        return arrays[text]
+    if text.startswith("tma:"):
+        from simulator.sass.map_text import tensor_map
+
+        return tensor_map(text, lambda name: argument(name, position, arrays))
     if found := re.fullmatch(r"(random|zeros|ones|arange):([\w ]+)\[([\d,\s]*)\]", text):
         name = _type_name(found[2], text)
         return _array(found[1], name, _shape(found[3], text), position, text)
@@ -86,10 +98,13 @@ def argument(text: str, position: int = 0) -> Any:
         return _scalar(_dtype(_type_name(found[1], text)), found[2], text)
     if text.endswith(".npy"):
         return _file(text)
-    raise LaunchError(f"argument {text!r} ({_EXAMPLES})")
+    named = f"; named arrays: {', '.join(arrays)}" if arrays else ""
+    raise LaunchError(f"argument {text!r} ({_EXAMPLES}{named})")
 
 
-def _structure(text: str, position: int) -> tuple[Any, ...]:
+def _structure(
+    text: str, position: int, arrays: Mapping[str, NDArray[Any]] | None
+) -> tuple[Any, ...]:
     """Read the members of a structure; one may be a structure itself."""
     if not text.endswith("}"):
         raise LaunchError(f"argument {text!r}: a brace is open (accepted: {{MEMBER, MEMBER, …}})")
@@ -105,7 +120,7 @@ def _structure(text: str, position: int) -> tuple[Any, ...]:
             members[-1] += character
     if members == [""] or not "".join(members).strip():
         return ()
-    return tuple(argument(each, position + 97 * i) for i, each in enumerate(members))
+    return tuple(argument(each, position + 97 * i, arrays) for i, each in enumerate(members))
 
 
 def _type_name(given: str, text: str) -> str:

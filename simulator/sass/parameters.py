@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,29 @@ from simulator.sass.code.cubin import Parameter
 __all__ = ["Parameters"]
 
 _ACCEPTED = (
-    "NumPy arrays, NumPy scalars such as numpy.int32(1024), None for a null pointer, tuples and"
-    " dicts of them for structures, lists of arrays for arrays of pointers"
+    "NumPy arrays, tensor maps over them, NumPy scalars such as numpy.int32(1024), None for a null"
+    " pointer, tuples and dicts of them for structures, lists of arrays for arrays of pointers"
 )
 _DEEPEST = 16
+_MAP_BYTES = 128
+
+
+@runtime_checkable
+class MapOfArray(Protocol):
+    """What describes an array to the device: a tensor map."""
+
+    array: NDArray[Any]
+
+    def encode(self, address: int) -> bytes:
+        """Return its bytes, the array being at an address."""
+
+
+@dataclass(frozen=True)
+class _Map:
+    """A tensor map, and the number of its array."""
+
+    number: int
+    map: MapOfArray
 
 
 @dataclass(frozen=True)
@@ -32,9 +52,16 @@ class _Piece:
     """A member's place among a parameter's bytes: its bytes, or an array whose address it is."""
 
     offset: int
-    data: bytes | int
-    """Bytes, or the number of an array."""
+    data: bytes | int | _Map
+    """Bytes, the number of an array, or a tensor map."""
     said: str
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        if isinstance(self.data, bytes):
+            return len(self.data)
+        return 8 if isinstance(self.data, int) else _MAP_BYTES
 
 
 @dataclass(frozen=True)
@@ -42,7 +69,6 @@ class _Array:
     """An array among the arguments, by its number."""
 
     number: int
-    dtype: Any = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +98,11 @@ class Parameters:
             )
         self.arrays: list[NDArray[Any]] = []
         """Every array that the kernel may reach, those inside structures too."""
+        self.mapped: set[int] = set()
+        """Numbers of the arrays that tensor maps describe, as they lie."""
         self._tables: dict[int, list[int | None]] = {}  # arrays of pointers
+        self._images: dict[int, list[_Map]] = {}  # arrays of tensor maps
+        self._map_alignment = 64
         self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
         self._pieces = [
             self._parameter(index, value, parameter.size)
@@ -85,6 +115,9 @@ class Parameters:
         for number, members in self._tables.items():
             table = [0 if each is None else addresses[each] for each in members]
             self.arrays[number][:] = np.array(table, dtype=np.uint64)
+        for number, maps in self._images.items():
+            image = b"".join(each.map.encode(addresses[each.number]) for each in maps)
+            self.arrays[number][:] = np.frombuffer(image, np.uint8)
         found = []
         for size, pieces in zip(self._sizes, self._pieces, strict=True):
             data = bytearray(size)
@@ -92,6 +125,8 @@ class Parameters:
                 value = piece.data
                 if isinstance(value, int):
                     value = addresses[value].to_bytes(8, "little")
+                elif isinstance(value, _Map):
+                    value = value.map.encode(addresses[value.number])
                 data[piece.offset : piece.offset + len(value)] = value
             found.append(bytes(data))
         return found
@@ -101,7 +136,7 @@ class Parameters:
         return [self._output(value, read) for value in self._values]
 
     def _output(self, value: Any, read: Callable[[int], NDArray[Any]]) -> Any:
-        if isinstance(value, _Array):
+        if isinstance(value, _Array | _Map):
             return read(value.number)
         if isinstance(value, _Record):
             return {name: self._output(each, read) for name, each in value.members.items()}
@@ -114,10 +149,19 @@ class Parameters:
     # ---- Bytes. ------------------------------------------------------------------------------
     def _registered(self, value: Any, index: int) -> Any:
         """Give the value with its arrays numbered; each is an array of its own."""
+        if isinstance(value, np.ndarray | np.generic) and not value.dtype.isnative:
+            raise LaunchError(
+                f"argument {index} is {value.dtype.str}: its bytes are in the other order"
+                " (accepted: array.astype(array.dtype.newbyteorder('=')))"
+            )
         if isinstance(value, np.ndarray):
             if value.dtype.hasobject:
                 raise LaunchError(f"argument {index} holds {value.dtype} (accepted: {_ACCEPTED})")
             return self._numbered(value)
+        if isinstance(value, MapOfArray):
+            number = self._numbered(value.array).number
+            self.mapped.add(number)
+            return _Map(number, value)
         if isinstance(value, dict):
             return {name: self._registered(each, index) for name, each in value.items()}
         if isinstance(value, tuple | list):
@@ -142,8 +186,10 @@ class Parameters:
                     " scalar of that size, or a structure: a tuple in Python, --arg '{…}')"
                 )
             return [self._member(index, value, 0)]
+        if isinstance(value, _Map):
+            return [self._map(index, value, size)]
         if isinstance(value, list) and size == 8:
-            return [_Piece(0, self._table(index, value), "an array of pointers")]
+            return [self._member(index, value, 0)]
         if isinstance(value, tuple | list | dict):
             return self._structure(index, value, size)
         if isinstance(value, _Record):
@@ -180,6 +226,23 @@ class Parameters:
         self._tables[number] = [None if each is None else each.number for each in members]
         return number
 
+    def _map(self, index: int, value: _Map, size: int) -> _Piece:
+        """Give a tensor map by value, or behind a pointer."""
+        if size == 8:
+            return _Piece(0, self._image([value]), "a pointer to a tensor map")
+        if size != _MAP_BYTES:
+            raise LaunchError(
+                f"argument {index} is a tensor map for a parameter of {size} bytes (accepted for"
+                f" it: a parameter of {_MAP_BYTES} bytes, or a pointer)"
+            )
+        return self._member(index, value, 0)
+
+    def _image(self, maps: list[_Map]) -> int:
+        """Make an array of tensor maps; its number."""
+        number = self._numbered(np.zeros(_MAP_BYTES * len(maps), np.uint8)).number
+        self._images[number] = maps
+        return number
+
     def _structure(self, index: int, value: Any, size: int) -> list[_Piece]:
         members = list(value.values()) if isinstance(value, dict) else list(value)
         if not members:
@@ -190,7 +253,8 @@ class Parameters:
                 )
             return []
         found: list[tuple[list[_Piece], int]] = []
-        for vectors in (False, True):  # float4 is aligned to 16, a struct of four floats to 4
+        # float4 is aligned to 16, a struct of four floats to 4; a map to 64, since CUDA 13 to 128.
+        for vectors, self._map_alignment in product((False, True), (64, 128)):
             pieces, total, _ = self._layout(index, members, 0, vectors, 0)
             found.append((pieces, total))
             if total == size:
@@ -219,8 +283,8 @@ class Parameters:
                 pieces += self._layout(index, inner, base + offset, vectors, depth + 1)[0]
             else:
                 piece = self._member(index, each, 0)
-                total = 8 if isinstance(piece.data, int) else len(piece.data)
-                alignment = total if total in (1, 2, 4, 8) else _alignment(each)
+                total = piece.size
+                alignment = total if total in (1, 2, 4, 8) else self._alignment(each)
                 offset = -(-offset // alignment) * alignment
                 pieces.append(_Piece(base + offset, piece.data, piece.said))
             offset += total
@@ -232,7 +296,11 @@ class Parameters:
             return _Piece(offset, bytes(8), "a null pointer")
         if isinstance(value, _Array):
             return _Piece(offset, value.number, "a pointer")
+        if isinstance(value, _Map):
+            return _Piece(offset, value, "a tensor map")
         if isinstance(value, list):
+            if value and all(isinstance(each, _Map) for each in value):
+                return _Piece(offset, self._image(value), "a pointer to tensor maps")
             return _Piece(offset, self._table(index, value), "an array of pointers")
         if isinstance(value, np.generic) and not value.dtype.hasobject:
             return _Piece(offset, value.tobytes(), str(value.dtype))
@@ -252,6 +320,11 @@ class Parameters:
             f" (understood: {shown}{' …' if len(pieces) > 16 else ''}; a nested {{…}} or tuple is a"
             " structure of its own, and numpy.void(bytes) gives the bytes themselves)"
         )
+
+    def _alignment(self, value: Any) -> int:
+        if isinstance(value, _Map):
+            return self._map_alignment
+        return _alignment(value)
 
 
 def _alignment(value: Any) -> int:

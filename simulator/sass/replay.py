@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from layouts.errors import accepted
+from layouts.errors import accepted, short
 from simulator.errors import ExecutionError, LaunchError, OptionError
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
@@ -59,6 +60,7 @@ def replay_compiled(
     rule: Rule = "silicon",
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
+    cluster: int | tuple[int, ...] | None = None,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
@@ -67,7 +69,9 @@ def replay_compiled(
     bytes are a cubin.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
-    types of ml_dtypes, such as bfloat16, too. `shared_bytes`: dynamic shared memory. `blocks`:
+    types of ml_dtypes, such as bfloat16, too; a TensorMap for each tensor map. Arguments that share
+    memory are one buffer. `cluster`: blocks that run together; None: what the kernel requires, or
+    1. `shared_bytes`: dynamic shared memory. `blocks`:
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
     the grid where all of them agree in shared memory; where they do not, the report covers those
     blocks only and its notes say so. `max_instructions`: of warps, in the launch.
@@ -98,11 +102,15 @@ def replay_compiled(
     cannot be launched, and an ExecutionError with `partial`, the report until then, for an
     instruction that is not modelled, an access out of bounds, a deadlock, or a limit reached.
     """
-    if blocks not in BLOCKS:
+    if not isinstance(blocks, str) or blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
+        raise LaunchError(f"args {short(args)} (accepted: a list with a value a parameter)")
+    if symbols is not None and not isinstance(symbols, Mapping):
+        raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
     built = make_options(include, define or {}, options)
@@ -119,16 +127,19 @@ def replay_compiled(
     cubin = with_symbols(cubin, symbols or {})
     chosen = cubin.kernels[chosen.name]
     program = decode(instructions, chosen)
+    size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
-        announce, chosen_chip,
+        announce, chosen_chip, size,
     )  # fmt: skip
     count = launch.grid[0] * launch.grid[1] * launch.grid[2]
     try:
         if blocks == "all":
             if count > _MOST_BLOCKS:
                 raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
-            every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
+            sizes = zip(launch.grid, launch.cluster, strict=True)
+            axes = [range(0, blocks, step) for blocks, step in sizes]
+            every = [(x, y, z) for z, y, x in product(*reversed(axes))]
             report = make_report(launch, launch.run_all(every), 1, count, unset)
         else:
             report = _sampled(launch, count, unset)
@@ -188,39 +199,47 @@ def _rerun(launch: GridRun) -> Callable[[], dict[Dim3, Timeline]]:
 
     def rerun() -> dict[Dim3, Timeline]:
         again = GridRun(**given | {"progress": None, "announce": None})
-        sample = _sample(again.grid)
-        return dict(zip(sample, again.timelines(sample), strict=True))
+        firsts = _first_blocks(again)
+        blocks = [block for first in firsts for block in again.members(first)]
+        return dict(zip(blocks, again.timelines(firsts), strict=True))
 
     return rerun
 
 
 def _sampled(launch: GridRun, count: int, notes: list[str]) -> CompiledReport:
-    sample = _sample(launch.grid)
-    tallies = launch.run_each(sample)
+    firsts, size = _first_blocks(launch), prod(launch.cluster)
+    tallies = launch.run_each(firsts)
     total, first = launch.done, tallies[0]
     notes = list(notes)
-    if len(sample) == count:
+    ran, times = len(firsts) * size, count // size
+    if ran == count:
         return make_report(launch, total, 1, count, notes)
     sites = launch.program.sites
     if all(first.agrees(other, sites) for other in tallies[1:]):
-        notes.append(
-            f"{len(sample)} of {count} blocks ran and agreed: their figures stand for the grid"
-        )
+        notes.append(f"{ran} of {count} blocks ran and agreed: their figures stand for the grid")
         differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
         if differing:
             notes.append(
                 f"global memory: {', '.join(map(launch.place, differing))}: the blocks' figures"
-                " differ, and are not known for the grid (blocks='all' runs every block)"
+                " differ, and are not known for the grid (--blocks all / blocks='all' runs every"
+                " block)"
             )
-        return make_report(launch, first, count, len(sample), notes, total.threads, differing)
+        return make_report(launch, first, times, ran, notes, total.threads, differing)
     notes.append(
-        f"{len(sample)} of {count} blocks ran and did not agree: the figures are those blocks'"
-        " sums, not the grid's (blocks='all' runs every block)"
+        f"{ran} of {count} blocks ran and did not agree: the figures are those blocks'"
+        " sums, not the grid's (--blocks all / blocks='all' runs every block)"
     )
-    return make_report(launch, total, 1, len(sample), notes)
+    return make_report(launch, total, 1, ran, notes)
 
 
-def _sample(grid: Dim3) -> list[Dim3]:
+def _first_blocks(launch: GridRun) -> list[Dim3]:
+    """Give the first block of each cluster that stands for others; without clusters, the block."""
+    x, y, z = launch.cluster
+    clusters = tuple(blocks // size for blocks, size in zip(launch.grid, (x, y, z), strict=True))
+    return [(i * x, j * y, k * z) for i, j, k in _sample(clusters)]
+
+
+def _sample(grid: tuple[int, ...]) -> list[Dim3]:
     """Corners, edges and one interior block, in the order in which the grid counts.
 
     >>> _sample((8, 1, 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.errors import LaunchError
-from simulator.results.columns import COSTS, TRAFFIC, law_columns
+from simulator.results.columns import COPIED, COSTS, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
@@ -21,7 +21,8 @@ __all__ = ["By", "CompiledReport"]
 By = Literal["instruction", "line"]
 """What a row of a table is."""
 
-_FIGURES = ("executed", *COSTS, *TRAFFIC)
+_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED)
+_UNITS = ("lsu", "gmma", "tma")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,9 +35,10 @@ class CompiledReport(SiteTable):
 
     instructions: Columns
     """Columns, with a row for each instruction that accesses shared or global memory: address,
-    opcode, space (shared, global, both), unit (lsu), file, line, executed (by warps, also where no
-    lane's predicate was true); of shared memory wavefronts, ideal, excessive, bank_conflicts; of
-    global memory sectors, ideal_sectors, as Nsight Compute's source view counts them.
+    opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line, executed
+    (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
+    excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
+    view counts them; of tma bytes and rows of tiles.
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -83,12 +85,24 @@ class CompiledReport(SiteTable):
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.
 
-        `["global"]` has requests, sectors, ideal_sectors and lines; the others have requests and
-        the wavefronts' figures. What is not known is left out.
+        `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
+        `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
+        `["gmma"]` has executed and wavefronts, the profiler's `…_op_gmma`; `["tma"]` has executed,
+        bytes, rows and sectors. What is not known is left out.
         """
         moved = {**self.global_totals()["all"]}
-        moved |= {name: _known(self.instructions[name]) for name in TRAFFIC}
-        return {**super().totals(), "global": moved}
+        lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
+        moved |= {name: _summed(lsu, name) for name in TRAFFIC}
+        return {
+            **super().totals(),
+            "global": moved,
+            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+            "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
+        }
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return rows(self.instructions)
 
     def lines(self) -> Columns:
         """Roll the instructions up by source line.
@@ -110,6 +124,25 @@ class CompiledReport(SiteTable):
                 for place in order
             ]
         return columns
+
+    def units(self) -> list[str]:
+        """Return what units other than the load-store unit did, a sentence for each that ran."""
+        totals = self.totals()
+        gmma, tma, lsu = totals["gmma"], totals["tma"], totals["all"]["wavefronts"]
+        reads, said = gmma["wavefronts"], []
+        if gmma["executed"]:
+            both = reads + lsu or 1
+            said.append(
+                f"Of {reads + lsu:,} wavefronts of shared memory, wgmma's operand reads take"
+                f" {reads:,} ({reads / both:.0%}), loads, stores and atomics {lsu:,}"
+                f" ({lsu / both:.0%})."
+            )
+        if tma["executed"]:
+            said.append(
+                f"TMA moved {tma['bytes']:,} bytes in {tma['rows']:,} rows by"
+                f" {tma['executed']:,} copies."
+            )
+        return said
 
     def listings(self) -> list[Listing]:
         """Return the sources that were found, with the figures of their lines."""
@@ -133,8 +166,9 @@ class CompiledReport(SiteTable):
         columns = self.instructions if by == "instruction" else self.lines()
         law = law_columns(self.rule, self.chip)
         found = [{**row, **law} for row in rows(columns) if row["executed"] != 0]
+        units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
-            **{name: _known(row[name] for row in found) for name in _FIGURES},
+            **{name: _summed(found, name) for name in _FIGURES},
             "requests": self.totals()["all"]["requests"],
             "blocks": self.blocks,
             "extrapolated": self.extrapolated,
@@ -152,10 +186,15 @@ class CompiledReport(SiteTable):
             title=f"{self.title} ({self.arch}{on}), grid {grid}, block {block}",
             text=[
                 *(["No instruction touches shared memory."] if is_quiet else []),
+                *self.units(),
                 *self.notes,
                 *symbol,
             ],
-            hidden=("unit", *law),
+            hidden=(
+                *(("unit",) if units <= {"lsu"} else ()),
+                *(() if "tma" in units else COPIED),
+                *law,
+            ),
             columns=[*names, "file", "line", *_FIGURES, *law],
             listings=self.listings(),
         )
@@ -164,10 +203,10 @@ class CompiledReport(SiteTable):
         """Totals under the names that Nsight Compute gives them.
 
         Instructions without known figures are left out (`notes` names them), and so are LDGSTS and
-        atomics, which the profiler counts apart.
+        atomics, which the profiler counts apart. The operand reads of wgmma (`…_op_gmma`) are part
+        of `memory_l1_wavefronts_shared` and its ideal, as in Nsight Compute's source view.
         """
-        found = self.instructions
-        each = rows(found)
+        each = self._rows
 
         def total(figure: str, *names: str) -> int:
             return sum(row[figure] or 0 for row in each if row["opcode"].split(".")[0] in names)
@@ -183,18 +222,21 @@ class CompiledReport(SiteTable):
         wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
         conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
         both = ("LDS", "LDSM", "STS", "STSM")
+        totals = self.totals()
+        gmma, moved = totals["gmma"]["wavefronts"], totals["global"]
         return {
             "smsp__sass_inst_executed_op_shared_ld.sum": requests("LDS"),
             "smsp__sass_inst_executed_op_shared_st.sum": requests("STS"),
             f"{wavefronts}_ld.sum": total("wavefronts", "LDS"),
             f"{wavefronts}_st.sum": total("wavefronts", "STS"),
-            "memory_l1_wavefronts_shared": total("wavefronts", *both),
-            "memory_l1_wavefronts_shared_ideal": total("ideal", *both),
+            "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum": gmma,
+            "memory_l1_wavefronts_shared": total("wavefronts", *both) + gmma,
+            "memory_l1_wavefronts_shared_ideal": total("ideal", *both) + gmma,
             "derived__memory_l1_wavefronts_shared_excessive": total("excessive", *both),
             f"{conflicts}_ld.sum": total("bank_conflicts", "LDS", "LDSM"),
             f"{conflicts}_st.sum": total("bank_conflicts", "STS", "STSM"),
-            "memory_l2_theoretical_sectors_global": _known(found["sectors"]),
-            "memory_l2_theoretical_sectors_global_ideal": _known(found["ideal_sectors"]),
+            "memory_l2_theoretical_sectors_global": moved["sectors"],
+            "memory_l2_theoretical_sectors_global_ideal": moved["ideal_sectors"],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,9 +244,9 @@ class CompiledReport(SiteTable):
         return {**super().to_dict(), "instructions": self.instructions, "lines": self.lines()}
 
 
-def _known(values: Any) -> int:
-    """Sum what is known."""
-    return sum(value or 0 for value in values)
+def _summed(found: list[dict[str, Any]], name: str) -> int:
+    """Sum what is known of a figure."""
+    return sum(row[name] or 0 for row in found)
 
 
 def _sum(values: Any) -> int | None:

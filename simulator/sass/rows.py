@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from layouts.errors import plural
-from simulator.results.columns import COSTS, TRAFFIC
+from simulator.results.columns import COPIED, COSTS, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.lift.sites import MemorySite
@@ -15,8 +15,6 @@ from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
 
 __all__ = ["make_report"]
-
-_UNIT = "lsu"  # loads, stores and atomics go through the load-store unit
 
 
 def make_report(
@@ -31,6 +29,11 @@ def make_report(
     sites: dict[int, list[int]] = {}
     for index, site in enumerate(launch.program.sites):
         sites.setdefault(site.number, []).append(index)
+    if tally.neighbours:
+        rows.notes.append(
+            f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
+            " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
+        )
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(
@@ -61,13 +64,13 @@ class _Rows:
         self.notes = notes
         self.differing = differing
         names = ("address", "opcode", "space", "unit", "file", "line", "executed")
-        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC)}
+        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED)}
         self.sites: list[SiteReport] = []
 
     def add(self, number: int, sites: list[tuple[MemorySite, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
         instruction = sites[0][0].instruction
-        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC), 0)
+        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED), 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
         for site, index in sites:
@@ -80,6 +83,15 @@ class _Rows:
             if site.space == "shared" and site.is_generic and not touched:
                 continue  # its addresses were all in global memory
             spaces.append(site.space)
+            if site.unit == "tma":
+                known = number not in self.differing
+                copied = ("sectors", "bytes", "rows")
+                costs.update({name: figures[name] if known else None for name in copied})
+                executed = executed if known else None
+                continue
+            if site.unit == "gmma":
+                costs.update({name: figures[name] for name in COSTS})
+                continue
             if site.space == "global":
                 known = number not in self.differing
                 costs.update({name: figures[name] if known else None for name in TRAFFIC})
@@ -92,8 +104,8 @@ class _Rows:
         row = {
             "address": instruction.address,
             "opcode": instruction.opcode,
-            "space": "both" if len(spaces) > 1 else spaces[0],
-            "unit": _UNIT,
+            "space": "both" if len(spaces) > 1 or sites[0][0].unit == "tma" else spaces[0],
+            "unit": sites[0][0].unit,
             "file": instruction.file,
             "line": instruction.line,
             "executed": executed,

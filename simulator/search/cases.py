@@ -192,7 +192,7 @@ def fragment_case(
         raise SearchError("the warp tile does not divide the block tile")
     threads = 32 * rows * cols
     if threads > device.threads_per_block:
-        raise SearchError(f"more than {device.threads_per_block} threads a block")
+        raise SearchError(f"more than {device.threads_per_block} threads per block")
     groups = []
     for fragment in report.fragments:
         places = np.array([access.addresses for access in fragment.accesses], dtype=np.int64)

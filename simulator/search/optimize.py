@@ -185,7 +185,8 @@ def _of_accesses(
     missing = sorted(needed - set(free.axes) - set(names))
     if missing:
         raise SearchError(
-            f"no value for {', '.join(missing)} (accepted: free names of the space, or fixed names)"
+            f"no value for {', '.join(missing)} (accepted: a loop, as loops={{'k': 4}} or --loop"
+            " k=4; a free name of the space; a number, as names={'k': 4} or -D k=4)"
         )
     swizzles = read_swizzles(space.get("swizzle", "none"))
     tile = None if shape is None else (shape[0], shape[1])

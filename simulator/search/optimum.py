@@ -180,7 +180,7 @@ class Optimum(Result):
         spent = "" if self.bytes_before is None else f", {self.bytes_before:,} before"
         said.append(
             f"{self.bytes:,} bytes of shared memory{spent};"
-            f" {plural(self.operations, 'operation')} an index."
+            f" {plural(self.operations, 'operation')} per index."
         )
         said.append(self.certificate.text)
         if self.skipped:

@@ -1,33 +1,27 @@
 """`sweep`: what every combination of some parameters costs.
 
-The grid is cut into chunks of neighbouring combinations. Workers of any executor measure them;
-their outcomes are put in order, and into the store, if there is one, as they arrive.
+The grid is cut into chunks of neighbouring combinations. Workers of any executor measure them
+(`measuring`); their outcomes are put in order, and into the store, if there is one, as they arrive.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
     Executor,
-    Future,
     ThreadPoolExecutor,
-    wait,
 )
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from layouts.errors import BankwiseError, accepted, plural, short
+from layouts.errors import accepted, plural, short
 from layouts.shapes import is_integer
 from simulator.errors import (
     ExecutorError,
@@ -43,13 +37,13 @@ from simulator.results.files import save
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
 from simulator.sweeps.grid import Grid
+from simulator.sweeps.measuring import kind, measured
 from simulator.sweeps.parquet import cell, parquet_writer
 from simulator.sweeps.store import Chunk, Store
-from simulator.sweeps.targets import Combination, Figure, Figures, Target, target_of
+from simulator.sweeps.targets import Combination, Figure, Target, target_of
 
 __all__ = ["Sweep", "sweep"]
 
-_AHEAD = 128  # chunks handed to the executor at a time
 _REASONS = 5  # of those that combinations were skipped for, in text
 
 Progress = bool | Callable[[int, int], None]
@@ -246,8 +240,8 @@ def sweep(
                 for start in range(0, total, size)
                 if start not in found.chunks
             )
-            measured = stack.enter_context(closing(_measured(executor, chosen, law, todo)))
-            for chunk in measured:
+            chunks = stack.enter_context(closing(measured(executor, chosen, law, todo)))
+            for chunk in chunks:
                 found.add(chunk)
                 if kept is not None:
                     kept.append(chunk)
@@ -284,115 +278,10 @@ class _Found:
                 for name, figure in zip(figures, row, strict=True):
                     columns[name].append(figure)
             for _, many, reason in chunk.skipped:
-                skipped[reasons.setdefault(_kind(reason), reason)] += many
+                skipped[reasons.setdefault(kind(reason), reason)] += many
         return Sweep(
             self._target.name, names, figures, self._total, dict(skipped.most_common()), columns
         )
-
-
-def _measured(
-    executor: Executor,
-    target: Target,
-    law: Combination,
-    todo: Iterator[tuple[int, Sequence[Combination]]],
-) -> Generator[Chunk, None, None]:
-    """Return the chunks as they are done. If the executor dies, those it did come first."""
-    pending: set[Future[Chunk]] = set()
-    failure: BankwiseError | None = None
-    try:
-        while failure is None:
-            try:
-                for start, combinations in islice(todo, _AHEAD - len(pending)):
-                    pending.add(_future(executor.submit(_work, target, law, start, combinations)))
-            except Exception as error:  # it is shut down, or broken
-                failure = _failure(error)
-            if not pending:
-                break
-            if failure is None:
-                wait(pending, return_when=FIRST_COMPLETED)
-            for future in [future for future in pending if future.done()]:
-                pending.discard(future)
-                try:
-                    chunk = _chunk(future.result())
-                except TargetError as error:
-                    failure = failure or error
-                except (Exception, CancelledError) as error:
-                    failure = failure or _failure(error)
-                else:
-                    yield chunk
-    finally:
-        for future in pending:
-            future.cancel()
-    if failure is not None:
-        raise failure
-
-
-def _future(given: Any) -> Future[Chunk]:
-    if not isinstance(given, Future):
-        raise TypeError(f"submit gave {short(given)}, no concurrent.futures.Future")
-    return given
-
-
-def _chunk(given: Any) -> Chunk:
-    if not isinstance(given, Chunk):
-        raise TypeError(f"a future gave {short(given)}, not what the submitted function returns")
-    return given
-
-
-def _failure(error: BaseException) -> ExecutorError:
-    failure = ExecutorError(
-        f"the executor failed: {error!r} (accepted: a running executor; for processes, a target"
-        " that can be pickled, such as a function at the top of a module)"
-    )
-    failure.__cause__ = error
-    return failure
-
-
-def _work(
-    target: Target, law: Combination, start: int, combinations: Sequence[Combination]
-) -> Chunk:
-    """Measure neighbouring combinations: what a worker does, here or elsewhere."""
-    try:
-        outcomes = target.measure([{**law, **each} for each in combinations])
-    except TargetError:
-        raise
-    except Exception as error:
-        raise TargetError(f"{target.name} failed: {error!r} (combination {start} on)") from error
-    rows: list[tuple[int, Figures]] = []
-    skipped: dict[str, tuple[int, int, str]] = {}
-    for number, outcome in enumerate(outcomes, start=start):
-        if isinstance(outcome, str):
-            why = _why(outcome)
-            first, many, reason = skipped.get(_kind(why), (number, 0, why))
-            skipped[_kind(why)] = (first, many + 1, reason)
-        else:
-            rows.append((number, outcome))
-    return Chunk(start, rows, list(skipped.values()))
-
-
-def _why(message: str) -> str:
-    """Leave out the parenthesis that repeats the input and says what would be accepted.
-
-    >>> _why("pad (0, -1) is odd (lds 128, pad (0, -1); accepted: 0, 1, 2, ...)")
-    'pad (0, -1) is odd'
-    >>> _why("no op 'LDX' (accepted, nearest first: LDS, ...)")
-    "no op 'LDX'"
-    """
-    depth, said = 0, re.search(r"\baccepted\b[^()]*:", message)
-    for place in range((said.start() if said else 0) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(message[place], 0)
-        if depth < 0:
-            return message[:place].rstrip()
-    return message
-
-
-def _kind(reason: str) -> str:
-    """Leave a reason's own numbers out: addresses, lanes, sizes; not those of LDS.128.
-
-    >>> _kind("LDS.128 of A would be misaligned: byte 516 for lane 0")
-    'LDS.128 of A would be misaligned: byte # for lane #'
-    """
-    return re.sub(r"(?<![\w.])-?\d+", "#", reason)
 
 
 def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def assert_wavefronts(
     """
     __tracebackhide__ = True
     if not is_integer(at_most) or at_most < 0:
-        raise OptionError(f"at_most {at_most!r} is no count (accepted: 0, 1, 2, ...)")
+        raise OptionError(f"at_most {at_most!r} is not a count (accepted: 0, 1, 2, ...)")
     asked = _Asked(op, addresses, mask, layout, element, names, warps, rule, chip, name)
     _check(asked, "wavefronts", at_most)
 

@@ -160,17 +160,39 @@ def additions() -> float:
 
 
 def cores(number: int) -> float:
-    """Give how much faster several cores are where blocks are independent."""
+    """Give how much faster several cores are where blocks are independent, and many."""
     seconds = []
     for threads in (1, number):
         best = float("inf")
         for _ in range(3):
-            run = product_of("warptile_4x8", 2048, 8)
+            run = product_of("warptile_4x8", 8192, 16)
             start = time.perf_counter()
             run.run_all(every(run), threads=threads)
             best = min(best, time.perf_counter() - start)
         seconds.append(best)
     return seconds[0] / seconds[1]
+
+
+def warpgroups(size: int = 1024) -> tuple[float, float]:
+    """Time all blocks of a bfloat16 product by TMA and wgmma; seconds, and NumPy's products."""
+    image = (HERE / "cubins" / "wgmma_gemm.cubin").read_bytes()
+    cubin = read_cubin(image)
+    kernel = cubin.kernel("gemm_ss")
+    decoded = decode(disassemble(image, kernel.name), kernel)
+    what = f"tma:random:bf16[{size},{size}]:box=128x64:swizzle=128"
+    args = [argument(what, place) for place in range(2)]
+    args += [np.zeros((size, size), np.float32), np.int32(size), np.int32(size)]
+    a, b = (each.array.astype(np.float32) for each in args[:2])
+    grid, seconds, product_ = (size // 128, size // 128, 1), float("inf"), float("inf")
+    for _ in range(3):  # the first compiles
+        run = GridRun(cubin, decoded, grid, (384, 1, 1), args, 3 * 32768 + 1024)
+        start = time.perf_counter()
+        run.run_all(every(run))
+        seconds = min(seconds, time.perf_counter() - start)
+        start = time.perf_counter()
+        np.matmul(a, b.T)
+        product_ = min(product_, time.perf_counter() - start)
+    return seconds, seconds / product_
 
 
 def unrolled() -> None:
@@ -249,6 +271,8 @@ def main(names: tuple[str, ...], part: str | None) -> None:
     print(tabulate(rows, heads, tablefmt="github", floatfmt=("", ".2f", ".2f")))
     if not names:
         print(f"\ntwo cores, warptile_4x8: {cores(2):.2f} times one\n")
+        seconds, ratio = warpgroups()
+        print(f"wgmma, 1024³ bfloat16: {seconds:.2f} s, {ratio:.0f} of NumPy's products\n")
         print(tabulate(processes(), ["process", "seconds"], tablefmt="github", floatfmt=".2f"))
 
 

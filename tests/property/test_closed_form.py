@@ -200,7 +200,7 @@ def test_a_bad_layout_among_many_is_named() -> None:
         (count_affine, [4, 8, 16, 33, 64], "address 33 of lane 8 is misaligned"),
         (count_affine, [4, 8, 16, 32, 2**62], "of lane 16 is outside shared memory"),
         (count_linear, [4, 8, 16, 32, 2**63], "hold 9223372036854775808, beyond 64 bits"),
-        (count_linear, [4.0] * 5, "columns hold 4.0, which is no integer"),
+        (count_linear, [4.0] * 5, "columns hold 4.0, which is not an integer"),
         (count_affine, [4] * 6, "strides have shape (2, 6) (accepted: (..., 5), bytes for each"),
     ],
 )  # fmt: skip

@@ -132,13 +132,14 @@ def _of_compiled(result: Any) -> Section:
     sums: list[dict[str, Any]] = [
         {"memory": "total" if kind == "all" else f"shared {kind}s", **figures}
         for kind, figures in report.totals().items()
-        if kind != "global"
+        if kind in ("load", "store", "all")
     ]
     listings = report.listings()
     grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
     ran = plural(report.blocks, "block")
     sentences = [
         f"{report.arch}, grid of {grid} blocks of {block} threads; {ran} executed.",
+        *report.units(),
         *report.notes,
     ]
     if report.title != report.kernel:

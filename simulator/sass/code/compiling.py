@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import CompileError, ToolError
+from simulator.sass.architectures import WITH_OWN_FEATURES
 from simulator.sass.code.diagnostics import explain
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import plain_path
@@ -58,7 +59,7 @@ def compile_source(
     options: CompilerOptions | None = None,
     folder: Path | None = None,
 ) -> Compiled:
-    """Compile CUDA source for one architecture, such as sm_90.
+    """Compile CUDA source for one architecture, such as sm_90; for sm_90a where it must be.
 
     `name` is the file's, for messages and line numbers; `expressions` instantiate templates:
     "gemm<64, 64>". `folder` is the file's own; None: the source came without a file.
@@ -109,6 +110,9 @@ def compile_translation(
         if not newer and _NEWER.search(answer["log"]) and "--std" not in " ".join(options.other):
             options = replace(options, other=(*options.other, "--std=c++20"))
             newer = True
+            continue
+        if f"not supported on .target '{arch}'" in answer["log"] and arch in WITH_OWN_FEATURES:
+            arch = f"{arch}a"  # wgmma, setmaxnreg: what later chips need not have
             continue
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:

@@ -24,6 +24,7 @@ __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
+_CTA_PER_CLUSTER = 0x3D
 _UNKNOWN = 0xFFFFFFFF
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
 
@@ -70,6 +71,8 @@ class CubinKernel:
     """(bank, offset, variable, offset in it): 64-bit addresses to fill in."""
     entries: dict[str, int]
     """Functions inside the kernel's code, by symbol: their offset."""
+    cluster: tuple[int, int, int] | None = None
+    """The blocks of a cluster, where the kernel requires a number of them."""
 
 
 @dataclass(frozen=True)
@@ -206,13 +209,15 @@ def _kernel(
     addresses: tuple[tuple[int, int, str, int], ...],
 ) -> CubinKernel:  # fmt: skip
     parameters: dict[int, Parameter] = {}
-    base = 0
+    base, cluster = 0, None
     for attribute, value in _attributes(_data(sections[f".nv.info.{name}"])):
         if attribute == _KPARAM_INFO and isinstance(value, bytes):
             _, ordinal, offset, packed = struct.unpack("<IHHI", value)
             parameters[ordinal] = Parameter(offset, packed >> 18)
         elif attribute == _PARAM_CBANK and isinstance(value, bytes):
             base = struct.unpack("<IHH", value)[1]
+        elif attribute == _CTA_PER_CLUSTER and isinstance(value, bytes) and any(value):
+            cluster = struct.unpack("<III", value)
     banks = {}
     for section in sections:
         found = re.fullmatch(r"\.nv\.constant(\d{1,2})(?:\.(.*))?", section)
@@ -234,6 +239,7 @@ def _kernel(
             for symbol in symbols
             if symbol["st_shndx"] == index and symbol["st_info"]["type"] == "STT_FUNC"
         },
+        cluster,
     )
 
 

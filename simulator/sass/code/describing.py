@@ -47,7 +47,8 @@ class Described:
     def ask(self, name: str) -> str:
         """Take note of a name that is asked for; give it as one word."""
         self.unknown.append(name)
-        return "<" + re.sub(r"\s+", "", name)[:60] + ">"
+        word = re.sub(r"\s+", "", re.sub(r"(?<=\w)\s+(?=\w)", "_", name))
+        return f"<{word[:60]}>"
 
     def shape(self, value: Any) -> str:
         """Give a grid's or a block's extents."""

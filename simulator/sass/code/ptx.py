@@ -35,12 +35,14 @@ def assemble(text: str, arch: str, name: str) -> bytes:
         raise CompileError(f"{name}: {len(text)} characters of PTX (accepted: up to {_LONGEST})")
     from simulator.sass.code.compiling import child
 
+    wanted = re.search(r"^\s*\.target\s+(\w+)", text, re.MULTILINE)
+    if wanted and wanted[1] == f"{arch}a":
+        arch = wanted[1]
     request = json.dumps({"ptx": text, "arch": arch})
     answer = json.loads(child("simulator.sass.code.ptx", request, name))
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:
-        wanted = re.search(r"^\s*\.target\s+(\w+)", text, re.MULTILINE)
         said = f" (it is for {wanted[1]}; --arch is {arch})" if wanted else ""
         raise CompileError(f"{name} does not assemble{said}:\n{answer['log']}")
     return base64.b64decode(answer["cubin"])

@@ -39,9 +39,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _BARE_CALL = re.compile(
     r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
 )
-# Attributes that may stand between `struct` and its name.
+# Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
-    r"\b(?:__align__|alignas|__builtin_align__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
+    r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
     r"|\b__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)"
 )
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",

@@ -72,6 +72,11 @@ def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
         symbol = _find(name, known)
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.hasobject:
             raise LaunchError(f"symbol {name}: {type(value).__name__} (accepted: arrays of NumPy)")
+        if not value.dtype.isnative:
+            raise LaunchError(
+                f"symbol {name} is {value.dtype.str}: its bytes are in the other order (accepted:"
+                " array.astype(array.dtype.newbyteorder('=')))"
+            )
         data = value.tobytes()
         if len(data) > symbol.size:
             raise LaunchError(

@@ -1,8 +1,8 @@
 """Compiling a Triton kernel for a target without a GPU, to replay its cubin.
 
 Triton hides nothing: its compiler takes a target that is not there, and the cubin it caches is a
-cubin. What it compiles for sm_90 may use wgmma and TMA, which are not modelled and refused by
-name; for sm_80 it uses mma and cp.async.
+cubin. What it compiles for sm_90 may use wgmma, mbarriers and TMA; for sm_80 it uses mma and
+cp.async.
 """
 
 from __future__ import annotations
@@ -33,7 +33,16 @@ class CompiledTriton:
     kernel: str
     shared_bytes: int
     hidden: int
-    """Pointers that Triton adds behind the kernel's own parameters (scratch memory): null here."""
+    """Pointers that Triton adds behind the kernel's own parameters, to scratch memory."""
+    scratch: tuple[int, ...] = ()
+    """Bytes of scratch memory per block, behind each of those pointers."""
+
+    def hidden_arguments(self, blocks: int) -> list[Any]:
+        """Return what the hidden pointers point to, for so many blocks; None where to nothing."""
+        import numpy as np
+
+        sizes = (*self.scratch, *[0] * self.hidden)[: self.hidden]
+        return [np.zeros(size * blocks, np.uint8) if size else None for size in sizes]
 
 
 def compile_kernel(target: str, signature: str, arch: str, warps: int) -> CompiledTriton:
@@ -76,7 +85,11 @@ def compile_kernel(target: str, signature: str, arch: str, warps: int) -> Compil
     image = bytes(compiled.asm["cubin"])
     kernel = read_cubin(image).kernel(compiled.metadata.name)
     hidden = len(kernel.parameters) - (len(names) - len(constants))
-    return CompiledTriton(image, kernel.name, int(compiled.metadata.shared), max(hidden, 0))
+    # Tensor descriptors that a kernel makes itself lie in the first one's memory.
+    names_of = ("global_scratch_size", "profile_scratch_size")
+    scratch = tuple(int(getattr(compiled.metadata, name, 0) or 0) for name in names_of)
+    shared = int(compiled.metadata.shared)
+    return CompiledTriton(image, kernel.name, shared, max(hidden, 0), scratch)
 
 
 def _constant(text: str) -> int | float | bool:

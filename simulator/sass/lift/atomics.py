@@ -12,7 +12,7 @@ from simulator.sass.lift.kinds import F32, F64, I1, I32, I64, POINTER, vector
 from simulator.sass.lift.layout import ROW
 from simulator.sass.lift.memory import stacked
 from simulator.sass.lift.numbers import halves, packed, to16
-from simulator.sass.lift.spaces import WORDS, in_global, in_local, in_shared, trace
+from simulator.sass.lift.spaces import WORDS, in_block, in_global, in_local, in_shared, trace
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
 
@@ -32,6 +32,12 @@ _ROWS = [I64, I64, I64, I64]
 def atomic_shared(at: Emitter, width: int, how: int, kind: int, writes: int) -> None:
     """ATOMS."""
     _atomic(at, in_shared, width, (how, kind, writes), counted=True)
+
+
+@helper(I1, POINTER, I32, WORDS, *_ROWS)
+def atomic_block(at: Emitter, width: int, how: int, kind: int, writes: int) -> None:
+    """ATOM in another block of the cluster."""
+    _atomic(at, in_block, width, (how, kind, writes), counted=False)
 
 
 @helper(I1, POINTER, I32, WORDS, *_ROWS)

@@ -37,6 +37,7 @@ from simulator.sass.lift.values import Value
 __all__ = ["Block", "lift", "symbol"]
 
 WORDS = vector(I32)
+_OWN = ("register", "predicate", "uniform", "uniform predicate")
 _SIGNS = {32: 0x8000_0000, 16: 0x8000_8000}
 
 
@@ -149,6 +150,10 @@ class Block:
         elif key[0] == "uniform predicate":
             value = value.resized(32)
         self.at.store(value, self.warp, _offset(*key))
+
+    def forget(self) -> None:
+        """Read again what may have been written elsewhere; what was written must be stored."""
+        self._known = {key: value for key, value in self._known.items() if key[0] not in _OWN}
 
     def stored(self, place: Named, words: int) -> Value:
         """Give the place of registers in the warp's memory, where they have been stored."""

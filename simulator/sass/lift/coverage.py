@@ -12,6 +12,7 @@ from simulator.sass.lift.opcodes import (
     doubles,
     floats,
     halves,
+    hopper,
     integers,
     lanes,
     memory,
@@ -32,6 +33,7 @@ _TITLES: dict[str, tuple[ModuleType, ...]] = {
     "Tensor cores": (tensors,),
     "Memory": (memory, transfers),
     "Control and barriers": (control, barriers),
+    "Hopper's own units": (hopper,),
 }
 
 

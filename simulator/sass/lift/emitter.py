@@ -108,6 +108,12 @@ class Emitter:
             known = ir.Function(self.function.module, signature, name)
         return known
 
+    def called(self, place: Value, result: Any, *values: Value) -> Value:
+        """Call the function at a pointer."""
+        kind = ir.FunctionType(result, [value.type for value in values])
+        target = self.builder.inttoptr(self.builder.ptrtoint(place.ir, I64), kind.as_pointer())
+        return Value(self, self.builder.call(target, [value.ir for value in values]))
+
     def call(self, name: str, result: Any, *values: Value) -> Value:
         """Call a function by its name."""
         function = self.declared(name, result, [value.type for value in values])

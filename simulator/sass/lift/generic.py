@@ -6,11 +6,14 @@ next one for shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import call, helper
 from simulator.sass.lift.kinds import I1, I32, I64, POINTER, vector
-from simulator.sass.lift.state import context, count
+from simulator.sass.lift.state import context, count, field
+from simulator.sass.lift.values import Value
 
 __all__: list[str] = []
 
@@ -40,15 +43,33 @@ def _by_memory(at: Emitter, what: str, options: tuple[int, ...]) -> None:
     windows, narrow = (addresses >> 32).resized(32), addresses.resized(32)
     shared = (windows == SHARED_WINDOW).ballot & mask
     local = (windows == LOCAL_WINDOW).ballot & mask
-    count(at, context(at, warp), "generic_shared", shared.ones.resized(64))
+    block = context(at, warp)
+    ranks, blocks = narrow >> 24, field(at, block, "blocks").resized(32)
+    away = ((ranks != field(at, block, "rank").resized(32)) & (ranks < blocks)).ballot & shared
+    shared, left = shared & ~away, at.variable(away)
+    count(at, block, "generic_shared", shared.ones.resized(64))
+    with at.forever() as done:
+        with at.when(left.get() == 0):
+            done()
+        together = (ranks == ranks.lane(left.get().lowest)).ballot & left.get()
+        count(at, block, "neighbours", 1)
+        _access(at, f"{what}_block", together, narrow, (*rows, site), options)
+        left.set(left.get() & ~together)
     for memory, lanes, places, number in (
-        ("global", mask & ~shared & ~local, addresses, site),
+        ("global", mask & ~shared & ~away & ~local, addresses, site),
         ("shared", shared, narrow, site + 1),
         ("local", local, narrow, site),
     ):
         with at.when(lanes != 0):
-            name = f"{what}_{memory}"
-            fine = call(at, name, warp, lanes, places, *rows, number, options=options)
-            with at.when(~fine, likely=False):
-                at.give(at.bit(False))
+            _access(at, f"{what}_{memory}", lanes, places, (*rows, number), options)
     at.give(at.bit(True))
+
+
+def _access(
+    at: Emitter, name: str, lanes: Value, places: Value, rows: Sequence[Value],
+    options: tuple[int, ...],
+) -> None:  # fmt: skip
+    """Call the helper of one memory; the caller ends where there was a fault."""
+    fine = call(at, name, at.arguments[0], lanes, places, *rows, options=options)
+    with at.when(~fine, likely=False):
+        at.give(at.bit(False))

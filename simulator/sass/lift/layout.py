@@ -46,8 +46,10 @@ _NAMES = (
     "trace", "heads", "weights", "slots", "traced", "trace_rows", "sources",
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
-    # The block.
-    "block_x", "block_y", "block_z",
+    # The block, and its place in the cluster.
+    "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared", "neighbours",
+    # The function that serves what is not compiled.
+    "serve",
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
@@ -86,6 +88,8 @@ class State(IntEnum):
     AT_BSYNC = 2
     AT_WARPSYNC = 3
     AT_BARRIER = 4
+    SERVED = 5
+    """Until what serves its instruction lets it go on: an mbarrier, a warpgroup, a cluster."""
 
 
 class Status(IntEnum):
@@ -113,6 +117,8 @@ class Fault(IntEnum):
     LANES = 6
     KILL = 7
     CONSTANT = 8
+    SERVED = 9
+    """What serves instructions raised an error."""
 
 
 STAY, FAULTED = -1, -2

@@ -29,6 +29,7 @@ from simulator.sass.lift.operands import (
 )
 
 if TYPE_CHECKING:
+    from simulator.sass.lift.requests import Request
     from simulator.sass.lift.sites import MemorySite
 
 
@@ -131,8 +132,12 @@ class Line:
     """Whether the next instruction to run may be another than the one behind it."""
     targets: list[int] = field(default_factory=list)
     """Numbers of instructions that it may go to."""
+    begins: bool = False
+    """Whether a straight run begins at it."""
     sites: list[MemorySite] = field(default_factory=list)
     """What it accesses, where it is counted: one memory, or two."""
+    request: Request | None = None
+    """What a unit of Hopper's is asked to do."""
 
     @cached_property
     def name(self) -> str:

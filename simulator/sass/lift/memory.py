@@ -15,7 +15,16 @@ from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
 from simulator.sass.lift.layout import ROW
-from simulator.sass.lift.spaces import WORDS, Place, in_global, in_local, in_shared, lanes, trace
+from simulator.sass.lift.spaces import (
+    WORDS,
+    Place,
+    in_block,
+    in_global,
+    in_local,
+    in_shared,
+    lanes,
+    trace,
+)
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
 
@@ -48,6 +57,18 @@ def load_global(at: Emitter, width: int, variant: int) -> None:
 def store_global(at: Emitter, width: int, variant: int) -> None:
     """STG."""
     _access(at, in_global, _store, width, variant, counted=True)
+
+
+@helper(I1, *_NARROW)
+def load_block(at: Emitter, width: int, variant: int) -> None:
+    """LD from another block of the cluster: what it costs is not wavefronts of banks."""
+    _access(at, in_block, _load, width, variant, counted=False)
+
+
+@helper(I1, *_NARROW)
+def store_block(at: Emitter, width: int, variant: int) -> None:
+    """ST to another block of the cluster."""
+    _access(at, in_block, _store, width, variant, counted=False)
 
 
 @helper(I1, *_NARROW)

@@ -109,7 +109,7 @@ class Word:
 Operand = Register | Predicate | Number | Constant | Memory | ConvergenceBarrier | Word
 
 _REGISTER = re.compile(r"(U?R)(Z|\d+)((?:\.\w+)*)")
-_SPLIT = re.compile(r",(?![^\[]*\])")
+_SPLIT = re.compile(r",(?![^\[]*\])(?![^{]*\})")
 _FLOATS = {"INF": float("inf"), "QNAN": float("nan"), "SNAN": float("nan"), "NAN": float("nan")}
 
 
@@ -163,7 +163,8 @@ def _operand(text: str) -> Operand:
         return _memory(found[1], text)
     if found := re.fullmatch(r"B(\d+)", text):
         return ConvergenceBarrier(int(found[1]))
-    if re.fullmatch(r"[\w.$]+", text):
+    # A matrix descriptor, a cache policy, a set of scoreboards.
+    if re.fullmatch(r"[\w.$]+|gdesc\[UR\d+\](\.\w+)*|desc\[UR\d+\]|\{[\d,]+\}", text):
         return Word(text)
     raise DecodeProblem(f"operand {text}")
 

@@ -17,6 +17,7 @@ from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.line import ALWAYS, Condition, Line
 from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
+from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.table import OPCODES, Emit
 
@@ -29,9 +30,7 @@ LONGEST = 256
 """Instructions that are lifted together: registers stay in SSA for so long."""
 
 _ENGINES = {
-    "WARPGROUP": "wgmma", "HGMMA": "wgmma", "IGMMA": "wgmma", "QGMMA": "wgmma", "BGMMA": "wgmma",
-    "UTMA": "TMA", "UBLK": "TMA", "SYNCS": "mbarriers", "ACQBULK": "TMA", "ARRIVES": "mbarriers",
-    "UCGABAR": "clusters", "MAPA": "clusters", "CALL.ABS": "system calls", "LEPC": "system calls",
+    "CALL.ABS": "system calls", "LEPC": "system calls",
     "TEX": "textures", "TLD": "textures", "SULD": "surfaces", "SUST": "surfaces",
 }  # fmt: skip
 """What opcodes that begin so belong to: hardware that is not modelled."""
@@ -62,6 +61,8 @@ class Program:
     instructions: tuple[SassInstruction, ...]
     steps: list[DecodedInstruction] = field(default_factory=list)
     sites: list[MemorySite] = field(default_factory=list)
+    requests: dict[int, Request] = field(default_factory=dict)
+    """What units of Hopper's are asked to do, by instruction."""
     leaders: set[int] = field(default_factory=set)
     """Instructions at which straight runs begin, as far as the code tells."""
     registers: int = 1
@@ -122,6 +123,10 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
         program.sites += line.sites
         program.registers = max(program.registers, line.most_register)
         program.leaders.update(line.targets)
+        if line.begins:
+            program.leaders.add(number)
+        if line.request is not None:
+            program.requests[number] = line.request
         program.steps.append(
             DecodedInstruction(instruction, guard, uniform, emit, line.ends, "", sites)
         )

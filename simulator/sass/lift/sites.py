@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from simulator.law.instructions import INSTRUCTIONS
 from simulator.law.loops import LOOPS
 from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["MemorySite", "known_name"]
+__all__ = ["MemorySite", "Unit", "known_name"]
+
+Unit = Literal["lsu", "gmma", "tma"]
+"""What accesses memory: the load-store unit, the tensor cores of a warpgroup, or TMA."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class MemorySite:
     """Bytes that a lane accesses."""
     is_generic: bool = False
     """Whether an address tells the memory only when it is executed."""
+    unit: Unit = "lsu"
+    """What accesses it: the load-store unit, wgmma's operand reads, or TMA."""
 
 
 def known_name(name: str, modifiers: Sequence[str]) -> str | None:

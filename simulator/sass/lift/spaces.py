@@ -13,7 +13,7 @@ from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
 from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
-__all__ = ["Place", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
+__all__ = ["Place", "in_block", "in_global", "in_local", "in_shared", "lanes", "refuse", "trace"]
 
 WORDS = vector(I32)
 
@@ -66,6 +66,22 @@ def in_shared(
     wrong = (misaligned | (offsets > most) | too_small) & mask.by_lane
     refuse(at, block, warp, wrong, misaligned, addresses)
     return Place(pointer(at, block, "shared"), offsets, mask)
+
+
+def in_block(
+    at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
+) -> Place:
+    """Find addresses in the shared memory of one block of the cluster, that of the first lane."""
+    rank = (addresses.lane(mask.lowest) >> 24).resized(64)
+    own = field(at, block, "rank")
+    # Within a block the addresses begin where this one's do.
+    first = (field(at, block, "shared_start") - (own << 24) + (rank << 24)).resized(32)
+    offsets = addresses - first
+    most = (field(at, block, "shared_bytes") - width).resized(32)
+    misaligned = (addresses & (width - 1)) != 0
+    refuse(at, block, warp, (misaligned | (offsets > most)) & mask.by_lane, misaligned, addresses)
+    base = at.load(pointer(at, block, "blocks_shared"), I64, rank * 8)
+    return Place(at.pointer(base), offsets, mask)
 
 
 def in_local(

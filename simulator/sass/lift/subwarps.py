@@ -121,15 +121,16 @@ def _meet(at: Emitter, subwarps: Subwarps, alive: Value, lane: Value, again) -> 
     """Release those that wait for what the subwarp under `lane` waits for, if all have come."""
     pc, state, which = (subwarps.get(part, lane) for part in (0, 2, 3))
     at_bsync = state == int(State.AT_BSYNC)
-    named = at.variable(which)
-    with at.when(at_bsync):
-        place = which.resized(64) * ROW + lane.resized(64) * 4 + BARRIERS
-        named.set(at.load(subwarps.warp, I32, place))
-    same = (subwarps.row(2) == state) & (subwarps.row(3) == which)
+    # Recursion waits for the same barrier at the same instruction, but for other lanes.
+    barrier = at_bsync.choose(which, 0).resized(64)
+    held = at.load(subwarps.warp, WORDS, barrier * ROW + BARRIERS)
+    meant = at_bsync.choose(held, subwarps.row(3))
+    named = meant.lane(lane)
+    same = (subwarps.row(2) == state) & (subwarps.row(3) == which) & (meant == named)
     here = same & (subwarps.row(0) == pc)
     there = at_bsync.choose(here, same)
     come = there.choose(subwarps.row(1), 0).reduced("or")
-    with at.when((named.get() & alive & ~come) == 0):
+    with at.when((named & alive & ~come) == 0):
         # At WARPSYNC the lanes may have come by several instructions: each goes its way.
         together = here.choose(subwarps.row(1), 0).reduced("or")
         with at.bits_of(there.ballot) as other:

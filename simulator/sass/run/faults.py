@@ -9,14 +9,19 @@ from simulator.errors import (
     ExecutionError,
     LimitError,
     MemoryAccessError,
+    SassError,
     UnsupportedError,
 )
 from simulator.sass.lift.layout import Fault
+from simulator.sass.run import mbarrier
 
 if TYPE_CHECKING:
     from simulator.sass.run.grid import Dim3, GridRun
+    from simulator.sass.run.standing import Wait
+    from simulator.sass.run.units import Units
+    from simulator.sass.run.worker import Worker
 
-__all__ = ["fault", "limit_reached", "standing"]
+__all__ = ["deadlock", "fault", "limit_reached", "standing"]
 
 
 def standing(launch: GridRun, number: int) -> str:
@@ -37,18 +42,22 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
 
 
 def fault(
-    launch: GridRun, why: Fault, number: int, thread: int, address: int, block: Dim3, executed: int
-) -> ExecutionError:
-    """Say what went wrong. `executed`: instructions of threads until then."""
+    launch: GridRun, why: Fault, number: int, thread: int, address: int, block: Dim3, executed: int,
+    problem: BaseException | None = None,
+) -> BaseException:  # fmt: skip
+    """Say what went wrong. `executed`: instructions of threads until then; `problem`: an error."""
     x, y, _ = launch.block
     who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)}) of block {block}"
     where = f"{standing(launch, number)}, {who}"
     far = f"; {executed} thread instructions were executed before"
+    if why == Fault.SERVED and problem is not None:
+        if not isinstance(problem, SassError):
+            return problem  # an interruption, or a defect of ours
+        kind = type(problem) if isinstance(problem, ExecutionError) else ExecutionError
+        return kind(f"{problem}: {where}{far}")
     if why == Fault.UNKNOWN:
         reason = launch.program.steps[number].problem
         return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
-    if why == Fault.DEADLOCK:
-        return DeadlockError(f"no warp can go on: {where} waits for threads that never come{far}")
     if why == Fault.KILL:
         return ExecutionError(f"the kernel trapped at {where}{far}")
     if why == Fault.LANES:
@@ -80,5 +89,52 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     ranges = [
         f"{start:#x} to {end - 1:#x}"
         for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
+        if end > start  # an empty array has no byte to access
     ]
+    if not ranges:
+        return "accepted: nothing; no array of global memory holds a byte"
     return f"accepted: {', '.join(ranges)}, the arrays in global memory"
+
+
+# ---- Deadlocks. --------------------------------------------------------------------------------
+_MOST_WAITS = 8  # that a message names
+
+
+def deadlock(worker: Worker) -> DeadlockError:
+    """Say why no warp of a block can go on, nor of the blocks of its cluster."""
+    launch, thread = worker.launch, worker.get("thread")
+    x, y, _ = launch.block
+    far = f"; {worker.total} thread instructions were executed before"
+    waits = worker.units.waits
+    if not waits:
+        who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)})"
+        where = f"{standing(launch, worker.get('pc'))}, {who} of block {worker.block}"
+        return DeadlockError(f"no warp can go on: {where} waits for threads that never come{far}")
+    said: dict[str, list[int]] = {}
+    for wait in waits:
+        where = standing(launch, wait.call.number)
+        for reason in describe(worker.units, wait):
+            said.setdefault(f"at {where} for {reason}", []).append(wait.call.warp)
+    lines = [
+        f"warp{'s' if len(warps) > 1 else ''} {', '.join(map(str, sorted(warps)))} wait"
+        f"{'' if len(warps) > 1 else 's'} {what}"
+        for what, warps in said.items()
+    ]
+    more = f" and {len(lines) - _MOST_WAITS} more" if len(lines) > _MOST_WAITS else ""
+    return DeadlockError(
+        f"no warp of block {worker.block} can go on: {'; '.join(lines[:_MOST_WAITS])}{more}{far}"
+    )
+
+
+def describe(units: Units, wait: Wait) -> list[str]:
+    """Say what a subwarp waits for."""
+    if wait.what == "cluster":
+        return [f"the barrier of the cluster, at which it has arrived {wait.arrivals} times"]
+    if wait.what == "warpgroup":
+        return ["the other warps of its warpgroup, which must come to the same instruction"]
+    found = []
+    for asked in wait.asked:
+        owner, place = units.block_at(asked.address)
+        what = mbarrier.describe(owner.shared, place)
+        found.append(f"the end of phase parity {asked.phase} of the {what}")
+    return found

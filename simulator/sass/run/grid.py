@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from layouts.shapes import is_integer
 from simulator.errors import LaunchError
 from simulator.law.chips import Chip
 from simulator.law.counting import Engine, engine_for
@@ -18,11 +19,11 @@ from simulator.law.instructions import Rule
 from simulator.sass.architectures import Architecture
 from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.lift.program import Program
+from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.code import Code
-from simulator.sass.run.memory import Banks, GlobalMemory
+from simulator.sass.run.memory import PARAMETERS_AT, Banks, GlobalMemory, LaunchSizes
 from simulator.sass.run.tally import FIGURES, Tally
 from simulator.sass.run.timeline import Recorder, Timeline
-from simulator.sass.run.worker import Worker
 
 __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
 
@@ -30,6 +31,7 @@ Dim3 = tuple[int, int, int]
 
 _STACK = 1024  # bytes a thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
+_MOST_CLUSTER = 16
 
 Progress = Callable[[int, int, int], None]
 """Called with thread instructions executed, blocks done, blocks to do."""
@@ -55,6 +57,8 @@ class GridRun:
     """Called with what it begins to wait for."""
     chip: Chip | None = None
     """Whose law counts, and whose shared memory there is; None: the H200's law."""
+    cluster: Dim3 = (1, 1, 1)
+    """Blocks that run together: of a cluster."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = field(init=False, default=0)
@@ -68,9 +72,9 @@ class GridRun:
 
     def __post_init__(self) -> None:
         self._check_sizes()
-        self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments)
-        geometry = (*self.block, *self.grid)
-        self.banks = Banks(self.kernel, self.memory, geometry, self.local_bytes)
+        self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments, self._reads_bank())
+        geometry = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
+        self.banks = Banks(self.kernel, self.memory, geometry)
         self.code = Code(self.program, self._compiling)
         size, sites = len(self.program.steps), len(self.program.sites)
         self.done = Tally(np.zeros(size, np.int64), np.zeros((sites, len(FIGURES)), np.int64))
@@ -93,22 +97,28 @@ class GridRun:
 
     def _check_sizes(self) -> None:
         threads = self.block[0] * self.block[1] * self.block[2]
-        if threads > 1024 or self.block[2] > 64:
+        if threads > 1024:
             raise LaunchError(f"block {self.block} has {threads} threads (accepted: up to 1024)")
+        if self.block[2] > 64:
+            raise LaunchError(f"block {self.block} (accepted: up to 1024 x 1024 x 64)")
         if self.grid[0] > 2**31 - 1 or max(self.grid[1:]) > 65535:
             raise LaunchError(f"grid {self.grid} (accepted: up to 2147483647 x 65535 x 65535)")
-        if self.max_instructions is not None and self.max_instructions < 1:
-            raise LaunchError(f"max_instructions = {self.max_instructions} (accepted: 1 and more)")
+        self._check_cluster()
+        most = self.max_instructions
+        if most is not None and (not is_integer(most) or most < 1):
+            raise LaunchError(f"max_instructions = {most!r} (accepted: an integer, 1 or more)")
+        if not is_integer(self.shared_bytes):
+            raise LaunchError(f"shared_bytes = {self.shared_bytes!r} (accepted: an integer)")
         static = max(self.kernel.shared_bytes - self.architecture.reserved, 0)
-        most, whose = self._shared_limit()
-        if static > most:
+        room, whose = self._shared_limit()
+        if static > room:
             raise LaunchError(
-                f"{static} static bytes of shared memory ({whose} has {most} a block)"
+                f"{static} static bytes of shared memory ({whose} has {room} a block)"
             )
-        if self.shared_bytes < 0 or static + self.shared_bytes > most:
+        if self.shared_bytes < 0 or static + self.shared_bytes > room:
             raise LaunchError(
                 f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
-                f" {whose}: 0 to {most - static})"
+                f" {whose}: 0 to {room - static})"
             )
         self.block_shared = static + self.shared_bytes
         stack = self.kernel.stack_bytes
@@ -124,8 +134,37 @@ class GridRun:
             limits.append((self.chip.shared_bytes, self.chip.name))
         return min(limits)
 
+    def _check_cluster(self) -> None:
+        x, y, z = self.cluster
+        required = self.kernel.cluster
+        if required and self.cluster != required:
+            raise LaunchError(f"cluster {self.cluster} (accepted: {required}, which it requires)")
+        if any(blocks % size for blocks, size in zip(self.grid, self.cluster, strict=True)):
+            raise LaunchError(
+                f"grid {self.grid} in clusters of {self.cluster} (accepted: multiples of it)"
+            )
+        if x * y * z > _MOST_CLUSTER:
+            raise LaunchError(
+                f"a cluster of {x * y * z} blocks (accepted: up to {_MOST_CLUSTER}, and more than"
+                " 8 only where a kernel asks for it)"
+            )
+        if x * y * z > 1 and self.architecture.capability < 90:
+            raise LaunchError(f"a cluster on {self.architecture.name} (accepted: sm_90 and later)")
+
+    def _reads_bank(self) -> bool:
+        """Whether the kernel takes the address of its parameters."""
+        return any(PARAMETERS_AT in each.operands for each in self.program.instructions)
+
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}
+
+    def members(self, first: Dim3) -> list[Dim3]:
+        """List the blocks of the cluster whose first block this is, by rank."""
+        x, y, z = self.cluster
+        return [
+            (first[0] + i, first[1] + j, first[2] + k)
+            for k in range(z) for j in range(y) for i in range(x)
+        ]  # fmt: skip
 
     def place(self, number: int) -> str:
         """Name an instruction: its address and opcode."""
@@ -138,35 +177,38 @@ class GridRun:
 
     # ---- Running. --------------------------------------------------------------------------
     def run_each(self, blocks: Iterable[Dim3]) -> list[Tally]:
-        """Run blocks one after the other; what each did."""
+        """Run the clusters that begin with some blocks one after the other; what each did."""
         todo = list(blocks)
-        worker = Worker(self)
+        cluster = Cluster(self)
         tallies = []
         for block in todo:
             try:
-                worker.run(block, len(todo))
+                cluster.run(block, len(todo) * cluster.size)
             finally:
-                tallies.append(worker.take())
+                tallies.append(cluster.take())
                 self.done += tallies[-1]
         return tallies
 
     def run_all(self, blocks: Sequence[Dim3], threads: int | None = None) -> Tally:
-        """Run blocks on several threads, where the kernel allows it; what all did."""
-        atomics = self._mnemonics() & {"ATOM", "ATOMG", "RED", "REDG"}
+        """Run the clusters that begin with some blocks; what all did.
+
+        They run on several threads, where the kernel allows it.
+        """
+        atomics = self._mnemonics() & {"ATOM", "ATOMG", "RED", "REDG", "UTMAREDG", "UBLKRED"}
         workers = 1 if atomics else min(threads or os.cpu_count() or 1, len(blocks), 16)
 
         def some(which: int) -> None:
-            worker = Worker(self)
+            cluster = Cluster(self)
             try:
                 for block in blocks[which::workers]:
                     if self.stopped:
                         break
-                    worker.run(block, len(blocks))
+                    cluster.run(block, len(blocks) * cluster.size)
             except BaseException:
                 self.stopped = True
                 raise
             finally:
-                tally = worker.take()
+                tally = cluster.take()
                 with self._lock:
                     self.done += tally
 
@@ -183,21 +225,25 @@ class GridRun:
         return self.done
 
     def timelines(self, blocks: Iterable[Dim3]) -> list[Timeline]:
-        """Run blocks anew, from the arguments as they were given, and tell what each warp did."""
+        """Run blocks anew, from the arguments as they were given, and tell what each warp did.
+
+        Of clusters those that begin with the blocks run; the timelines are of all their blocks.
+        """
         again = replace(self)
         again.code = self.code
-        recorder = Recorder(
-            -(-self.block[0] * self.block[1] * self.block[2] // 32),
-            self.code.lengths,
-            self.program.sites,
-        )
-        worker = Worker(again, recorder)
+        warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
+        x, y, z = self.cluster
+        recorders = [
+            Recorder(warps, self.code.lengths, self.program.sites) for _ in range(x * y * z)
+        ]
+        cluster = Cluster(again, recorders)
         found = []
         todo = list(blocks)
         for block in todo:
-            worker.run(block, len(todo))
-            worker.flush()
-            found.append(recorder.take())
+            cluster.run(block, len(todo) * cluster.size)
+            for worker, recorder in zip(cluster.workers, recorders, strict=True):
+                worker.flush()
+                found.append(recorder.take())
         return found
 
     def engine(self, rows: int) -> Engine:
@@ -226,8 +272,7 @@ def dim3(given: object, what: str) -> Dim3:
     """
     values = given if isinstance(given, tuple | list) else (given,)
     good = 1 <= len(values) <= 3 and all(
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= value < 2**31
-        for value in values
+        is_integer(value) and 1 <= value < 2**31 for value in values
     )
     if not good:
         raise LaunchError(f"{what} {given!r} (accepted: one to three positive integers)")

@@ -8,17 +8,23 @@ to 1 MiB is an error, and does not read the next array.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import LaunchError
+from simulator.errors import LaunchError, MemoryAccessError
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.parameters import Parameters
+from simulator.sass.run.buffers import placed, view_of
+from simulator.sass.run.rows import Addresses, Bytes, gather, scatter
 
-__all__ = ["DEVICE", "Banks", "GlobalMemory"]
+__all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes"]
+
+PARAMETERS_AT = "c[0x0][0x198]"
+"""Where sm_90 has the address of a kernel's parameters, in memory."""
 
 DEVICE = 0x7F00_0000_0000
 """The address of the first byte."""
@@ -34,79 +40,140 @@ class GlobalMemory:
     Raises LaunchError for arguments that cannot be given to the kernel.
     """
 
-    def __init__(self, cubin: Cubin, kernel: CubinKernel, arguments: Sequence[Any]) -> None:
+    def __init__(
+        self, cubin: Cubin, kernel: CubinKernel, arguments: Sequence[Any], mirrors: bool = False
+    ) -> None:
         self.parameters = Parameters(kernel.parameters, arguments, kernel.name)
-        self.at: list[int] = []
-        """Offset of each array among the arguments."""
         self.variables: dict[str, int] = {}
-        total = sum(array.nbytes for array in self.parameters.arrays)
+        arrays = self.parameters.arrays
+        self._places, sizes = placed(arrays, self.parameters.mapped)
+        total = sum(sizes)
         if total > _MOST_MEMORY:
             raise LaunchError(
                 f"the arguments take {total} bytes (accepted: up to {_MOST_MEMORY} together)"
             )
-        pieces: list[NDArray[np.uint8]] = []
-        starts, offset = [], 0
+        starts: list[int] = []
+        ends: list[int] = []
+        offset = 0
 
-        def place(data: NDArray[np.uint8], gap: int) -> int:
+        def place(size: int, gap: int) -> int:
             nonlocal offset
-            pieces.append(data)
             starts.append(offset)
-            here = offset
-            offset += -(-len(data) // 256) * 256 + gap
-            return here
+            ends.append(offset + size)
+            offset += -(-size // 256) * 256 + gap
+            return starts[-1]
 
-        for array in self.parameters.arrays:
-            self.at.append(place(_flat(array), _GAP))
+        self._buffers = [place(size, _GAP) for size in sizes]
+        self.at = [self._buffers[each.buffer] + each.offset for each in self._places]
+        """Offset of each array among the arguments."""
         for variable in cubin.variables:
-            data = np.frombuffer(variable.data, dtype=np.uint8)
-            self.variables[variable.name] = place(data, _SMALL_GAP)
+            self.variables[variable.name] = place(len(variable.data), _SMALL_GAP)
+        self.mirror = place(_end_of_bank(kernel), _SMALL_GAP) if mirrors else -1
+        """Offset of a copy of constant bank 0, where `mirrors` asks for one."""
         self.data = self.parameters.data([DEVICE + at for at in self.at])
         """The bytes of each parameter, as the kernel reads them."""
         self.arena = np.zeros(max(offset, 16), dtype=np.uint8)
-        for start, piece in zip(starts, pieces, strict=True):
-            self.arena[start : start + len(piece)] = piece
-        for at, array in zip(self.at, self.parameters.arrays, strict=True):
-            flat = _flat(array)
-            self.arena[at : at + len(flat)] = flat  # arrays of pointers have their addresses now
+        for variable in cubin.variables:
+            at = self.variables[variable.name]
+            data = np.frombuffer(variable.data, dtype=np.uint8)
+            self.arena[at : at + len(data)] = data
+        for number, array in enumerate(arrays):  # arrays of pointers have their addresses now
+            self._view(number)[...] = array
         self.starts = np.array(starts or [0], dtype=np.int64) + DEVICE
-        self.ends = self.starts + np.array([len(each) for each in pieces] or [0], dtype=np.int64)
+        self.ends = np.array(ends or [0], dtype=np.int64) + DEVICE
+
+    # ---- What bulk copies read and write. ------------------------------------------------------
+    def read(self, addresses: Addresses, size: int) -> Bytes:
+        """Return `size` bytes from each address, shape (rows, size).
+
+        Raises MemoryAccessError for a row that is not wholly inside one array.
+        """
+        return gather(self.arena, self._offsets(addresses, size), size)
+
+    def write(self, addresses: Addresses, rows: Bytes) -> None:
+        """Store each row at its address. Raises what `read` raises."""
+        scatter(self.arena, self._offsets(addresses, rows.shape[1]), rows)
+
+    def _offsets(self, addresses: Addresses, size: int) -> Addresses:
+        if size and addresses.size:
+            which = np.searchsorted(self.starts, addresses, side="right") - 1
+            wrong = (which < 0) | (addresses + size > self.ends[which])
+            if wrong.any():
+                first = int(addresses[int(np.argmax(wrong))])
+                ranges = (
+                    f"{start:#x} to {end - 1:#x}"
+                    for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+                )
+                raise MemoryAccessError(
+                    f"{size} bytes at global address {first:#x} are not inside one array"
+                    f" (accepted: {', '.join(ranges)})"
+                )
+        return addresses - DEVICE
 
     def outputs(self) -> list[Any]:
         """Return one entry per argument: arrays as the kernel left them, all else unchanged."""
+        return self.parameters.outputs(lambda number: self._view(number).copy())
 
-        def read(number: int) -> NDArray[Any]:
-            array, at = self.parameters.arrays[number], self.at[number]
-            return self.arena[at : at + array.nbytes].copy().view(array.dtype).reshape(array.shape)
+    def _view(self, number: int) -> NDArray[Any]:
+        place = self._places[number]
+        buffer = self.arena[self._buffers[place.buffer] :]
+        return view_of(buffer, place, self.parameters.arrays[number])
 
-        return self.parameters.outputs(read)
+
+def _end_of_bank(kernel: CubinKernel) -> int:
+    """Give the end of the parameters in constant bank 0."""
+    return kernel.parameter_base + max((p.offset + p.size for p in kernel.parameters), default=0)
 
 
-def _flat(array: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+@dataclass(frozen=True)
+class LaunchSizes:
+    """The sizes of a launch."""
+
+    block: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    local_bytes: int
+
+    def put_cluster(self, bank: bytearray) -> None:
+        """Write what sm_90 has of clusters: NVRTC 13.5 reads it there for %cluster_… registers.
+
+        Whether there are any; their sizes, and 1 over them; how many; blocks of each.
+        """
+        x, y, z = self.cluster
+        clusters = [blocks // size for blocks, size in zip(self.grid, self.cluster, strict=True)]
+        words = np.array([int(self.cluster != (1, 1, 1)), x, y, z], np.uint32).tobytes()
+        words += (1 / np.array(self.cluster, np.float32)).tobytes()
+        words += np.array(clusters, np.uint32).tobytes()
+        bank[0x140 : 0x140 + len(words)] = words
+        bank[0x188:0x18C] = (x * y * z).to_bytes(4, "little")
 
 
 class Banks:
     """The constant banks: launch geometry, parameters, addresses of variables."""
 
-    def __init__(
-        self, kernel: CubinKernel, memory: GlobalMemory, geometry: Sequence[int], local_bytes: int
-    ) -> None:
-        base = kernel.parameter_base
-        need = base + max((p.offset + p.size for p in kernel.parameters), default=0)
+    def __init__(self, kernel: CubinKernel, memory: GlobalMemory, geometry: LaunchSizes) -> None:
+        base, need = kernel.parameter_base, _end_of_bank(kernel)
         banks = {number: bytearray(data) for number, data in kernel.banks.items()}
         first = banks.setdefault(0, bytearray())
         first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
-        shape = np.array(geometry, dtype=np.uint32).tobytes()
+        shape = np.array((*geometry.block, *geometry.grid), dtype=np.uint32).tobytes()
         first[: len(shape)] = shape
+        if base > 0x18C:
+            geometry.put_cluster(first)
         first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
         first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
-        first[0x28:0x2C] = local_bytes.to_bytes(4, "little")
+        first[0x28:0x2C] = geometry.local_bytes.to_bytes(4, "little")
+        if memory.mirror >= 0:
+            first[0x198:0x1A0] = (DEVICE + memory.mirror + base).to_bytes(8, "little")
         for data, parameter in zip(memory.data, kernel.parameters, strict=True):
             first[base + parameter.offset : base + parameter.offset + parameter.size] = data
         for bank, offset, variable, inside in kernel.addresses:
             if bank in banks and variable in memory.variables and offset + 8 <= len(banks[bank]):
                 address = DEVICE + memory.variables[variable] + inside
                 banks[bank][offset : offset + 8] = address.to_bytes(8, "little")
+        if memory.mirror >= 0:
+            copy = np.frombuffer(first[:need], np.uint8)
+            memory.arena[memory.mirror : memory.mirror + need] = copy
         joined = bytearray()
         self.starts = np.zeros(33, dtype=np.int64)
         """Where each bank begins among the bytes."""

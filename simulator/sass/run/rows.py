@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError
 
-__all__ = ["ArrayMemory", "Bytes", "RowMemory", "gather", "scatter"]
+__all__ = ["Addresses", "ArrayMemory", "Bytes", "RowMemory", "gather", "scatter"]
 
 Bytes = NDArray[np.uint8]
 Addresses = NDArray[np.int64]

@@ -17,7 +17,7 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
-    "lines", "ideal_lines",
+    "lines", "ideal_lines", "bytes", "rows",
 )  # fmt: skip
 """Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros."""
 
@@ -36,6 +36,8 @@ class Tally:
     """Instructions by threads."""
     generic: int = 0
     """Accesses of threads to shared memory through generic addresses."""
+    neighbours: int = 0
+    """Accesses of warps to the shared memory of other blocks of their cluster."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -43,6 +45,7 @@ class Tally:
             self.figures + other.figures,
             self.threads + other.threads,
             self.generic + other.generic,
+            self.neighbours + other.neighbours,
         )
 
     def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:
@@ -97,7 +100,7 @@ def figures_of(
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
-    for width in {site.width for site in sites if site.space == "global"}:
+    for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):
             pieces = _pieces(trace[chosen], masks[chosen], width, size)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError, UnsupportedError
-from simulator.sass.run.gmma_form import Gmma
+from simulator.sass.lift.gmma_form import Gmma
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.tma import swizzled
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +27,14 @@ from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.units import SERVE, Units
+from simulator.sass.run.warps import Warps
 
 if TYPE_CHECKING:
+    from simulator.sass.run.cluster import Cluster
     from simulator.sass.run.grid import Dim3, GridRun
 
-__all__ = ["BLOCK_LIMIT", "Worker"]
+__all__ = ["BLOCK_LIMIT", "Progress", "Worker"]
 
 BLOCK_LIMIT = 2**26
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
@@ -47,18 +51,35 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     return raw[start : start + size]
 
 
-class Worker:
-    """The state of one block: warps, shared memory, the trace."""
+class Progress(Enum):
+    """How far a block came."""
 
-    def __init__(self, launch: GridRun, recorder: Recorder | None = None) -> None:
+    DONE = "done"
+    PAUSED = "paused"
+    """It may go on; it is the turn of the cluster's others."""
+    STANDS = "stands"
+    """No warp of it can go on."""
+
+
+class Worker:
+    """The state of one block of a cluster: warps, shared memory, the trace."""
+
+    def __init__(
+        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None
+    ) -> None:
         self.launch = launch
         self.recorder = recorder
+        self.rank = rank
+        self.is_alone = launch.cluster == (1, 1, 1)
         program, x, y, z = launch.program, *launch.block
         self.threads = x * y * z
         self.count = -(-self.threads // 32)
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
-        self.shared = _aligned(max(16, -(-launch.block_shared // 16) * 16))
+        start = launch.architecture.shared_start
+        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        """Shared memory by its address within the block, from 0."""
+        self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
         self.context = np.zeros(len(CONTEXT), dtype=np.int64)
         self.group = np.zeros(self.count + 1, dtype=np.int64)
@@ -76,18 +97,23 @@ class Worker:
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
+        self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
+        self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
-        self._fill_context()
+        self._fill_context(cluster)
         self._template = self._first_state()
 
-    def _fill_context(self) -> None:
+    def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
         values = {
             "warps": self.warps, "warp_count": self.count, "warp_bytes": self.warp_bytes,
             "group": self.group, "extra": self.barriers[0], "needed": self.barriers[1],
             "length": len(launch.program.steps), "whole": code.tables[0], "masked": code.tables[1],
             "lengths": code.lengths, "sites": code.sites, "counts": self.counts,
-            "shared": self.shared, "shared_start": launch.architecture.shared_start,
+            "shared": self.shared, "rank": self.rank,
+            "blocks": len(cluster.bases), "blocks_shared": cluster.bases,
+            "shared_start": (self.rank << 24) + launch.architecture.shared_start,
+            "serve": ctypes.cast(self._serve, ctypes.c_void_p).value or 0,
             "shared_bytes": launch.block_shared, "arena": memory.arena, "arena_start": DEVICE,
             "starts": memory.starts, "ends": memory.ends, "ranges": len(memory.starts),
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
@@ -98,6 +124,7 @@ class Worker:
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
 
@@ -156,45 +183,55 @@ class Worker:
         for name in ("votes_yes", "votes_no", "result_yes", "result_no"):
             self.set(name, 0)
         self.set("resume", -1)
+        self.block = block
+        self.units.begin()
+        self._spent, self._left = 0, self._slice(0)
 
-    def run(self, block: Dim3, of: int) -> None:
-        """Run one block to its end."""
-        self.begin(block)
-        self.go_on(block, of)
+    def choose_again(self) -> None:
+        """Have the scheduler look for warps that can go on, though a group runs on its own."""
+        self.set("joined", 1 << 62)
 
-    def go_on(self, block: Dim3, of: int) -> None:
-        """Run the block from where it stands."""
+    def go_on(self, of: int) -> Progress:
+        """Run the block from where it stands; `of`: how many blocks there are to run."""
         launch = self.launch
-        spent, left = 0, self._slice(0)
         while True:
+            left = self._left
             self.set("budget", left)
             self.set("running", -1)
             before = self.get("threads")
             status = Status(self._call(self.context.ctypes.data))
             used = left - self.get("budget")
-            left -= used
-            spent += used
+            self._left -= used
+            self._spent += used
             if status == Status.FAULT:
                 self._complete()
             threads = self.get("threads") - before
             self.total += threads
             launch.spend(used, threads, int(status == Status.DONE), of)
             if status == Status.DONE:
-                return
+                return Progress.DONE
             if status == Status.FAULT:
-                raise fault(
-                    launch, Fault(self.get("why")), self.get("pc"), self.get("thread"),
-                    self.get("address"), block, self.total,
-                )  # fmt: skip
+                if self.get("why") == Fault.DEADLOCK:
+                    return Progress.STANDS
+                raise self.fault()
             if status == Status.COMPILE:
                 launch.code.compile(self.get("pc"), bool(self.get("why")))
             elif status == Status.FLUSH:
                 self.flush()
             elif launch.stopped:
                 self.set("resume", -1)
-                return
+                return Progress.DONE
             else:
-                left = self._more(spent, left)
+                self._left = self._more(self._spent, self._left)
+                if not self.is_alone:
+                    return Progress.PAUSED
+
+    def fault(self) -> BaseException:
+        """Make the error of what went wrong."""
+        return fault(
+            self.launch, Fault(self.get("why")), self.get("pc"), self.get("thread"),
+            self.get("address"), self.block, self.total, self.units.problem,
+        )  # fmt: skip
 
     def _slice(self, spent: int) -> int:
         """Give how many instructions may run before the next look."""
@@ -246,9 +283,13 @@ class Worker:
         """Give what was counted since the last time."""
         self.flush()
         executed = self.launch.code.executed(self.counts) + self.partly
-        tally = Tally(executed, self.figures.copy(), self.total, self.get("generic_shared"))
+        tally = Tally(
+            executed, self.figures.copy(), self.total, self.get("generic_shared"),
+            self.get("neighbours"),
+        )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0
         self.set("generic_shared", 0)
+        self.set("neighbours", 0)
         self.total = 0
         return tally

@@ -100,7 +100,7 @@ def test_fail_on_conflict(capsys: pytest.CaptureFixture[str]) -> None:
             ["illustrated.layout_4x8", "--transposed", "maybe"],
             "transposed = 'maybe' is not a truth value (accepted: True, False)",
         ),
-        (["junstar92.2d", "64"], "'64' is no option (accepted: --NAME VALUE)"),
+        (["junstar92.2d", "64"], "'64' is not an option (accepted: --NAME VALUE)"),
         (["leimao.v02", "--form", "ptx"], "unknown form 'ptx': accepted: compiled, written"),
     ],
 )

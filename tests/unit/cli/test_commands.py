@@ -250,7 +250,7 @@ def test_version_and_help() -> None:
         (["simulate", "--rule", "x"], "unknown rule 'x': accepted: silicon, documented"),
         (["simulat"], "No such command 'simulat'"),
         (["count", "--op", "LDS", "--warps", "0", "lane"], "0 is not in the range 1<=x<=32"),
-        (["count", "lane"], "an expression needs --op (see `bankwise ops`)"),
+        (["count", "lane"], "an expression needs --op (see `bankwise ops`), such as --op LDS"),
         (["count", "--op", "LDZ", "lane"], "unknown instruction 'LDZ' (accepted, nearest first"),
         (["count", "--op", "LDS.128", "lane"], "address 4 of lane 1 of access 0 is misaligned"),
         (["count", "--op", "LDS", "lane-1"], "address -4 of lane 0 of access 0 is outside shared"),

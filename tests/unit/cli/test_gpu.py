@@ -41,7 +41,7 @@ class TestCommand:
         path = tmp_path / "bad.npz"
         path.write_bytes(b"PK nothing")
         assert main(["gpu-check", "--load", str(path)]) == 2
-        assert "is no whole recording" in capsys.readouterr().err
+        assert "is not a whole recording" in capsys.readouterr().err
 
     def test_accesses_without_figures_are_exit_code_2(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -7,6 +7,9 @@ import io
 import json
 import re
 import shlex
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from simulator.cli import main
+from simulator.cli import sass as command
 from simulator.cli.commands import cli
+from simulator.sass import replay
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 
 pytestmark = needs_tools
@@ -176,7 +181,7 @@ def test_compile_errors_keep_their_lines(
     assert any("broken.cu(2): error" in line for line in said)
     assert any(line.strip() == "^" for line in said)
     assert main(["sass", str(path), "--cubin"]) == 2
-    assert "no device code" in capsys.readouterr().err
+    assert "is not device code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -208,3 +213,88 @@ def test_an_architecture_that_the_code_is_not_for_is_refused(
     assert main([*TRANSPOSE, "--arch", "sm_80"]) == 2
     assert "transpose.cubin is for sm_90 (accepted: sm_90, or no" in capsys.readouterr().err
     assert main([*TRANSPOSE[:2], "--list", "--arch", "sm_86"]) == 2
+
+
+# ---- Tensor maps and clusters. -----------------------------------------------------------------
+TILES = [
+    "sass", str(HERE / "cubins" / "tma_tiles.cubin"), "--kernel", "turn_128", "--grid", "3x2",
+    "--block", "128",
+]  # fmt: skip
+
+
+def test_a_tensor_map_is_an_argument_over_an_array_that_has_a_name(tmp_path: Path) -> None:
+    outputs = ["--arg", "zeros:f32[2,3,32,64]", "--arg", "zeros:f32[2,3,64,32]"]
+    named = ["--array", "a=random:f32[128,96]", "--arg", "tma:a:box=64x32:swizzle=128"]
+    table = run(*TILES, *named, *outputs, "--save-outputs", str(tmp_path))
+    assert re.search(r"UTMALDG\.2D +both +tma", table)
+    assert "bytes copied" in table
+    saved = np.load(tmp_path / "argument_0.npy"), np.load(tmp_path / "argument_2.npy")
+    assert (saved[0].reshape(2, 64, 3, 32).swapaxes(1, 2) == saved[1]).all()
+    at_once = run(*TILES, "--arg", "tma:random:f32[128,96]:box=64x32:swizzle=128", *outputs)
+    assert at_once.splitlines()[0] == table.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--arg", "tma:random:f32[128,96]"], "has no box"),
+        (["--arg", "tma:random:f32[128,96]:box=64x64:swizzle=128"], "swizzle span"),
+        (["--arg", "tma:random:f32[128,96]:box=64:swizzle=128"], "2 integers"),
+        (["--arg", "tma:random:f32[128,96]:box=axb"], "box='axb'"),
+        (["--arg", "tma:random:f32[128,96]:size=1"], "'size'"),
+        (["--arg", "tma:null:box=64"], "is not an array"),
+        (["--array", "a=random:f32[4]", "--arg", "tma:b:box=4"], "named arrays: a"),
+        (["--array", "a=i32=3"], "each name once"),
+        (["--cluster", "2x1"], "multiples"),
+        (["--cluster", "2y1"], "2y1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_tensor_map_or_cluster_is_refused(arguments: list[str], says: str) -> None:
+    rest = ["--arg", "zeros:f32[2,3,32,64]", "--arg", "zeros:f32[2,3,64,32]"]
+    filler = [] if "--arg" in arguments else ["--arg", "tma:random:f32[128,96]:box=64x32"]
+    result = CliRunner().invoke(cli, [*TILES, *arguments, *filler, *rest], standalone_mode=False)
+    assert result.exception is not None
+    assert says in str(result.exception) or says in getattr(result.exception, "message", "")
+
+
+def test_a_cluster_is_what_the_kernel_requires() -> None:
+    table = run(
+        "sass", str(HERE / "cubins" / "clusters.cubin"), "--kernel", "split_k", "--grid", "6x2",
+        "--block", "256", "--arg", "random:f32[64,128]", "--arg", "random:f32[128,96]",
+        "--arg", "zeros:f32[64,96]", "--arg", "i32=96", "--arg", "i32=128", "--cluster", "2",
+    )  # fmt: skip
+    assert "accesses of warps went to other blocks of their clusters" in table
+
+
+def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    page = tmp_path / "page.html"
+    table = run(
+        "sass", str(HERE / "cubins" / "wgmma_rs.cubin"), "--kernel", "gemm_rs", "--grid", "3",
+        "--block", "128", "--arg", "tma:random:f16[192,256]:box=64x64:swizzle=128",
+        "--arg", "tma:random:f16[64,256]:box=64x64:swizzle=128", "--arg", "zeros:f32[192,64]",
+        "--arg", "i32=256", "--html", str(page),
+    )  # fmt: skip
+    assert "operand reads take 768 (50%), loads, stores and atomics 768 (50%)." in table
+    assert "TMA moved 196,608 bytes in 1,536 rows by 24 copies." in table
+    text = page.read_text(encoding="utf-8")
+    assert "operand reads take 768 (50%)" in text
+    assert "gmma" in text
+
+
+def test_a_log_is_told_once_what_a_slow_run_waits_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slow(given: object, *, announce: Callable[[str], None], **launch: object) -> str:
+        announce("compiling the moon")
+        time.sleep(1.0)
+        return "done"
+
+    monkeypatch.setattr(replay, "replay_compiled", slow)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    assert command._replay("x.cu") == "done"
+    said = "bankwise: compiling the moon (the first time takes some seconds)\n"
+    assert capsys.readouterr().err == said
+    monkeypatch.setattr(sys, "__stderr__", None)  # in a program of somebody else's: nothing
+    command._replay("x.cu")
+    assert capsys.readouterr().err == ""

@@ -74,6 +74,60 @@ def test_a_kernel_that_nothing_launches_gives_a_command(
     assert "--arg 'random:i32[<elements of p>]' --arg 'f32=<s>'" in capsys.readouterr().err
 
 
+def test_a_kernel_that_is_not_in_the_file_is_refused_with_those_that_are(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "-DFACTOR=2", "--kernel", "fil"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("bankwise: my.cu has no kernel 'fil': did you mean fill?")
+    assert "(accepted: turn, fill, idle)" in said
+
+
+def test_an_architecture_is_refused_once_and_not_at_each_launch(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "-DFACTOR=2", "--arch", "sm_75"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("sm_75") == 1
+    assert said.startswith("bankwise: unknown architecture 'sm_75'")
+
+
+def test_a_command_to_copy_stands_on_a_line_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ask.cu"
+    path.write_text(
+        "__global__ void k(float *a) { a[0] = 1; }\n"
+        "int main(int argc, char **argv) {\n"
+        "    int n = atoi(argv[1]);\n    float *a;\n    cudaMalloc(&a, n * 4);\n"
+        "    k<<<n / 256, 256>>>(a);\n}\n"
+    )
+    assert main(["sass", str(path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("bankwise: ask.cu:6: k is launched with values that are not known")
+    assert lines[1].startswith(f"  bankwise sass {path} --kernel k --grid ")
+    assert "random:f32[<elements_of_a>]" in lines[1]
+
+
+def test_conflicts_of_a_part_of_the_grid_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "part.cu"
+    path.write_text(
+        "__global__ void k(unsigned *a) {\n"
+        "    __shared__ unsigned s[2048];\n"
+        "    s[threadIdx.x * (1 + blockIdx.x)] = a[threadIdx.x];\n"
+        "    __syncthreads();\n    a[threadIdx.x] = s[threadIdx.x];\n}\n"
+        "int main() { unsigned *a; cudaMalloc(&a, 128); k<<<8, 32>>>(a); }\n"
+    )
+    assert main(["sass", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "--blocks all / blocks='all' runs every block" in said
+    assert said.rstrip().endswith("part.cu:3  k  (3 of 8 blocks)")
+    assert main(["sass", str(path), "--blocks", "all"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("part.cu:3  k")
+
+
 def test_a_list_has_templates_and_commands_even_of_what_does_not_compile(
     source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

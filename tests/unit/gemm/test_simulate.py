@@ -281,6 +281,9 @@ def test_columns_rows_and_frames() -> None:
         ({"lds": np.array([128, 64])}, "lds array([128,  64]) is not a load width"),
         ({"element": 8}, "element 8 is not a size in bytes (accepted: 4, 2, 1)"),
         ({"rule": "guess"}, "unknown rule 'guess': accepted: silicon, documented"),
+        ({"rule": np.zeros(3)}, "unknown rule array"),
+        ({"fragment": np.zeros(3)}, "unknown fragment array"),
+        ({"a_layout": np.zeros(3)}, "unknown a_layout array"),
         # A load that cannot be:
         ({"pad": (1, 0)}, "LDS.128 of A would be misaligned: byte 516 for lane 0 in k step 1"),
         ({"pad": (0, 2)}, "LDS.128 of B would be misaligned: byte 520 for lane 0 in k step 1"),

@@ -47,7 +47,7 @@ class TestRecording:
         path = tmp_path / "torn.npz"
         save(path, [MEASURED], {})
         path.write_bytes(path.read_bytes()[:keep])
-        with pytest.raises(RecordingError, match=r"torn.npz is no whole recording.*record anew"):
+        with pytest.raises(RecordingError, match=r"torn.npz is not a whole recording.*record anew"):
             load(path)
 
     def test_a_changed_byte_is_noticed(self, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ class TestRecording:
                 damaged[at + shift + offset] = value
                 at = damaged.find(signature, at + 4)
         path.write_bytes(damaged)
-        with pytest.raises(RecordingError, match=r"bad.npz is no whole recording.*record anew"):
+        with pytest.raises(RecordingError, match=r"bad.npz is not a whole recording.*record anew"):
             load(path)
 
     @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ class TestRecording:
         path = tmp_path / "large.npz"
         save(path, [MEASURED], {})
         monkeypatch.setattr(np, "load", full)
-        with pytest.raises(RecordingError, match=r"large.npz is no whole.*allocate 64.0 TiB"):
+        with pytest.raises(RecordingError, match=r"large.npz is not a whole.*allocate 64.0 TiB"):
             load(path)
 
     @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ class TestRecording:
             ("mask", np.zeros(3, dtype=np.uint32), "does not fit together: mask"),
             ("names", np.array(["LDS.256"]), "does not fit together: LDS.256"),
             ("op", np.full(2, 7, dtype=np.uint8), "does not fit together: op"),
-            ("provenance", np.array("{"), "is no whole recording"),
+            ("provenance", np.array("{"), "is not a whole recording"),
         ],
     )
     def test_what_does_not_fit_together_is_refused(
@@ -193,7 +193,7 @@ class TestRecording:
 
     def test_one_bare_array_is_refused(self, tmp_path: Path) -> None:
         np.save(tmp_path / "bare.npy", np.arange(3))
-        with pytest.raises(RecordingError, match=r"bare\.npy is no whole recording"):
+        with pytest.raises(RecordingError, match=r"bare\.npy is not a whole recording"):
             load(tmp_path / "bare.npy")
 
     def test_counted_rows_keep_their_counters_beside_timed_ones(self, tmp_path: Path) -> None:

@@ -131,14 +131,14 @@ def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (b"", {"op": "LDS"}, "f is empty (accepted: CSV with 32 byte addresses a row"),
+        (b"", {"op": "LDS"}, "f is empty (accepted: CSV with 32 byte addresses per row"),
         (HEADER.encode(), {"op": "LDS"}, "f is empty"),
         (b"1,2,3", {"op": "LDS"}, "f, row 1: 3 cells, not 32"),
         (f"{HEADER}\n{ROW},5".encode(), {"op": "LDS"}, "f, row 2: 33 cells, not 32"),
         (b"a,b\n1,2", {"op": "LDS"}, "f has the columns 'a, b' (accepted: CSV with 32 byte"),
         (f"{HEADER},lane3\n{ROW},1".encode(), {"op": "LDS"}, "f has the columns 'lane0, lane1"),
         (f"{HEADER}\n{ROW.replace('124', '1e2')}".encode(), {"op": "LDS"},
-         "f, row 2, column lane31: '1e2' is no integer (accepted: decimal or 0x numbers)"),
+         "f, row 2, column lane31: '1e2' is not an integer (accepted: decimal or 0x numbers)"),
         (f"{HEADER}\n{ROW.replace('0,4', '0,')}".encode(), {"op": "LDS"}, "column lane1: ''"),
         (b"\xff\xfe\x00", {"op": "LDS"},
          "cannot be read: \"UnicodeDecodeError: 'utf-8' codec can't decode"),

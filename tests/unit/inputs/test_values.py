@@ -73,10 +73,10 @@ def test_a_default_says_what_a_value_is(text: str, like: object, value: object) 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "'' is no list of values (accepted: 0,4,8 or 0..16 or 0..64:8, and A=0,B=4"),
-        ("1,,2", "'1,,2' is no list of values"),
-        ("0..4:0", "'0..4:0' is no range (accepted: 0..16, 0..64:8)"),
-        ("0..99999999999999999999", "is no range"),
+        ("", "'' is not a list of values (accepted: 0,4,8 or 0..16 or 0..64:8, and A=0,B=4"),
+        ("1,,2", "'1,,2' is not a list of values"),
+        ("0..4:0", "'0..4:0' is not a range (accepted: 0..16, 0..64:8)"),
+        ("0..99999999999999999999", "is not a range"),
         ("1;2;3", "'1;2;3' has more than two parts (accepted: A=…,B=… for a pair)"),
         ("all", "'all' needs a list to be all of"),
     ],

@@ -104,6 +104,10 @@ class TestBadFiles:
             ({"facts": {"clock_mhz": {**FACT, "source": ""}}}, "source ''"),
             ({"facts": {"shared_bytes": {**FACT, "value": 1 << 20}}}, "shared_bytes"),
             (
+                {"facts": {"shared_bytes": {**FACT, "value": 3}}},
+                "shared_bytes 3 .accepted: an integer, 512",
+            ),
+            (
                 {"facts": {"shared_reserved": {**FACT, "value": 1025}}},
                 "shared_bytes, shared_reserved, shared_bytes_per_sm are 232448, 1025, 233472",
             ),
@@ -200,6 +204,11 @@ class TestBadFiles:
     def test_files_that_cannot_be_read(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(ChipError, match="cannot be read"):
             Chip.from_json(f"{tmp_path}/{name}")
+
+    @pytest.mark.parametrize("path", [None, 3, b"a.json"])
+    def test_what_is_no_path(self, path: Any) -> None:
+        with pytest.raises(ChipError, match="accepted: a path"):
+            Chip.from_json(path)
 
     @given(ANY, st.sampled_from([*content(), "facts", "provenance", "banks"]))
     def test_any_json_is_refused_or_read_whole(self, value: Any, key: str) -> None:

@@ -173,7 +173,7 @@ def test_algebra():
         complement(Layout((4, 4), (1, 2)), 24)
     with pytest.raises(LayoutError, match="a stride of 0 repeats offsets"):
         left_inverse(Layout((4, 2), (1, 0)))
-    with pytest.raises(LayoutError, match="stride 17 is no multiple of 3"):
+    with pytest.raises(LayoutError, match="stride 17 is not a multiple of 3"):
         left_inverse(Layout((4, 2), (3, 17)))
     with pytest.raises(LayoutError, match="3 tilers do not fit layout"):
         logical_divide(Layout((4, 2)), (2, 2, 2))
@@ -275,11 +275,11 @@ def test_importing_layouts_loads_nothing_heavy():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: coalesce(7), "7 is no layout"),
-        (lambda: composition(None, 4), "None is no layout"),
+        (lambda: coalesce(7), "7 is not a layout"),
+        (lambda: composition(None, 4), "None is not a layout"),
         (lambda: composition("4:1", 1.5), "1.5 is neither a layout nor a positive integer"),
-        (lambda: make_layout(Layout(4), 3), "3 is no layout"),
-        (lambda: LinearMap.of(3.0), "3.0 is no layout"),
+        (lambda: make_layout(Layout(4), 3), "3 is not a layout"),
+        (lambda: LinearMap.of(3.0), "3.0 is not a layout"),
         (lambda: logical_divide("(8,4:1", 4), "malformed layout"),
         (lambda: fragment_elements(4, -4), "-4 elements a thread (accepted: a positive integer)"),
         (lambda: fragment_elements(4, 4.0), "4.0 elements a thread"),

@@ -41,13 +41,13 @@ def test_names_may_be_as_long_as_the_file_system_lets_them(name: str, tmp_path: 
         ("{}/file/rows", r"rows cannot be written: there is no folder '.*file'$"),
         ("{}/" + "n" * 256, r"cannot be written: File name too long$"),
         ("/proc/rows", r"cannot be written: "),
-        ("{}", r"is no file to write \(accepted: a file's path\)$"),
-        ("", r"^'' is no file to write"),
-        ("/dev/null", r"^'/dev/null' is no file to write"),
-        ("/dev/full", r"^'/dev/full' is no file to write"),
-        ("{}/a\0b", r"is no file to write"),
-        ("{}/\udfff\ud800", r"is no file to write"),
-        (7, r"^7 is no file to write"),
+        ("{}", r"is not a file to write \(accepted: a file's path\)$"),
+        ("", r"^'' is not a file to write"),
+        ("/dev/null", r"^'/dev/null' is not a file to write"),
+        ("/dev/full", r"^'/dev/full' is not a file to write"),
+        ("{}/a\0b", r"is not a file to write"),
+        ("{}/\udfff\ud800", r"is not a file to write"),
+        (7, r"^7 is not a file to write"),
     ],
 )
 def test_places_that_are_refused(
@@ -125,7 +125,9 @@ def test_every_command_refuses_such_a_place_before_its_work(
     assert main([word.replace("{}", given) for word in command]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""  # nothing was counted
-    said = "cannot be written: there is no folder" if "missing" in place else "is no file to write"
+    said = (
+        "cannot be written: there is no folder" if "missing" in place else "is not a file to write"
+    )
     assert said in printed.err
     assert printed.err.count("\n") == 1
     assert os.listdir(tmp_path) == ["folder"]

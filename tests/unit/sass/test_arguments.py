@@ -103,7 +103,7 @@ def test_fp8_alone_is_refused_with_the_two_that_exist(name: str, form: str) -> N
         ("float=x", "'x' is not a value of type float32"),
         ("half=65520", "(accepted: -65504 to 65504)"),
         ("float=1e39", "(accepted: -3.40282e+38 to 3.40282e+38)"),
-        ("nil", "or null for a pointer"),
+        ("nil", "null for a pointer"),
         ("nonsense", "accepted: random:f32[1024,1024]"),
         ("nowhere.npy", "cannot be read"),
     ],

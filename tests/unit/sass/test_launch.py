@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import replay_compiled
-from simulator.errors import (
-    MemoryAccessError,
-)
+from simulator.errors import LaunchError, MemoryAccessError
 from simulator.sass.arguments import argument
 from tests.sass_kernels import needs_compiler
 
@@ -74,3 +72,44 @@ def test_types_of_ml_dtypes_are_arguments(name: str, c_type: str, header: str) -
     assert (outputs[0] == kind(1.5)).all()
     assert (outputs[1] == values).all()
     assert outputs[2] == kind(1.5)
+
+
+DOUBLE = "__global__ void k(float *a) { a[threadIdx.x] = 2 * a[threadIdx.x]; }"
+
+
+def test_an_array_in_the_other_byte_order_is_refused() -> None:
+    swapped = np.arange(32, dtype=np.dtype(np.float32).newbyteorder())
+    why = "argument 0 is >f4: its bytes are in the other order"
+    for given in (swapped, [swapped], (swapped, np.int32(1))):
+        with pytest.raises(LaunchError, match=why):
+            replay_compiled(DOUBLE, grid=1, block=32, args=[given])
+    source = f"__constant__ float factor[32];\n{DOUBLE.replace('2 *', 'factor[threadIdx.x] *')}"
+    given = [np.ones(32, np.float32)]
+    with pytest.raises(LaunchError, match="symbol factor is >f4: its bytes are in the other order"):
+        replay_compiled(source, grid=1, block=32, args=given, symbols={"factor": swapped})
+
+
+def test_the_accepted_addresses_name_no_empty_array() -> None:
+    with pytest.raises(MemoryAccessError, match="accepted: nothing; no array") as caught:
+        replay_compiled(DOUBLE, grid=1, block=32, args=[np.zeros(0, np.float32)])
+    assert "address 0x7f" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"block": (1, 1, 65)}, r"block \(1, 1, 65\) \(accepted: up to 1024 x 1024 x 64\)"),
+        ({"block": (32, 64)}, r"block \(32, 64, 1\) has 2048 threads \(accepted: up to 1024\)"),
+        ({"max_instructions": 1.5}, r"max_instructions = 1\.5 \(accepted: an integer, 1 or more\)"),
+        ({"max_instructions": 0}, r"max_instructions = 0 \(accepted: an integer, 1 or more\)"),
+        ({"shared_bytes": float("nan")}, r"shared_bytes = nan \(accepted: an integer\)"),
+        ({"shared_bytes": "8"}, r"shared_bytes = '8' \(accepted: an integer\)"),
+        ({"args": None}, "args None .accepted: a list with a value a parameter"),
+        ({"args": "abc"}, "args 'abc' .accepted: a list with a value a parameter"),
+        ({"symbols": 3}, "symbols 3 .accepted: a dict"),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused(option: dict[str, object], message: str) -> None:
+    launch = {"grid": 1, "block": 32, "args": [np.zeros(32, np.float32)]} | option
+    with pytest.raises(LaunchError, match=message):
+        replay_compiled(DOUBLE, **launch)

@@ -51,7 +51,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [Access("LDS", lambda lane: -1)]}, "reaches element -1"),
     ({"accesses": [Access("LDS", 1 << 40)]}, r"accepted: \(..., 32\)"),
     ({"accesses": [Access("LDS", [1 << 40] * 32)]}, "reach 1099511627776"),
-    ({"accesses": [Access("LDS", [0.5] * 32)]}, "which is no integer"),
+    ({"accesses": [Access("LDS", [0.5] * 32)]}, "which is not an integer"),
     ({"accesses": [Access("LDS.128", "lane")]}, "LDS.128 misaligned"),
     ({"accesses": [Access("LDS", "lane << 15")]}, "shared memory"),
     ({"accesses": [Access("LDS.128", "lane, 30")], "tile": "32x32"}, "past the end of a row"),

@@ -183,7 +183,7 @@ def test_an_instruction_of_ones_own_is_reported() -> None:
 def test_nothing_to_report_is_refused() -> None:
     with pytest.raises(DrawError, match="nothing to report"):
         report()
-    with pytest.raises(DrawError, match="int is no table"):
+    with pytest.raises(DrawError, match="int is not a table"):
         report(3)
     with pytest.raises(DrawError, match="hold no outcome"):
         report({"pad": [1]})
@@ -242,8 +242,8 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     ("place", "said"),
     [
         ("none/page.html", "there is no folder"),
-        (".", "is no file"),
-        ("/dev/null", "is no file"),
+        (".", "is not a file"),
+        ("/dev/null", "is not a file"),
         ("/proc/page.html", "cannot be written"),
     ],
 )

@@ -8,6 +8,7 @@ from simulator.sass.lift.opcodes import (
     doubles,
     floats,
     halves,
+    hopper,
     integers,
     lanes,
     memory,
@@ -17,6 +18,6 @@ from simulator.sass.lift.opcodes import (
 )
 
 __all__ = [
-    "barriers", "bits", "control", "conversions", "doubles", "floats", "halves", "integers",
-    "lanes", "memory", "moves", "tensors", "transfers",
+    "barriers", "bits", "control", "conversions", "doubles", "floats", "halves", "hopper",
+    "integers", "lanes", "memory", "moves", "tensors", "transfers",
 ]  # fmt: skip

@@ -23,15 +23,13 @@ __all__: list[str] = []
 
 @lifts(
     "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
-    "CCTLT",
-    "NANOSLEEP", "ARRIVES", "PMTRIG", "FENCE", "ACQBULK", "USETMAXREG", "PREEXIT",
-    "ENDCOLLECTIVE",
+    "CCTLT", "NANOSLEEP", "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
+    "UTMACMDFLUSH", "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
 )  # fmt: skip
 def _nothing(line: Line) -> Emit:
-    # Those wait for copies of threads; other forms belong to engines that are not modelled.
-    if line.name in ("ARRIVES", "FENCE", "ACQBULK") and not line.has("VIEW", "LDGSTSBAR"):
-        raise DecodeProblem(f"opcode {line.name}")
+    if line.name == "FENCE" and not line.has("VIEW"):
+        raise DecodeProblem(f"opcode {line.instruction.opcode}")
     line.skip()
     return lambda block: None
 
@@ -40,20 +38,19 @@ def _nothing(line: Line) -> Emit:
 def _exit(line: Line) -> Emit:
     line.only()
     line.ends = True
+    condition = line.condition()
 
     def emit(block: Block) -> None:
         block.flush()
-        with _some(block):
-            block.help_all("leave", block.taken, block.at.i32(block.number + 1))
+        taken = block.taken
+        if not condition.is_always:
+            taken = taken & block.condition(condition).ballot
+        with block.at.when(taken != 0):
+            block.help_all("leave", taken, block.at.i32(block.number + 1))
             block.give(STAY)
         block.give(block.number + 1)
 
     return emit
-
-
-def _some(block: Block):  # type: ignore[no-untyped-def]
-    """Do what is inside where a lane takes part."""
-    return block.at.when(block.taken != 0)
 
 
 @lifts("KILL", "BPT", says="A trap: stops with an error.")
@@ -66,8 +63,10 @@ def _kill(line: Line) -> Emit:
 # ---- Branches. ---------------------------------------------------------------------------------
 @lifts("BRA", says="Branch; lanes that part run one after the other until they meet again.")
 def _branch(line: Line) -> Emit:
-    line.only("U", "DIV", "CONV", "INC", "YIELD")
+    line.only("U", "DIV", "CONV", "INC", "YIELD", "ANY")
     line.ends = True
+    if line.has("ANY"):
+        return _branch_if_any(line)
     if line.has("DIV", "CONV"):
         meant, there = line.source(), line.label()
 
@@ -97,6 +96,18 @@ def _branch(line: Line) -> Emit:
             block.give(block.number + 1)
         block.help_all("split", taken, at.i32(there), at.i32(block.number + 1))
         block.give(STAY)
+
+    return emit
+
+
+def _branch_if_any(line: Line) -> Emit:
+    """BRA.U.ANY: all lanes go there if the guard holds for one."""
+    there = line.label()
+
+    def emit(block: Block) -> None:
+        block.flush()
+        after = block.at.i64(block.number + 1)
+        block.give((block.taken != 0).choose(block.at.i64(there), after))
 
     return emit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.sass.lift.block import Block, join
-from simulator.sass.lift.line import NEVER, Condition, Line
+from simulator.sass.lift.line import NEVER, Bits, Condition, Line
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
 from simulator.sass.lift.operands import DecodeProblem, Predicate
 from simulator.sass.lift.table import Emit, lifts
@@ -22,6 +22,8 @@ def _carries(total: Value, more: Value) -> tuple[Value, Value]:
 
 @lifts("IADD3", "UIADD3", says="Sum of three, with carries in and out.")
 def _iadd3(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return _sum_of_pairs(line)
     line.only("X")
     target = line.target()
     first, second = line.predicate_targets()
@@ -50,6 +52,21 @@ def _iadd3(line: Line) -> Emit:
         block.write(target, total)
         block.write_condition(first, once)
         block.write_condition(second, twice)
+
+    return emit
+
+
+def _sum_of_pairs(line: Line) -> Emit:
+    """IADD3.64: a sum of 64 bits; immediates and zero registers have a high word of zeros."""
+    target = line.target(2)
+    inputs = [line.source("int", words=2) for _ in range(3)]
+    for each in inputs:
+        if each.changed or (isinstance(each.place, Bits) and each.place.value >> 31):
+            raise DecodeProblem(f"operand of {line.instruction.opcode}")
+
+    def emit(block: Block) -> None:
+        a, b, c = (block.pair(each) for each in inputs)
+        block.write_pair(target, a + b + c)
 
     return emit
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line
-from simulator.sass.lift.operands import DecodeProblem, Number, Word
+from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -49,10 +49,11 @@ def _choice(line: Line, kind: str) -> Emit:
 
 # ---- Special registers. ------------------------------------------------------------------------
 _ROWS = {"SR_TID.X": 0, "SR_TID.Y": 1, "SR_TID.Z": 2, "SR_TID": 3}
-_BLOCK = {"SR_CTAID.X": "block_x", "SR_CTAID.Y": "block_y", "SR_CTAID.Z": "block_z"}
+_BLOCK = {"SR_CTAID.X": "block_x", "SR_CTAID.Y": "block_y", "SR_CTAID.Z": "block_z",
+          "SR_CgaCtaId": "rank", "SR_CgaSize": "blocks"}  # fmt: skip
 _SAME = {
-    "SRZ": 0, "SR_SWINHI": SHARED_WINDOW, "SR_LWINHI": LOCAL_WINDOW, "SR_CgaCtaId": 0,
-    "SR_CgaSize": 1, "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
+    "SRZ": 0, "SR_SWINHI": SHARED_WINDOW, "SR_LWINHI": LOCAL_WINDOW,
+    "SR_VIRTUALSMID": 0, "SR_VIRTID": 0,
 }  # fmt: skip
 _BY_LANE = {
     "SR_LANEID": lambda lane: lane, "SR_EQMASK": lambda lane: 1 << lane,
@@ -109,8 +110,21 @@ def _clock(block: Block) -> Value:
     return block.field("threads") + block.mask.ones.resized(64) * block.steps
 
 
-@lifts("R2UR", says="Copies from a lane to a uniform register.")
+@lifts("R2UR", says="Copies from a lane to a uniform register; which lanes differ.")
 def _r2ur(line: Line) -> Emit:
-    line.only()
+    line.only("OR")
+    differs = line.predicate_target() if line.peek(Predicate) else None
     target, a = line.target(), line.source()
-    return lambda block: block.write_first(target, block.read(a))
+    if line.has("OR") and differs is None:
+        raise DecodeProblem("predicate of R2UR.OR")
+
+    def emit(block: Block) -> None:
+        word = block.read(a)
+        first = word.lane(block.taken.lowest & 31)
+        block.write_first(target, word)
+        others = word != first
+        if line.has("OR") and differs is not None:  # the next word of what lanes differ in
+            others = others | block.condition(Condition(differs))
+        block.write_condition(differs, others)
+
+    return emit

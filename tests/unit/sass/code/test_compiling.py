@@ -12,6 +12,7 @@ from simulator import replay_compiled
 from simulator.errors import CompileError, CubinError, LaunchError
 from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.cubin import read_cubin
+from simulator.sass.code.nvdisasm import disassemble
 from simulator.sass.code.nvrtc import preload
 from simulator.sass.code.options import CompilerOptions, parse_options
 from simulator.sass.code.ptx import assemble
@@ -190,3 +191,19 @@ def test_a_compiler_that_is_asked_too_much_is_ended(monkeypatch: pytest.MonkeyPa
 
 def test_a_library_that_is_not_there_is_left_to_the_one_who_asks() -> None:
     preload("no_such_library")
+
+
+HOPPERS_OWN = 'extern "C" __global__ void k() { asm volatile("wgmma.fence.sync.aligned;"); }'
+
+
+def test_what_only_hopper_has_compiles_for_the_default_architecture() -> None:
+    code = disassemble(compile_source(HOPPERS_OWN, "sm_90", "own.cu").cubin, "k")
+    assert any(each.opcode.startswith("WARPGROUP") for each in code)
+    ptx = (
+        ".version 8.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry k() { wgmma.fence.sync.aligned; ret; }\n"
+    )
+    code = disassemble(assemble(ptx, "sm_90", "own.ptx"), "k")
+    assert any(each.opcode.startswith("WARPGROUP") for each in code)
+    with pytest.raises(CompileError, match="not supported on"):
+        compile_source(HOPPERS_OWN, "sm_80", "own.cu")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import MemoryAccessError, UnsupportedError
-from simulator.sass.run.gmma_form import Gmma
+from simulator.sass.lift.gmma_form import Gmma
 from simulator.sass.run.tma import load_tile
 from simulator.sass.run.wgmma import (
     Descriptor,

@@ -1,7 +1,7 @@
 """HGMMA, QGMMA, IGMMA and BGMMA: what the text of a warpgroup's matrix product says.
 
 The spellings were learned from every type and option of `wgmma.mma_async`, compiled for sm_90a by
-NVRTC 13.5 (`tests/unit/sass/run/gmma_forms.txt`): the opcode names the shape, the accumulator and
+NVRTC 13.5 (`tests/unit/sass/lift/gmma_forms.txt`): the opcode names the shape, the accumulator and
 the operands' types; the descriptor's suffixes name transposition and negation. An A in registers
 is negated by its own minus sign. A and B's descriptors are four uniform registers from the one in
 `gdesc[…]` on: A's two, then B's two; where A lies in registers, A's two are not read.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import UnsupportedError
-from simulator.sass.run.gmma_form import Gmma, parse_gmma
+from simulator.sass.lift.gmma_form import Gmma, parse_gmma
 from tests.sass_kernels import needs_compiler
 
 LINES = (Path(__file__).parent / "gmma_forms.txt").read_text().splitlines()

@@ -1,0 +1,168 @@
+"""Serving mbarriers, and the barrier of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.sass.lift.requests import ClusterBarrier, Mbarrier, Operand, Reply
+from simulator.sass.lift.syncs import Amount
+from simulator.sass.run import mbarrier
+from simulator.sass.run.standing import Asked, Call, Wait
+from simulator.sass.run.warps import lanes_of
+
+if TYPE_CHECKING:
+    from simulator.sass.run.units import Units
+
+__all__ = ["complete", "expire", "serve", "serve_cluster"]
+
+
+# ---- mbarriers. --------------------------------------------------------------------------------
+def serve(units: Units, call: Call, request: Mbarrier) -> int:
+    """Do what SYNCS or ARRIVES asks for, lane by lane."""
+    form, warps = request.form, units.warps
+    if form.action == "wait":
+        return _wait(units, call, request)
+    addresses = warps.addresses(call.warp, request.where)
+    data = warps.words(call.warp, request.data)
+    if form.action == "init":
+        above = Operand(request.data.number + 1, request.data.uniform)
+        high = warps.words(call.warp, above) if request.data.number >= 0 else data
+        words = {addresses[lane]: data[lane] | high[lane] << 32 for lane in lanes_of(call.taken)}
+        for address, word in words.items():
+            owner, place = units.block_at(address)
+            mbarrier.initialise(owner.shared, place, word)
+    elif form.action == "invalidate":
+        for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):
+            owner, place = units.block_at(address)
+            mbarrier.invalidate(owner.shared, place)
+    elif request.form.arrivals == "one" and form.bytes == "none" and request.target.number < 0:
+        _arrive_often(units, call, request, addresses)
+    else:
+        _arrive(units, call, request, addresses, data)
+    return Reply.GO_ON
+
+
+def _arrive_often(units: Units, call: Call, request: Mbarrier, addresses: list[int]) -> None:
+    """Let each lane arrive once: those at one mbarrier at a time, where that is the same."""
+    form = request.form
+    counts: dict[int, int] = {}
+    for lane in lanes_of(call.taken):
+        counts[addresses[lane]] = counts.get(addresses[lane], 0) + 1
+    for address, count in counts.items():
+        owner, place = units.block_at(address)
+        while count:
+            some = 1 if form.drops else min(count, mbarrier.load(owner.shared, place).pending or 1)
+            mbarrier.arrive(owner.shared, place, some, drop=form.drops, completes=form.completes)
+            count -= some
+            _changed(owner)
+
+
+def _arrive(
+    units: Units, call: Call, request: Mbarrier, addresses: list[int], data: list[int]
+) -> None:
+    form, target = request.form, request.target.number
+    for lane in lanes_of(call.taken):
+        owner, place = units.block_at(addresses[lane])
+        count, size = (_amount(each, data[lane]) for each in (form.arrivals, form.bytes))
+        if (not count and form.bytes == "minus register") or form.action == "after copies":
+            before = 0
+            if size:
+                mbarrier.complete_tx(owner.shared, place, abs(size))
+            if count:
+                mbarrier.arrive(owner.shared, place, count)
+        else:
+            before = mbarrier.arrive(
+                owner.shared, place, count, expect=size, drop=form.drops, completes=form.completes
+            )
+        if target >= 0:
+            units.warps.row(call.warp, target)[lane] = before & 0xFFFFFFFF
+            units.warps.row(call.warp, target + 1)[lane] = before >> 32
+        _changed(owner)
+
+
+def _amount(what: Amount, word: int) -> int:
+    return {"none": 0, "one": 1, "register": word, "minus register": word}[what]
+
+
+def complete(units: Units, address: int, size: int) -> None:
+    """Tell the mbarrier at a cluster's address that bytes have come."""
+    owner, place = units.block_at(address)
+    mbarrier.complete_tx(owner.shared, place, size)
+    _changed(owner)
+
+
+def _wait(units: Units, call: Call, request: Mbarrier) -> int:
+    asked, predicate = _asked(units, call, request), request.predicate
+    passed = _passed(units, asked)
+    if not passed:
+        return units.wait(Wait(call, "mbarrier", asked, predicate))
+    if predicate is not None:
+        units.warps.write_predicate(call.warp, predicate, call.taken, passed)
+    return Reply.GO_ON
+
+
+def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
+    """Give the phases that lanes ask for, each once: mostly it is one."""
+    warps = units.warps
+    word = warps.common(call.warp, request.data, call.taken)
+    register = warps.common(call.warp, request.where.register, call.taken)
+    if word is not None and register is not None:
+        address = register + warps.words(call.warp, request.where.uniform)[0]
+        return (Asked(address + request.where.offset & 0xFFFFFFFF, word >> 31, call.taken),)
+    addresses = warps.addresses(call.warp, request.where)
+    words = warps.words(call.warp, request.data)
+    lanes: dict[tuple[int, int], int] = {}
+    for lane in lanes_of(call.taken):
+        key = addresses[lane], words[lane] >> 31
+        lanes[key] = lanes.get(key, 0) | 1 << lane
+    return tuple(Asked(*key, mask) for key, mask in lanes.items())
+
+
+def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
+    """Give the lanes whose phase is over."""
+    passed = 0
+    for each in asked:
+        owner, place = units.block_at(each.address)
+        if mbarrier.passed(owner.shared, place, each.phase << 31):
+            passed |= each.lanes
+    return passed
+
+
+def _changed(owner: Units) -> None:
+    """Let those go on whose phase is over now."""
+    owner.cluster.quiet = 0
+    ready = []
+    for wait in owner.waits:
+        if wait.what == "mbarrier":
+            passed = _passed(owner, wait.asked)
+            if passed:
+                _answer(owner, wait, passed)
+                ready.append(wait)
+    owner.wake(ready)
+
+
+def expire(units: Units) -> None:
+    """Let those that wait for mbarriers go on without: a try of the chip's takes some time only."""
+    ready = [wait for wait in units.waits if wait.what == "mbarrier"]
+    for wait in ready:
+        _answer(units, wait, 0)
+    units.wake(ready)
+
+
+def _answer(units: Units, wait: Wait, passed: int) -> None:
+    if wait.predicate is not None:
+        units.warps.write_predicate(wait.call.warp, wait.predicate, wait.call.taken, passed)
+
+
+# ---- The barrier of a cluster. -----------------------------------------------------------------
+def serve_cluster(units: Units, call: Call, request: ClusterBarrier) -> int:
+    """Arrive at the barrier of the cluster, or wait for all warps of it to arrive."""
+    cluster, key = units.cluster, (units.rank, call.warp)
+    if not request.waits:
+        cluster.arrivals[key] = cluster.arrivals.get(key, 0) + 1
+        cluster.open_barrier()
+        return Reply.GO_ON
+    arrivals = cluster.arrivals.get(key, 0)
+    if cluster.passed() >= arrivals:
+        return Reply.GO_ON
+    return units.wait(Wait(call, "cluster", arrivals=arrivals))

@@ -1,0 +1,134 @@
+"""Serving tiles and bulk copies: each is done at once, and its mbarrier told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.errors import MemoryAccessError, TensorMapError
+from simulator.sass.lift.requests import AsyncStore, Bulk, Reply, TileCopy
+from simulator.sass.run import barriers, tma
+from simulator.sass.run.map_fields import MapFields
+from simulator.sass.run.reductions import reduction
+from simulator.sass.run.standing import Call
+from simulator.sass.run.tensor_map import decode
+from simulator.sass.run.warps import lanes_of
+
+if TYPE_CHECKING:
+    from simulator.sass.run.units import Units
+
+__all__ = ["serve_bulk", "serve_store", "serve_tile"]
+
+
+# ---- Tiles. ------------------------------------------------------------------------------------
+def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
+    """Load, store or reduce a tile."""
+    state, warp = units.warps, call.warp
+    fields = _map_at(units, state.uniform_pair(warp, request.map))
+    if fields.kind == "im2col" and not request.im2col:
+        raise TensorMapError("kind", "an im2col map for a tiled copy (accepted: a tiled map)")
+    if fields.kind == "tiled" and request.im2col:
+        raise TensorMapError("kind", "a tiled map for an im2col copy (accepted: an im2col map)")
+    owner, place = units.block_at(state.uniform(warp, request.place))
+    if request.action != "load":
+        coordinates = state.uniforms(warp, request.place + 1, request.rank)
+        combine = reduction(request.operation, fields.element) if request.operation else None
+        moved = tma.store_tile(fields, coordinates, units.memory, owner.shared, place, combine)
+        _count(units, call, moved)
+        return Reply.GO_ON
+    coordinates = state.uniforms(warp, request.place + 2, request.rank)
+    extra = state.uniform(warp, request.extra) if request.extra >= 0 else 0
+    bits = 16 // (request.rank - 2) if request.im2col else 0
+    offsets = [extra >> bits * axis & (1 << bits) - 1 for axis in range(request.rank - 2)]
+    blocks = _multicast(units, extra >> 16) if request.multicast else [owner]
+    moved = tma.load_tile(
+        fields, coordinates, units.memory, [block.shared for block in blocks], place,
+        offsets if request.im2col else (),
+    )  # fmt: skip
+    _tell(blocks, state.uniform(warp, request.place + 1), moved.bytes, request.multicast)
+    _count(units, call, moved)
+    return Reply.GO_ON
+
+
+def _map_at(units: Units, address: int) -> MapFields:
+    if address % 64:
+        raise MemoryAccessError(
+            f"a tensor map at global address {address:#x} (accepted: multiples of 64)"
+        )
+    image = units.memory.read(np.array([address]), 128)[0]
+    return decode(image.tobytes())
+
+
+# ---- Blocks of the cluster. --------------------------------------------------------------------
+def _multicast(units: Units, mask: int) -> list[Units]:
+    """List the blocks that a multicast goes to."""
+    blocks = units.cluster.units
+    if not mask or mask >> len(blocks):
+        raise MemoryAccessError(
+            f"a multicast to the blocks of mask {mask:#x} in a cluster of {len(blocks)}"
+            f" (accepted: 0x1 to {(1 << len(blocks)) - 1:#x})"
+        )
+    return [block for block in blocks if mask >> block.rank & 1]
+
+
+def _tell(blocks: list[Units], address: int, size: int, multicast: bool) -> None:
+    """Tell the mbarrier of each block that got bytes."""
+    for block in blocks:
+        there = address & 0xFFFFFF | block.rank << 24 if multicast else address
+        barriers.complete(block, there, size)
+
+
+def _count(units: Units, call: Call, moved: tma.Moved) -> None:
+    site = units.cluster.site_of(call.number)
+    units.count(site, requests=1, sectors=moved.sectors, bytes=moved.bytes, rows=moved.rows)
+
+
+# ---- Bytes side by side. -----------------------------------------------------------------------
+def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
+    """Copy or reduce bytes side by side."""
+    state, warp = units.warps, call.warp
+    word = state.uniform(warp, request.size)
+    size, combine = (word & 0xFFFF) * 16, None
+    if request.operation:
+        combine = reduction(request.operation, request.element)
+    if request.way == "G.S":
+        owner, place = units.block_at(state.uniform(warp, request.source))
+        address = state.uniform_pair(warp, request.to)
+        moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
+        _count(units, call, moved)
+        return Reply.GO_ON
+    owner, place = units.block_at(state.uniform(warp, request.to))
+    blocks = _multicast(units, word >> 16) if request.multicast else [owner]
+    if request.way == "S.G":
+        address = state.uniform_pair(warp, request.source)
+        moved = tma.load_bulk(
+            units.memory, address, size, [block.shared for block in blocks], place
+        )
+    else:
+        source, from_ = units.block_at(state.uniform(warp, request.source))
+        moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
+    _tell(blocks, state.uniform(warp, request.to + 1), moved.bytes, request.multicast)
+    _count(units, call, moved)
+    return Reply.GO_ON
+
+
+# ---- Stores into a block of the cluster. -------------------------------------------------------
+def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
+    """Store or reduce each lane's registers, and tell the mbarrier."""
+    places, barriers_at = (units.warps.row(call.warp, request.place + i) for i in range(2))
+    combine = reduction(request.operation, request.element) if request.operation else None
+    rows = [units.warps.row(call.warp, request.data.number + i) for i in range(request.words)]
+    size = 4 * request.words
+    for lane in lanes_of(call.taken):
+        owner, place = units.block_at(int(places[lane]))
+        if place % size or place + size > owner.shared.size:
+            raise MemoryAccessError(
+                f"{size} bytes at shared address {place:#x} of block {owner.rank} (accepted:"
+                f" multiples of {size} within its {owner.shared.size} bytes)"
+            )
+        new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
+        old = owner.shared[place : place + size]
+        old[:] = new if combine is None else combine(old[None], new[None])[0]
+        barriers.complete(owner, int(barriers_at[lane]), size)
+    return Reply.GO_ON

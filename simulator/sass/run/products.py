@@ -1,0 +1,61 @@
+"""Serving a warpgroup's matrix products: four warps together, each product by the library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.errors import UnsupportedError
+from simulator.sass.lift.requests import Product, Reply
+from simulator.sass.run import wgmma
+from simulator.sass.run.standing import Call, Wait
+
+if TYPE_CHECKING:
+    from simulator.sass.run.units import Units
+
+__all__ = ["serve"]
+
+_WARPS = 4
+"""Of a warpgroup."""
+
+
+def serve(units: Units, call: Call, request: Product) -> int:
+    """Multiply once the warpgroup's last warp has come; the others wait for it."""
+    if call.mask != 0xFFFFFFFF or call.taken != call.mask:
+        raise UnsupportedError("some lanes are inactive where a warpgroup must take part whole")
+    first = call.warp // _WARPS * _WARPS
+    if first + _WARPS > len(units.warps.memory):
+        raise UnsupportedError(
+            f"warp {call.warp} is in no whole warpgroup: the block has {len(units.warps.memory)}"
+            " warps (accepted: multiples of 4)"
+        )
+    waits = [
+        wait
+        for wait in units.waits
+        if wait.call.number == call.number and first <= wait.call.warp < first + _WARPS
+    ]
+    if len(waits) < _WARPS - 1:
+        return units.wait(Wait(call, "warpgroup"))
+    _multiply(units, slice(first, first + _WARPS), call, request)
+    site = units.cluster.site_of(call.number)
+    wavefronts = request.form.wavefronts
+    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
+    units.wake(waits)
+    return Reply.GO_ON
+
+
+def _multiply(units: Units, warps: slice, call: Call, request: Product) -> None:
+    form, state = request.form, units.warps
+    a, b = (state.uniform_pair(call.warp, form.descriptors + 2 * i) for i in range(2))
+    left = a if form.a_register is None else state.group(warps, form.a_register, 4)
+    sums = None
+    if form.source is not None and _is_added(units, call.warp, form.scale_d):
+        sums = state.group(warps, form.source, form.registers)
+    found = wgmma.multiply(form, units.shared, left, b, sums)
+    state.group(warps, form.destination, form.registers)[:] = found
+
+
+def _is_added(units: Units, warp: int, scale: str) -> bool:
+    """Whether the accumulator is added: `UP0`, `!UP0`, `UPT` or `!UPT`."""
+    name = scale.lstrip("!")
+    holds = name == "UPT" or bool(units.warps.predicate(warp, 8 + int(name[-1])))
+    return holds != scale.startswith("!")

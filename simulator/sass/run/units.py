@@ -1,0 +1,129 @@
+"""Serving what compiled code calls out for: mbarriers, copies, products, clusters.
+
+An instruction is served for one subwarp. Where it has to wait, the subwarp is filed as waiting,
+and goes on when what it waits for is there: so a warp that polls an mbarrier does not keep the
+others from running. Copies and products are done at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.errors import MemoryAccessError
+from simulator.sass.lift.requests import (
+    AsyncStore,
+    Bulk,
+    ClusterBarrier,
+    Mbarrier,
+    Product,
+    Reply,
+    TileCopy,
+)
+from simulator.sass.run import barriers, copies, products
+from simulator.sass.run.rows import Bytes
+from simulator.sass.run.standing import Call, Wait
+from simulator.sass.run.tally import FIGURES
+from simulator.sass.run.warps import Warps
+
+if TYPE_CHECKING:
+    from simulator.sass.run.cluster import Cluster
+    from simulator.sass.run.memory import GlobalMemory
+
+__all__ = ["SERVE", "Units"]
+
+SERVE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
+
+_SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
+    Mbarrier: barriers.serve,
+    ClusterBarrier: barriers.serve_cluster,
+    TileCopy: copies.serve_tile,
+    Bulk: copies.serve_bulk,
+    AsyncStore: copies.serve_store,
+    Product: products.serve,
+}
+
+
+@dataclass
+class Units:
+    """What serves the warps of one block, and its shared memory by address."""
+
+    cluster: Cluster
+    rank: int
+    warps: Warps
+    shared: Bytes
+    """By shared address within the block, from 0."""
+    first_address: int
+    """The first that a kernel may use."""
+    figures: np.ndarray[Any, np.dtype[np.int64]]
+    """What was counted: a row for each site, columns as in `tally.FIGURES`."""
+
+    def __post_init__(self) -> None:
+        """Begin with nobody waiting."""
+        self.problem: BaseException | None = None
+        self.waits: list[Wait] = []
+        self.is_awake = True
+        """Whether a warp may be able to go on since the block last stood."""
+
+    @property
+    def memory(self) -> GlobalMemory:
+        """Global memory."""
+        return self.cluster.launch.memory
+
+    def begin(self) -> None:
+        """Begin a block."""
+        self.problem, self.waits, self.is_awake = None, [], True
+
+    def serve(self, warp: int, number: int, mask: int, taken: int) -> int:
+        """Serve an instruction for lanes of a warp: go on, stay, or a fault."""
+        call = Call(warp, number, mask & 0xFFFFFFFF, taken & 0xFFFFFFFF)
+        request = self.cluster.requests[number]
+        try:
+            return _SERVERS[type(request)](self, call, request)
+        except BaseException as error:  # it must not cross compiled code
+            self.problem = error
+            return Reply.FAULT
+
+    # ---- Waiting. ------------------------------------------------------------------------------
+    def wait(self, wait: Wait) -> int:
+        """File a subwarp as waiting."""
+        self.warps.park(wait.call.warp, wait.call.mask, wait.call.number)
+        self.waits.append(wait)
+        return Reply.STAY
+
+    def wake(self, waits: list[Wait]) -> None:
+        """Let subwarps go on behind the instructions at which they wait."""
+        for wait in waits:
+            self.waits.remove(wait)
+            self.warps.release(wait.call.warp, wait.call.mask, wait.call.number + 1)
+        if waits:
+            self.is_awake = True
+            self.cluster.wakes(self)
+
+    # ---- Addresses. ----------------------------------------------------------------------------
+    def block_at(self, address: int) -> tuple[Units, int]:
+        """Return the block of the cluster that a shared address is in, and the address there.
+
+        Raises MemoryAccessError for a block that the cluster does not have.
+        """
+        rank, place = address >> 24, address & 0xFFFFFF
+        blocks = self.cluster.units
+        if rank >= len(blocks):
+            raise MemoryAccessError(
+                f"shared address {address:#x} names block {rank} of a cluster of {len(blocks)}"
+            )
+        if place < self.first_address:
+            raise MemoryAccessError(
+                f"shared address {place:#x} is the system's (accepted: from"
+                f" {self.first_address:#x} on)"
+            )
+        return blocks[rank], place
+
+    def count(self, site: int, **figures: int) -> None:
+        """Add to what was counted for a site."""
+        for name, value in figures.items():
+            self.figures[site, FIGURES.index(name)] += value

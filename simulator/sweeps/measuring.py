@@ -1,0 +1,123 @@
+"""Measuring chunks of combinations on an executor, and why some were skipped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from itertools import islice
+from typing import Any
+
+from layouts.errors import BankwiseError, short
+from simulator.errors import ExecutorError, TargetError
+from simulator.sweeps.store import Chunk
+from simulator.sweeps.targets import Combination, Figures, Target
+
+__all__ = ["kind", "measured"]
+
+_AHEAD = 128  # chunks handed to the executor at a time
+
+
+def measured(
+    executor: Executor,
+    target: Target,
+    law: Combination,
+    todo: Iterator[tuple[int, Sequence[Combination]]],
+) -> Generator[Chunk, None, None]:
+    """Return the chunks as they are done. If the executor dies, those it did come first."""
+    pending: set[Future[Chunk]] = set()
+    failure: BankwiseError | None = None
+    try:
+        while failure is None:
+            try:
+                for start, combinations in islice(todo, _AHEAD - len(pending)):
+                    pending.add(_future(executor.submit(_work, target, law, start, combinations)))
+            except Exception as error:  # it is shut down, or broken
+                failure = _failure(error)
+            if not pending:
+                break
+            if failure is None:
+                wait(pending, return_when=FIRST_COMPLETED)
+            for future in [future for future in pending if future.done()]:
+                pending.discard(future)
+                try:
+                    chunk = _chunk(future.result())
+                except TargetError as error:
+                    failure = failure or error
+                except (Exception, CancelledError) as error:
+                    failure = failure or _failure(error)
+                else:
+                    yield chunk
+    finally:
+        for future in pending:
+            future.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _future(given: Any) -> Future[Chunk]:
+    if not isinstance(given, Future):
+        raise TypeError(f"submit gave {short(given)}, no concurrent.futures.Future")
+    return given
+
+
+def _chunk(given: Any) -> Chunk:
+    if not isinstance(given, Chunk):
+        raise TypeError(f"a future gave {short(given)}, not what the submitted function returns")
+    return given
+
+
+def _failure(error: BaseException) -> ExecutorError:
+    failure = ExecutorError(
+        f"the executor failed: {error!r} (accepted: a running executor; for processes, a target"
+        " that can be pickled, such as a function at the top of a module)"
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def _work(
+    target: Target, law: Combination, start: int, combinations: Sequence[Combination]
+) -> Chunk:
+    """Measure neighbouring combinations: what a worker does, here or elsewhere."""
+    try:
+        outcomes = target.measure([{**law, **each} for each in combinations])
+    except TargetError:
+        raise
+    except Exception as error:
+        raise TargetError(f"{target.name} failed: {error!r} (combination {start} on)") from error
+    rows: list[tuple[int, Figures]] = []
+    skipped: dict[str, tuple[int, int, str]] = {}
+    for number, outcome in enumerate(outcomes, start=start):
+        if isinstance(outcome, str):
+            why = _why(outcome)
+            first, many, reason = skipped.get(kind(why), (number, 0, why))
+            skipped[kind(why)] = (first, many + 1, reason)
+        else:
+            rows.append((number, outcome))
+    return Chunk(start, rows, list(skipped.values()))
+
+
+def _why(message: str) -> str:
+    """Leave out the parenthesis that repeats the input and says what would be accepted.
+
+    >>> _why("pad (0, -1) is odd (lds 128, pad (0, -1); accepted: 0, 1, 2, ...)")
+    'pad (0, -1) is odd'
+    >>> _why("no op 'LDX' (accepted, nearest first: LDS, ...)")
+    "no op 'LDX'"
+    """
+    depth, said = 0, re.search(r"\baccepted\b[^()]*:", message)
+    for place in range((said.start() if said else 0) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(message[place], 0)
+        if depth < 0:
+            return message[:place].rstrip()
+    return message
+
+
+def kind(reason: str) -> str:
+    """Leave a reason's own numbers out: addresses, lanes, sizes; not those of LDS.128.
+
+    >>> kind("LDS.128 of A would be misaligned: byte 516 for lane 0")
+    'LDS.128 of A would be misaligned: byte # for lane #'
+    """
+    return re.sub(r"(?<![\w.])-?\d+", "#", reason)

@@ -1,0 +1,241 @@
+"""Kernels of Hopper's own units: their results by NumPy, their counts by an H200's profiler.
+
+The cubins and their launches: tests/silicon/sass/README.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import TensorMap, replay_compiled
+from simulator.sass.arguments import argument
+from tests.sass_kernels import HERE, needs_tools
+from tests.silicon.recorded import DATA
+
+pytestmark = needs_tools
+
+CASES = {case["name"]: case for case in json.loads((HERE / "hopper.json").read_text())}
+
+Arrays = list[Any]
+
+
+def replayed(case: dict[str, Any]) -> tuple[Arrays, Any]:
+    """The arrays among the arguments as they were, and the report."""
+    return launched(case["name"])
+
+
+@cache
+def launched(name: str) -> tuple[Arrays, Any]:
+    case = CASES[name]
+    args = [argument(text, place) for place, text in enumerate(case["args"])]
+    report = replay_compiled(
+        HERE / "cubins" / case["cubin"], kernel=case["kernel"], grid=tuple(case["grid"]),
+        block=tuple(case["block"]), args=args, shared_bytes=case["shared"], blocks="all",
+    )  # fmt: skip
+    return [each.array if isinstance(each, TensorMap) else each for each in args], report
+
+
+def tiles(args: Arrays) -> dict[int, Any]:
+    width = args[1].shape[2]
+    found = args[0].reshape(2, 64, 3, width).swapaxes(1, 2)
+    return {1: found.swapaxes(2, 3), 2: found}
+
+
+def k_major(args: Arrays) -> dict[int, Any]:
+    return {2: args[0].astype(np.float64) @ args[1].astype(np.float64).T}
+
+
+def doubled(args: Arrays) -> dict[int, Any]:
+    return {2: 2 * args[0].astype(np.float64) @ args[1].astype(np.float64).T}
+
+
+def transposed(args: Arrays) -> dict[int, Any]:
+    return {2: args[0].astype(np.float64) @ args[1].astype(np.float64)}
+
+
+def truncated(args: Arrays) -> dict[int, Any]:
+    """tf32 keeps 10 bits of a float32's fraction."""
+    a, b = ((each.view(np.uint32) & 0xFFFFE000).view(np.float32) for each in args[:2])
+    return k_major([a, b])
+
+
+def halved(args: Arrays) -> dict[int, Any]:
+    return {0: args[1].astype(np.float16)}
+
+
+def passed_on(args: Arrays) -> dict[int, Any]:
+    blocks = args[0].reshape(2, 4, 128)
+    inboxes = np.roll(blocks, 1, axis=1).reshape(-1, 2)[:, ::-1].reshape(-1)
+    counters = np.zeros((2, 4), np.int32)
+    counters[:, 0] = blocks.sum(axis=(1, 2))
+    return {1: inboxes, 2: counters.reshape(-1)}
+
+
+def columns(args: Arrays) -> dict[int, Any]:
+    total = args[0].sum(axis=(0, 1), dtype=np.uint32)
+    return {1: np.concatenate([total[::2], total[1::2]]), 2: 2 * args[0][:, -1]}
+
+
+def piled(args: Arrays) -> dict[int, Any]:
+    return {1: 2 * args[0].reshape(4, 32, 32).sum(axis=0, dtype=np.float64)}
+
+
+def turned(args: Arrays) -> dict[int, Any]:
+    found = np.zeros((3, 32), np.int64)
+    for step in args[0].astype(np.int64):
+        for warp in range(3):
+            found[warp] += np.arange(1, 33) @ np.roll(step.T, -(warp + 1), axis=1)
+    return {1: found.reshape(-1)}
+
+
+WANTED: dict[str, Callable[[Arrays], dict[int, Any]]] = {
+    **{f"tile, swizzle {span}": tiles for span in ("none", 32, 64, 128)},
+    "gemm, both in shared memory": k_major, "gemm, B transposed": transposed,
+    "gemm, A in registers": doubled, "product of e4m3": k_major, "product of s8": k_major,
+    "product of tf32": truncated, "gemm of a cluster, multicast": k_major,
+    "epilogue, plain rows": halved, "epilogue, swizzled rows": halved,
+    "split-K over distributed shared memory": transposed, "a ring of blocks": passed_on,
+    "bulk copies": columns, "tiles added up": piled, "a ring of mbarriers": turned,
+}  # fmt: skip
+
+
+def test_every_case_has_a_result_to_meet() -> None:
+    assert set(WANTED) == set(CASES)
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_results_are_those_of_numpy(name: str) -> None:
+    args, report = replayed(CASES[name])
+    wanted = WANTED[name](args)
+    assert wanted
+    for place, exact in wanted.items():
+        found = report.outputs[place]
+        if found.dtype.kind == "f":
+            # Float sums differ by their order; inputs are below 1.
+            assert np.abs(found - exact).max() <= 4e-6 * max(1.0, np.abs(exact).max())
+        else:
+            assert (found == exact).all()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "gemm" in name or "product" in name])
+def test_operand_reads_are_bytes_in_shared_memory(name: str) -> None:
+    """A wavefront for each 128 bytes of operands, of each product of a warpgroup."""
+    _, report = replayed(CASES[name])
+    rows = report.instructions
+    total = 0
+    for opcode, unit, executed, wavefronts in zip(
+        rows["opcode"], rows["unit"], rows["executed"], rows["wavefronts"], strict=True
+    ):
+        if unit == "gmma":
+            n = int(opcode.split("x")[1])
+            in_registers = name == "gemm, A in registers"
+            bytes_ = 32 * n + (0 if in_registers else 32 * 64)
+            assert wavefronts == executed // 4 * bytes_ // 128
+            total += wavefronts
+    assert report.totals()["gmma"]["wavefronts"] == total > 0
+    metrics = report.metrics()
+    assert metrics["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"] == total
+    lsu = sum(
+        wavefronts
+        for opcode, wavefronts in zip(rows["opcode"], rows["wavefronts"], strict=True)
+        if opcode.startswith(("LDS", "STS"))
+    )
+    assert metrics["memory_l1_wavefronts_shared"] == total + lsu
+    assert report.totals()["all"]["wavefronts"] == lsu
+
+
+def test_an_epilogue_of_plain_rows_meets_in_banks() -> None:
+    _, plain = replayed(CASES["epilogue, plain rows"])
+    _, swizzled = replayed(CASES["epilogue, swizzled rows"])
+    before, after = (each.totals()["store"] for each in (plain, swizzled))
+    assert before["wavefronts"] == 8 * before["ideal"]
+    assert after["wavefronts"] == after["ideal"] == before["ideal"]
+
+
+# ---- What an H200 counted for these very cubins and launches. ----------------------------------
+def recorded(table: str, name: str) -> list[dict[str, str]]:
+    with (DATA / f"h200_hopper_{table}.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["case"] == name]
+
+
+VIEW = ("inst_executed", "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
+    """Loads, stores and wgmma: executions, wavefronts and ideals of the profiler's source view."""
+    rows = replayed(CASES[name])[1].instructions
+    found = {
+        address: (opcode, *figures)
+        for address, opcode, space, unit, *figures in zip(
+            *(rows[each] for each in ("address", "opcode", "space", "unit", "executed",
+                                      "wavefronts", "ideal")), strict=True,
+        )
+        if space == "shared" and unit != "tma"
+    }  # fmt: skip
+    seen = {int(row["address"]): row for row in recorded("instructions", name)}
+    assert sorted(found) == sorted(seen)
+    for address, (opcode, *figures) in found.items():
+        assert opcode in seen[address]["sass"].split()
+        assert [int(seen[address][each]) for each in VIEW] == figures, (hex(address), opcode)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_units_execute_as_often_as_on_the_chip_and_cost_no_wavefronts(name: str) -> None:
+    """Copies, and accesses to a neighbour's memory; the profiler has no sectors for them."""
+    report = replayed(CASES[name])[1]
+    rows = report.instructions
+    executed = dict(zip(rows["address"], rows["executed"], strict=True))
+    units = dict(zip(rows["address"], rows["unit"], strict=True))
+    copies = set()
+    for row in recorded("units", name):
+        address = int(row["address"])
+        assert row["memory_l1_wavefronts_shared"] == "0"
+        assert row["memory_l2_theoretical_sectors_global"] == "0"
+        if re.search(r"UTMALDG|UTMASTG|UTMAREDG|UBLKCP|UBLKRED", row["sass"]):
+            assert units[address] == "tma"
+            assert executed[address] == int(row["inst_executed"])
+            copies.add(address)
+        elif re.match(r"(@\S+ +)?(LD|ST|ATOM)\b", row["sass"]):
+            assert executed[address] == int(row["inst_executed"])
+    assert copies == {address for address, unit in units.items() if unit == "tma"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_totals_are_the_profilers(name: str) -> None:
+    (row,) = recorded("kernels", name)
+    report = replayed(CASES[name])[1]
+    metrics = report.metrics()
+    both = [metric for metric in metrics if metric in row]
+    assert len(both) >= 7
+    for metric in both:
+        if not metric.startswith("l1tex"):
+            assert int(row[metric]) == metrics[metric], metric
+    # The hardware's counter of operand reads, and their requests: one a warp.
+    gmma = report.totals()["gmma"]
+    assert int(row["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"]) == gmma["wavefronts"]
+    assert int(row["l1tex__lsuin_requests_op_gmma.sum"]) == gmma["executed"]
+    # Other traffic of the SM adds a little to conflicts.
+    for kind, suffix in (("load", "ld"), ("store", "st")):
+        conflicts = f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{suffix}.sum"
+        assert 0 <= int(row[conflicts]) - report.totals()[kind]["bank_conflicts"] <= 64, conflicts
+
+
+# Their warps try mbarriers again and again, as long as the copies take.
+TRIES = ("gemm, both in shared memory", "gemm, B transposed", "gemm of a cluster, multicast")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_threads_execute_as_many_instructions_as_on_the_chip(name: str) -> None:
+    (row,) = recorded("kernels", name)
+    total = int(row["smsp__thread_inst_executed.sum"])
+    missing = total - replayed(CASES[name])[1].thread_instructions
+    assert 0 < missing < total // 40 if name in TRIES else missing == 0
