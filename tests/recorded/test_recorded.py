@@ -124,4 +124,6 @@ def test_launches_leave_and_count_what_they_did(name: str) -> None:
     assert run.done.executed.tolist() == wanted["executed"]
     assert run.done.threads == wanted["threads"]
     shared = [place for place, site in enumerate(decoded.sites) if site.space == "shared"]
-    assert run.done.figures[shared, :5].tolist() == wanted["figures"]
+    # A fifth figure was kept once: copies from apart, which had no law then.
+    figures = [row[:4] for row in wanted["figures"]]
+    assert run.done.figures[shared, :4].tolist() == figures
