@@ -215,7 +215,7 @@ def test_refusals(counted: Any, given_bytes: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("taken", "given_bytes", "message"),
     [
-        (bit_columns, 128, "addresses have shape () (accepted: (..., 32), one byte address a"),
+        (bit_columns, 128, "addresses have shape () (accepted: (..., 32), one byte address per"),
         (bit_columns, [4] * 31, "addresses have shape (31,) (accepted: (..., 32), one byte"),
         (bit_columns, [[4] * 5], "addresses have shape (1, 5) (accepted: (..., 32), one byte"),
         (lane_addresses, 128, "columns have shape () (accepted: (..., 5), bytes for each bit of"),

@@ -13,8 +13,8 @@ from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.lift.operands import DecodeProblem, parse
 from simulator.sass.lift.program import decode
 from simulator.sass.lift.table import OPCODES
+from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.grid import GridRun
-from simulator.sass.run.worker import Worker
 from tests.sass_kernels import cubin, needs_tools
 from tests.sass_warp import CUBIN, KERNEL
 
@@ -81,7 +81,7 @@ def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     )
     launch = GridRun(CUBIN, program, (1, 1, 1), (48, 1, 1), (), max_instructions=2000)
     try:
-        Worker(launch).run((0, 0, 0), 1)
+        Cluster(launch).run((0, 0, 0), 1)
     except SassError:
         return
 

@@ -78,7 +78,7 @@ def test_every_opcode_without_memory_and_control_has_a_statement() -> None:
     rows = {
         each.name
         for title, opcodes in groups().items()
-        if title not in ("Memory", "Control and barriers")
+        if title not in ("Memory", "Control and barriers", "Hopper's own units")
         for each in opcodes
     }
     assert rows - PLAIN.keys() == ELSEWHERE.keys()

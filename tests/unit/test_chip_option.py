@@ -198,10 +198,10 @@ class TestCompiled:
     def test_shared_memory_is_the_chips(self, other: Path) -> None:
         with pytest.raises(LaunchError, match=r"shared_bytes = 102400 .*accepted for RTX 3080"):
             self.run(chip="RTX 3080", arch="sm_80", shared_bytes=100 * 1024)
-        tiny = dict(content(), facts={"shared_bytes": {"value": 256, "source": "made up"}})
+        tiny = dict(content(), facts={"shared_bytes": {"value": 512, "source": "made up"}})
         other.write_text(json.dumps(tiny))
-        with pytest.raises(LaunchError, match=r"512 static bytes .*Other has 256 a block"):
-            self.run(chip=other)
+        with pytest.raises(LaunchError, match=r"shared_bytes = 4 .*Other"):
+            self.run(chip=other, shared_bytes=4)
 
     def test_chips_are_not_mixed_up_by_what_is_kept(self, other: Path) -> None:
         """Machine code is kept on disk and does not depend on the law; figures do."""

@@ -276,7 +276,8 @@
     $("link").addEventListener("click", () => copy(location.href.split("#")[0] + State.write(state), $("link")));
     $("theme").addEventListener("click", () => theme(root.dataset.theme !== "dark"));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
-    window.addEventListener("hashchange", () => set(State.read(location.hash), true));
+    // What the address was changed to: by now it may be rewritten to the state before.
+    window.addEventListener("hashchange", ({ newURL }) => set(State.read(new URL(newURL).hash), true));
   }
 
   // Where the window is narrow, the answer comes first: the settings are folded.
