@@ -30,7 +30,7 @@ __all__ = ["sweep"]
 _EXAMPLES = """\b
 Examples:
   bankwise sweep simulate --warp-shape all --lane-order all --pad 0..16
-  bankwise sweep junstar92.warptiling --padding 0..8:4 --threads 128,256
+  bankwise sweep junstar92.warptiling --padding 0..8:4
 """
 
 

@@ -364,7 +364,8 @@ class _Reader:
             array = Array("s", self.element, (None,), assumed=True)
         if len(read) != len(array.sizes):
             problem = (
-                "a row and a column need a declaration (accepted: float s[32][32]; before them)"
+                "a row and a column need a declaration (accepted: float s[32][32]; before them,"
+                " or a layout)"
                 if array.assumed
                 else f"{array.name} has {len(array.sizes)} dimensions, and {len(read)}"
                 f" {'index is' if len(read) == 1 else 'indices are'} given (accepted:"

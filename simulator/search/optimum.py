@@ -172,7 +172,8 @@ class Optimum(Result):
             listed = ", ".join(f"{name} = {_plain(value)}" for name, value in chosen.items())
             said.append(f"Chosen: {listed}.")
         if self.layout is not None:
-            said.append(f"Index: {self.expression}")
+            if self.expression != "index":  # as it was given
+                said.append(f"Index: {self.expression}")
             if self.layout.rows > 1:
                 said.append(f"CuTe: {self.notation or f'no notation. {self.layout.why_not_cute}.'}")
             if self.layout.rows > 1:

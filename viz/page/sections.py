@@ -111,9 +111,11 @@ def _of_kernel(result: KernelReport) -> Section:
     sentences = []
     for kind, total in result.totals().items():
         if kind != "all" and total["requests"]:
+            each = total["wavefronts"] / total["requests"]
+            noun = "wavefront" if each == 1 else "wavefronts"
             sentences.append(
-                f"Shared-memory {kind}s: {total['wavefronts'] / total['requests']:.3g} wavefronts"
-                f" a request, {total['bank_conflicts']:,} bank conflicts."
+                f"Shared-memory {kind}s: {each:.3g} {noun} per request,"
+                f" {plural(total['bank_conflicts'], 'bank conflict')}."
             )
     form = f"as {result.form}"
     chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())

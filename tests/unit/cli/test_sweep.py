@@ -366,3 +366,9 @@ def test_the_bar_is_for_terminals() -> None:
     assert b"combinations/s" not in printed
     assert b"counted; the best 10" in printed
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+
+
+def test_the_example_of_a_kernel_finds_combinations(capsys: pytest.CaptureFixture[str]) -> None:
+    told = run(capsys, "--help")
+    example = next(line.split() for line in told.splitlines() if "sweep junstar92" in line)
+    assert "3 combinations, 3 counted" in run(capsys, *example[2:])

@@ -81,7 +81,7 @@ def test_a_flat_tile_takes_one_index() -> None:
         ("LDS", "lane", {"layout": "row*33 + col"}, AddressError, "is not a row and a column"),
         ("LDS", "lane, 0, 0", {"layout": "(32,32):(32,1)"}, AddressError, "not a row and a column"),
         ("LDS", "lane, 0", {"layout": "(8,32,3):(32,1,256)"}, AddressError, "has 2 parts for"),
-        ("LDS", "lane, 0", {"element": 4}, AddressError, "there is no layout"),
+        ("LDS", "lane, 0", {"element": 4}, ExpressionError, "or a layout"),
         ("LDS", "lane, foo", {"layout": "row + col"}, ExpressionError, "unknown name 'foo'"),
         ("LDS", "lane, 0", {"layout": "row*pitch + col"}, LayoutError, "pitch in"),
         ("LDS", "lane, 0", {"layout": "row*33 +"}, ExpressionError, "ends too early"),
@@ -107,7 +107,6 @@ def test_a_flat_tile_takes_one_index() -> None:
          "gives 'no' for lane 0"),
         ("LDS", lambda lane: (lane,) * (1 + lane % 2), {"layout": "(32,32):(32,1)"}, AddressError,
          "for lane 0"),
-        ("LDS", "lane*4", {}, AddressError, "hold 'lane*4'"),
     ],
 )  # fmt: skip
 def test_what_is_refused(
@@ -115,6 +114,13 @@ def test_what_is_refused(
 ) -> None:
     with pytest.raises(error, match=re.escape(message)):
         count(op, index, **given)
+
+
+def test_text_without_a_layout_counts_elements_of_four_bytes() -> None:
+    assert count("LDS", "lane*4").wavefronts.tolist() == [4]
+    assert count("LDS", "lane*4", element=1).wavefronts.tolist() == [1]
+    with pytest.raises(AddressError, match="hold 'lane\\*4'"):
+        count("LDS", ["lane*4"])
 
 
 def test_a_mask_that_is_none_is_refused_as_such() -> None:
