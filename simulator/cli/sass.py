@@ -313,7 +313,7 @@ def _replay(given: Any, **launch: Any) -> CompiledReport:
 class _Late(threading.Timer):
     """Says in a log, once, what a command that did not end at once is waiting for."""
 
-    def __init__(self, seconds: float = 0.7) -> None:
+    def __init__(self, seconds: float = 0.3) -> None:
         super().__init__(seconds, self.tell)
         self.daemon = True
         self.waits_for = ""
