@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
-__all__ = ["access_options", "chip_option", "cli", "common", "format_option", "main"]
+__all__ = ["access_options", "chip_option", "cli", "common", "format_option", "main", "rule_option"]
 
 _Command = Callable[..., Any]
 
@@ -135,13 +135,7 @@ def common(command: _Command) -> _Command:
     The command returns the bank conflicts by each rule.
     """
 
-    @click.option(
-        "--rule",
-        default="silicon",
-        show_default=True,
-        help="silicon or documented.",
-        shell_complete=among(rules),
-    )
+    @rule_option
     @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
     @click.option(
@@ -158,6 +152,17 @@ def common(command: _Command) -> _Command:
         return int(fail_on_conflict and conflicts[rule] > 0)
 
     return wrapped
+
+
+def rule_option(command: _Command) -> _Command:
+    """Add --rule."""
+    return click.option(
+        "--rule",
+        default="silicon",
+        show_default=True,
+        help="silicon or documented.",
+        shell_complete=among(rules),
+    )(command)
 
 
 def chip_option(command: _Command) -> _Command:

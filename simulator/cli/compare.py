@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from simulator.cli.commands import chip_option, cli, format_option
-from simulator.cli.completion import among, ops, rules
+from simulator.cli.commands import chip_option, cli, format_option, rule_option
+from simulator.cli.completion import among, ops
 from simulator.cli.help import COMMANDS
 from simulator.cli.html import html_options, kept
 from simulator.cli.output import Format, show_results
@@ -22,13 +22,7 @@ __all__ = ["compare"]
 @click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
 @click.option("--element", type=click.IntRange(1, 16), help="Bytes an element of a layout.")
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
-@click.option(
-    "--rule",
-    default="silicon",
-    show_default=True,
-    help="silicon or documented.",
-    shell_complete=among(rules),
-)
+@rule_option
 @chip_option
 @click.option(
     "--fail-if-worse",

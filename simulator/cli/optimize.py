@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from simulator.cli.commands import chip_option, cli, format_option
-from simulator.cli.completion import among, kernels, objectives, rules
+from simulator.cli.commands import chip_option, cli, format_option, rule_option
+from simulator.cli.completion import among, kernels, objectives
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import is_given, named, named_integers, refuse_ignored
 from simulator.cli.output import Format, show
@@ -67,13 +67,7 @@ __all__ = ["optimize"]
     show_default=True,
     help="cycles, wavefronts or bank_conflicts.",
 )
-@click.option(
-    "--rule",
-    default="silicon",
-    show_default=True,
-    help="silicon or documented.",
-    shell_complete=among(rules),
-)
+@rule_option
 @chip_option
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
 @click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")

@@ -171,9 +171,9 @@ def count(
     """Count warp accesses of the instruction `op`, or whole loops of an atomic add without one.
 
     `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory. With `element`, bytes of an element, they are indices of elements, and may be C text
-    over lane, or a function of the lane. With `layout`, a Tile, a Layout or a text of one, they are
-    rows and columns of it: a pair of arrays, C text "row, col", or a function.
+    memory. With `element`, bytes of an element, they are indices of elements, and may be a
+    function of the lane. With `layout`, a Tile, a Layout or a text of one, they are rows and
+    columns of it: a pair of arrays, or a function. Text of indices is for `simulator.count`.
 
     `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
     shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
@@ -191,7 +191,7 @@ def count(
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
     array(2, dtype=int32)
-    >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
+    >>> count("LDS", lambda lane: (lane, 0), layout="(32,32):(33,1)").wavefronts
     array(1, dtype=int32)
     >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
     >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank

@@ -1,7 +1,7 @@
 """From what a caller says of each lane to byte addresses: the one place that does it.
 
-A caller gives byte addresses, or indices of elements: integers, a C expression over lane, tid and
-warp, or a function of the lane. With a `layout`, an index is a row and a column of it.
+A caller gives byte addresses, or indices of elements: integers, or a function of the lane. With a
+`layout`, an index is a row and a column of it. Text is read before, by `simulator.inputs`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from layouts.c_text import function
 from layouts.errors import LayoutError, short
-from layouts.expression import Expression
 from layouts.layout import Layout
 from layouts.notation import read_layout
 from layouts.shapes import Shape, is_integer
@@ -31,9 +30,9 @@ __all__ = ["RESERVED", "Addresses", "Located", "check_size", "locate"]
 RESERVED = ("lane", "tid", "warp")
 """Names that every expression has: tid = 32·warp + lane."""
 
-Addresses = ArrayLike | str | Callable[[int], Any] | tuple[ArrayLike, ...]
-"""Byte addresses; or element indices, as integers, C text or a function of the lane; with a layout
-a row and a column: a pair of integer arrays, `"lane%16, lane/16*8"`, or a function giving pairs."""
+Addresses = ArrayLike | Callable[[int], Any] | tuple[ArrayLike, ...]
+"""Byte addresses; or element indices, as integers or a function of the lane; with a layout a row
+and a column: a pair of integer arrays, or a function giving pairs."""
 
 _LARGEST = 1 << 40  # no index is larger, so that its bytes fit 64 bits
 
@@ -65,7 +64,8 @@ def locate(
     `said` is the text that the indices come from, for a refusal to repeat.
 
     >>> from simulator.law.instructions import INSTRUCTIONS
-    >>> locate(INSTRUCTIONS["LDS"], "lane, 0", layout="(32,32):(33,1)").addresses[:3].tolist()
+    >>> column = lambda lane: (lane, 0)
+    >>> locate(INSTRUCTIONS["LDS"], column, layout="(32,32):(33,1)").addresses[:3].tolist()
     [0, 132, 264]
 
     Raises AddressError for indices outside of the layout, or an access that it tears apart;
@@ -73,9 +73,7 @@ def locate(
     """
     if layout is None and element is None:
         return Located(given)
-    if isinstance(given, str):
-        parts = _evaluated(given, mask if is_integer(mask) else ALL_LANES)
-    elif callable(given):
+    if callable(given):
         parts = _called(given, mask if is_integer(mask) else ALL_LANES)
     else:
         parts = _arrays(given, layout is not None)
@@ -90,21 +88,6 @@ def locate(
         return Located(parts[0] * size, element=size)
     parts = _of_active(parts, mask)
     return _laid(instruction, parts, layout, element, given if said is None else said)
-
-
-def _evaluated(source: str, mask: Any) -> list[NDArray[np.int64]]:
-    """Return the values of each expression for the lanes of warp 0; 0 for inactive lanes."""
-    check_mask(mask)
-    found = []
-    for part in source.split(","):
-        expression = Expression(part.strip())
-        expression.check(RESERVED)  # also if no lane evaluates it
-        lanes = [
-            expression({"lane": lane, "tid": lane, "warp": 0}) if mask >> lane & 1 else 0
-            for lane in range(32)
-        ]
-        found.append(np.array(lanes, dtype=np.int64))
-    return found
 
 
 def _called(given: Callable[[int], Any], mask: Any) -> list[NDArray[np.int64]]:

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from simulator.sass.lift.opcodes import (
-    barriers,
-    bits,
-    control,
-    conversions,
-    doubles,
-    floats,
-    halves,
-    hopper,
-    integers,
-    lanes,
-    memory,
-    moves,
-    tensors,
-    transfers,
-)
+from simulator.sass.lift import opcodes
 from simulator.sass.lift.table import OPCODES, Opcode
 
 __all__ = ["coverage_table", "groups"]
 
 _TITLES: dict[str, tuple[ModuleType, ...]] = {
-    "Moves and special registers": (moves,),
-    "Integers and bits": (integers, bits),
-    "Floats": (floats, doubles, halves),
-    "Conversions": (conversions,),
-    "Lanes of a warp": (lanes,),
-    "Tensor cores": (tensors,),
-    "Memory": (memory, transfers),
-    "Control and barriers": (control, barriers),
-    "Hopper's own units": (hopper,),
+    "Moves and special registers": (opcodes.moves,),
+    "Integers and bits": (opcodes.integers, opcodes.bits),
+    "Floats": (opcodes.floats, opcodes.doubles, opcodes.halves),
+    "Conversions": (opcodes.conversions,),
+    "Lanes of a warp": (opcodes.lanes,),
+    "Tensor cores": (opcodes.tensors,),
+    "Memory": (opcodes.memory, opcodes.transfers),
+    "Control and barriers": (opcodes.control, opcodes.barriers),
+    "Hopper's own units": (opcodes.hopper,),
 }
 
 
@@ -57,10 +42,10 @@ def coverage_table() -> str:
     | opcodes | what is modelled |
     """
     rows = ["| opcodes | what is modelled |", "|---|---|"]
-    for title, opcodes in groups().items():
+    for title, family in groups().items():
         rows.append(f"| **{title}** | |")
-        for says in dict.fromkeys(each.says for each in opcodes):
-            names = ", ".join(f"`{each.name}`" for each in opcodes if each.says == says)
+        for says in dict.fromkeys(each.says for each in family):
+            names = ", ".join(f"`{each.name}`" for each in family if each.says == says)
             cell = says.replace("|", r"\|")
             rows.append(f"| {names} | {cell} |")
     return "\n".join(rows)
