@@ -73,8 +73,8 @@ class GridRun:
     def __post_init__(self) -> None:
         self._check_sizes()
         self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments, self._reads_bank())
-        geometry = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
-        self.banks = Banks(self.kernel, self.memory, geometry)
+        sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
+        self.banks = Banks(self.kernel, self.memory, sizes)
         self.code = Code(self.program, self._compiling)
         size, sites = len(self.program.steps), len(self.program.sites)
         self.done = Tally(np.zeros(size, np.int64), np.zeros((sites, len(FIGURES)), np.int64))

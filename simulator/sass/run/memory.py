@@ -149,20 +149,20 @@ class LaunchSizes:
 
 
 class Banks:
-    """The constant banks: launch geometry, parameters, addresses of variables."""
+    """The constant banks: sizes of the launch, parameters, addresses of variables."""
 
-    def __init__(self, kernel: CubinKernel, memory: GlobalMemory, geometry: LaunchSizes) -> None:
+    def __init__(self, kernel: CubinKernel, memory: GlobalMemory, sizes: LaunchSizes) -> None:
         base, need = kernel.parameter_base, _end_of_bank(kernel)
         banks = {number: bytearray(data) for number, data in kernel.banks.items()}
         first = banks.setdefault(0, bytearray())
         first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
-        shape = np.array((*geometry.block, *geometry.grid), dtype=np.uint32).tobytes()
+        shape = np.array((*sizes.block, *sizes.grid), dtype=np.uint32).tobytes()
         first[: len(shape)] = shape
         if base > 0x18C:
-            geometry.put_cluster(first)
+            sizes.put_cluster(first)
         first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
         first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
-        first[0x28:0x2C] = geometry.local_bytes.to_bytes(4, "little")
+        first[0x28:0x2C] = sizes.local_bytes.to_bytes(4, "little")
         if memory.mirror >= 0:
             first[0x198:0x1A0] = (DEVICE + memory.mirror + base).to_bytes(8, "little")
         for data, parameter in zip(memory.data, kernel.parameters, strict=True):
