@@ -20,7 +20,7 @@ __all__ = ["compare"]
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--op", help="Instruction of questions and layouts.", shell_complete=among(ops))
 @click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
-@click.option("--element", type=click.IntRange(1, 16), help="Bytes an element of a layout.")
+@click.option("--element", type=click.IntRange(1, 16), help="Bytes per element of a layout.")
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
 @rule_option
 @chip_option
