@@ -26,8 +26,11 @@ for _name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(_name, None)
 
 # Their examples compile CUDA: for them, the extra `sass`.
+collect_ignore = []
 if find_spec("elftools") is None or find_spec("cuda") is None:
-    collect_ignore = ["docs/sass.md", "simulator/sass/replay.py"]
+    collect_ignore += ["docs/sass.md", "simulator/sass/replay.py", "docs/how-to/triton.md"]
+if find_spec("triton") is None:  # the extra `test` brings it
+    collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
 
 
 @pytest.hookimpl(optionalhook=True)
