@@ -16,6 +16,8 @@ from simulator.sass.run.tally import FIGURES, Tally
 
 __all__ = ["make_report"]
 
+_MOST_RACES = 4
+
 
 def make_report(
     launch: GridRun, tally: Tally, times: int, blocks: int, notes: Collection[str],
@@ -34,6 +36,10 @@ def make_report(
             f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
             " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
         )
+    found = launch.races.found() if launch.races else []
+    rows.notes += [f"{each}" for each in found[:_MOST_RACES]]
+    if len(found) > _MOST_RACES:
+        rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(

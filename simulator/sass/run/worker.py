@@ -25,6 +25,7 @@ from simulator.sass.lift.layout import (
 )
 from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Recorder
 from simulator.sass.run.units import SERVE, Units
@@ -65,10 +66,14 @@ class Worker:
     """The state of one block of a cluster: warps, shared memory, the trace."""
 
     def __init__(
-        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None
-    ) -> None:
+        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None,
+        watch: RaceWatch | None = None,
+    ) -> None:  # fmt: skip
         self.launch = launch
         self.recorder = recorder
+        self.watch = watch
+        self.notes = recorder is not None or watch is not None
+        """Whether what warps do is noted, in the first block."""
         self.rank = rank
         self.is_alone = launch.cluster == (1, 1, 1)
         program, x, y, z = launch.program, *launch.block
@@ -95,13 +100,14 @@ class Worker:
         self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
         """Of rows of copies: where their lanes read."""
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
-        self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
+        self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
         self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
         self._template = self._first_state()
+        self._begun = False
 
     def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
@@ -119,8 +125,8 @@ class Worker:
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
-            "sources": self.sources, "noting": int(self.recorder is not None),
-            "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "sources": self.sources, "noting": int(self.notes),
+            "events": self.events, "event_room": _EVENTS if self.notes else 1 << 62,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
@@ -174,6 +180,9 @@ class Worker:
 
     def begin(self, block: Dim3) -> None:
         """Set the state up for a block."""
+        if self.watch and self._begun:
+            self._watched()
+        self._begun = True
         self.warps[:] = self._template
         self.shared[:] = 0
         self.local[:] = 0
@@ -268,6 +277,10 @@ class Worker:
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
+            if self.watch:
+                self.watch.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+                self.set("event_count", 0)
+                self.set("noting", int(not self.watch.is_over))
             if self.recorder:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
@@ -278,6 +291,12 @@ class Worker:
             self.figures[which] += np.add.reduceat(figures[order], starts)
         self.slots[:] = -1
         self.set("traced", 0)
+
+    def _watched(self) -> None:
+        """End the watch, when its block is done."""
+        self.flush()
+        self.watch = None
+        self.set("noting", 0)
 
     def take(self) -> Tally:
         """Give what was counted since the last time."""
