@@ -45,7 +45,7 @@ def notes(body: str, block: int = 128) -> list[str]:
          ("source.cu:5", "adds to")),
         # Each half of the block has a barrier of its own, and reads what the other half stores.
         ("int half = i! / 64;\n s[i!] = o[i!]; if (half) {"
-         + " for (int t = 0; t < o[0]; ++t) o[t] *= 2;"
+          " for (int t = 0; t < o[0]; ++t) o[t] *= 2;"
          + NAMED.format(1) + "} else {" + NAMED.format(2) + "}\n o[i!] = s[127 - i!];",
          ("source.cu:4", "source.cu:3")),
     ],
