@@ -28,7 +28,7 @@ for _name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
 
 # Their examples compile CUDA: for them, the extra `sass`.
 if find_spec("elftools") is None or find_spec("cuda") is None:
-    collect_ignore = ["docs/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
+    collect_ignore = ["README.md", "docs/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
 
 
 @pytest.hookimpl(optionalhook=True)
