@@ -27,8 +27,9 @@ for _name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(_name, None)
 
 # Their examples compile CUDA: for them, the extra `sass`.
-if find_spec("elftools") is None or find_spec("cuda") is None:
-    collect_ignore = ["README.md", "docs/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
+COMPILES = find_spec("elftools") is not None and find_spec("cuda") is not None
+if not COMPILES:
+    collect_ignore = ["docs/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -62,6 +63,8 @@ def run_console(example: Example) -> None:
         name, *arguments = shlex.split(command, comments=True)
         if name != "bankwise" or "&&" in arguments:
             assert not expected.strip(), f"not run here, so no output can be claimed: {command}"
+            continue
+        if "sass" in command and not COMPILES:
             continue
         with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as refused:
             code = main(arguments)
