@@ -2,8 +2,8 @@
 
 Sources
     [H200]  hardware counters and clocks of an NVIDIA H200 (sm_90), recorded in gpu_check/data
-            and, earlier, in tests/silicon/data; docs/validation.md says how, and compares
-            every row.
+            and, earlier, in tests/silicon/data; docs/explanation/validation.md says how,
+            and compares every row.
     [GTC]   NVIDIA's published phases ("8B words are accessed in 2 phases ... 16B words are
             accessed in 4 phases"), a slide reproduced in the tutorial that README.md names.
 """
