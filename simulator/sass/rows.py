@@ -11,6 +11,7 @@ from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
+from simulator.sass.run.doubts import notes_of
 from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
 
@@ -34,6 +35,7 @@ def make_report(
             f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
             " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
         )
+    rows.notes += notes_of(launch, launch.done.doubts)
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(
