@@ -96,6 +96,7 @@ def _read(units: Units, owner: Units, place: int, size: int, call: Call) -> None
 
 
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
+    units.note(call, moved.sectors, moved.bytes)
     site = units.cluster.site_of(call.number)
     units.count(site, requests=1, sectors=moved.sectors, bytes=moved.bytes, rows=moved.rows)
 

@@ -24,12 +24,16 @@ def serve(units: Units, call: Call, request: Product) -> int:
     """Multiply once the warpgroup's last warp has come; the others wait for it."""
     if call.mask != 0xFFFFFFFF or call.taken != call.mask:
         raise UnsupportedError("some lanes are inactive where a warpgroup must take part whole")
-    first = call.warp // _WARPS * _WARPS
+    place = call.warp % _WARPS
+    first = call.warp - place
     if first + _WARPS > len(units.warps.memory):
         raise UnsupportedError(
             f"warp {call.warp} is in no whole warpgroup: the block has {len(units.warps.memory)}"
             " warps (accepted: multiples of 4)"
         )
+    wavefronts = request.form.wavefronts
+    # Each warp's share, so that they add up.
+    units.note(call, 0, wavefronts * (place + 1) // _WARPS - wavefronts * place // _WARPS)
     waits = [
         wait
         for wait in units.waits
@@ -41,7 +45,6 @@ def serve(units: Units, call: Call, request: Product) -> int:
     if units.watch:
         _watch(units, units.watch, call, request.form)
     site = units.cluster.site_of(call.number)
-    wavefronts = request.form.wavefronts
     units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
     units.wake(waits)
     return Reply.GO_ON

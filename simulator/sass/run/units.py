@@ -66,6 +66,8 @@ class Units:
     """What was counted: a row for each site, columns as in `tally.FIGURES`."""
     watch: Watch | None = None
     """Over its shared memory, where the kernel has units that act beside its threads."""
+    notes: Callable[[tuple[int, int, int, int]], None] | None = None
+    """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
 
     def __post_init__(self) -> None:
         """Begin with nobody waiting."""
@@ -127,6 +129,12 @@ class Units:
                 f" {self.first_address:#x} on)"
             )
         return blocks[rank], place
+
+    def note(self, call: Call, sectors: int, amount: int) -> None:
+        """Note an access for the timeline, where there is one: sectors, wavefronts or bytes."""
+        if self.notes is not None:
+            mask = call.taken - (call.taken >> 31 << 32)  # as 32 bits with a sign
+            self.notes((self.cluster.site_of(call.number), mask, sectors, amount))
 
     def count(self, site: int, **figures: int) -> None:
         """Add to what was counted for a site."""

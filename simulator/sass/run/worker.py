@@ -105,6 +105,8 @@ class Worker:
         self.units = Units(
             cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
         )
+        if recorder:
+            self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -301,6 +303,14 @@ class Worker:
             self.figures[which] += np.add.reduceat(figures[order], starts)
         self.slots[:] = -1
         self.set("traced", 0)
+
+    def _note(self, access: tuple[int, int, int, int]) -> None:
+        """Note an access of a unit in the trace, which has room; it is counted elsewhere."""
+        row, event = self.get("traced"), self.get("event_count")
+        self.heads[row], self.trace[row], self.weights[row] = access, 0, 0
+        self.events[event] = row
+        self.set("traced", row + 1)
+        self.set("event_count", event + 1)
 
     def take(self) -> Tally:
         """Give what was counted since the last time."""
