@@ -33,6 +33,8 @@ from simulator.sass.run.warps import Warps
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
     from simulator.sass.run.memory import GlobalMemory
+    from simulator.sass.run.moves import Moves
+    from simulator.sass.run.witness import Witness
 
 __all__ = ["SERVE", "Units"]
 
@@ -61,6 +63,10 @@ class Units:
     """The first that a kernel may use."""
     figures: np.ndarray[Any, np.dtype[np.int64]]
     """What was counted: a row for each site, columns as in `tally.FIGURES`."""
+    moves: Moves | None = None
+    """Where shared memory's bytes lie instead."""
+    witness: Witness | None = None
+    """What is told of every access to shared memory."""
 
     def __post_init__(self) -> None:
         """Begin with nobody waiting."""

@@ -77,7 +77,9 @@ class Worker:
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
-        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        moves = launch.moves
+        size = launch.block_shared if moves is None else moves.bytes
+        self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
@@ -97,7 +99,10 @@ class Worker:
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
-        self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
+        self.units = Units(
+            cluster, rank, Warps(self.warps), self.window, start, self.figures, moves,
+            launch.witness,
+        )  # fmt: skip
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -121,6 +126,8 @@ class Worker:
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
             "sources": self.sources, "noting": int(self.recorder is not None),
             "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "moves": 0 if launch.moves is None else launch.moves.table,
+            "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
@@ -272,6 +279,9 @@ class Worker:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
                 self.set("event_count", 0)
+            if launch.witness:
+                weights, sources = self.weights[:rows], self.sources[:rows]
+                launch.witness.see(heads, self.trace[:rows], weights, sources)
             figures *= self.weights[:rows, None]
             order = np.argsort(heads[:, 0], kind="stable")
             which, starts = np.unique(heads[order, 0], return_index=True)
