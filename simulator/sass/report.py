@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.errors import LaunchError
@@ -14,7 +15,9 @@ from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
 
 if TYPE_CHECKING:
+    from simulator.fixing.fix import Fix
     from simulator.sass.run.timeline import Timeline
+    from simulator.sass.sampling import Relaunch
 
 __all__ = ["By", "CompiledReport"]
 
@@ -23,6 +26,7 @@ By = Literal["instruction", "line"]
 
 _FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR)
 _UNITS = ("lsu", "gmma", "tma")
+_FIXING = "simulator.fixing"  # it stands above, and is found when it is asked for
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,10 +58,8 @@ class CompiledReport(SiteTable):
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
-    rerun: Callable[[], dict[tuple[int, int, int], Timeline]] | None = field(
-        default=None, repr=False, compare=False
-    )
-    """What `timelines` calls; None: the launch is not known any more."""
+    rerun: Relaunch | None = field(default=None, repr=False, compare=False)
+    """What runs the launch again; None: it is not known any more."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the launch."""
@@ -71,12 +73,36 @@ class CompiledReport(SiteTable):
         Raises LaunchError for a report that was pickled or that an error stopped, and whatever the
         run raises.
         """
+        return self.relaunch().timelines()
+
+    def relaunch(self) -> Relaunch:
+        """Return what runs the launch again. Raises LaunchError where it is not known any more."""
         if self.rerun is None:
             raise LaunchError(
                 f"the launch of {self.title} is not known any more (accepted: the report that"
                 " replay_compiled returned, in the same process)"
             )
-        return self.rerun()
+        return self.rerun
+
+    def fixes(self) -> list[Fix]:
+        """Return what to change in each array with bank conflicts, those that save most first.
+
+        The launch runs again, with the arguments as they are now: to see every access, and with
+        each layout that is said. An array that no layout helps is a Fix without a text.
+
+        Raises LaunchError as `timelines` does, and whatever the run raises.
+        """
+        found: list[Fix] = import_module(_FIXING).find_fixes(self)
+        return found
+
+    def fixed(self, fixes: Sequence[Fix]) -> CompiledReport:
+        """Return the report of the launch with some of its fixes together, which runs again.
+
+        Raises OptionError for two fixes of one array, LaunchError as `timelines` does, and
+        whatever the run raises.
+        """
+        made: CompiledReport = import_module(_FIXING).rerun_with(self, fixes)
+        return made
 
     @property
     def title(self) -> str:

@@ -76,9 +76,10 @@ def _rows(at: Emitter, matrices: int, watch: _Watch) -> tuple[Place, Value]:
     asked = at.i32((1 << 8 * matrices) - 1)
     place = in_shared(at, block, warp, asked, addresses, 16)
     offsets = asked.by_lane.choose(place.offsets, 0)
-    trace(at, block, warp, site, Place(place.base, offsets, mask))
-    watch(at, block, warp, site, Place(place.base, offsets, asked))
-    return Place(place.base, offsets, mask), at.beside(warp, row)
+    rows = Place(place.base, offsets, mask, is_shared=True)
+    trace(at, block, warp, site, rows)
+    watch(at, block, warp, site, Place(place.base, offsets, asked, is_shared=True))
+    return rows, at.beside(warp, row)
 
 
 def _words(at: Emitter, place: Place, matrix: int) -> Value:

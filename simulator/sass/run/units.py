@@ -35,6 +35,8 @@ from simulator.sass.run.watch import Watch
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
     from simulator.sass.run.memory import GlobalMemory
+    from simulator.sass.run.moves import Moves
+    from simulator.sass.run.witness import Witness
 
 __all__ = ["SERVE", "Units"]
 
@@ -68,6 +70,10 @@ class Units:
     """Over its shared memory, where the kernel has units that act beside its threads."""
     notes: Callable[[tuple[int, int, int, int]], None] | None = None
     """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
+    moves: Moves | None = None
+    """Where shared memory's bytes lie instead."""
+    witness: Witness | None = None
+    """What is told of every access to shared memory."""
 
     def __post_init__(self) -> None:
         """Begin with nobody waiting."""

@@ -78,7 +78,9 @@ class Worker:
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
-        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        moves = launch.moves
+        size = launch.block_shared if moves is None else moves.bytes
+        self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
@@ -105,6 +107,7 @@ class Worker:
         self.units = Units(
             cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
         )
+        self.units.moves, self.units.witness = moves, launch.witness
         if recorder:
             self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
@@ -130,6 +133,8 @@ class Worker:
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
             "sources": self.sources, "noting": int(self.recorder is not None),
             "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "moves": 0 if launch.moves is None else launch.moves.table,
+            "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
@@ -297,6 +302,9 @@ class Worker:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
                 self.set("event_count", 0)
+            if launch.witness:
+                weights, sources = self.weights[:rows], self.sources[:rows]
+                launch.witness.see(heads, self.trace[:rows], weights, sources)
             figures *= self.weights[:rows, None]
             order = np.argsort(heads[:, 0], kind="stable")
             which, starts = np.unique(heads[order, 0], return_index=True)
