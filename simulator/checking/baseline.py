@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from layouts.errors import short
-from simulator.checking.figures import LIMITS, Figures
+from simulator.checking.figures import LIMITS, Figures, total
 from simulator.checking.measured import LineCost, Measured
 from simulator.errors import CheckError
 from simulator.results.files import save
 
-__all__ = ["RATCHETED", "Recorded", "read_baseline", "record", "write_baseline"]
+__all__ = [
+    "RATCHETED", "Recorded", "as_json", "from_json", "read_baseline", "record", "write_baseline",
+]  # fmt: skip
 
 VERSION = 1
 RATCHETED = ("conflicts", "excessive", "wavefronts")
@@ -49,8 +51,6 @@ def record(measured: Measured) -> Recorded:
 
 
 def _sum(before: Figures, line: LineCost) -> Figures:
-    from simulator.checking.figures import total
-
     return total([before, line.figures])
 
 
@@ -65,6 +65,11 @@ def read_baseline(path: Path) -> dict[str, Recorded]:
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or f"it is not JSON: {error}"
         raise CheckError(f"the baseline {path} cannot be read: {reason}") from error
+    return from_json(path, data)
+
+
+def from_json(path: Path, data: Any) -> dict[str, Recorded]:
+    """Return what a baseline holds, by name. Raises CheckError, which names `path`."""
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise CheckError(
             f"{path} is not a baseline of version {VERSION} (bankwise check --update writes one)"
@@ -98,6 +103,12 @@ def write_baseline(path: Path, recorded: Mapping[str, Recorded]) -> None:
 
     Raises OutputError.
     """
+    text = json.dumps(as_json(recorded), indent=2, ensure_ascii=True)
+    save(path, lambda place: place.write_text(f"{text}\n", encoding="utf-8"))
+
+
+def as_json(recorded: Mapping[str, Recorded]) -> dict[str, Any]:
+    """Return a baseline as JSON holds it."""
     entries = {
         name: {
             **asdict(each.figures),
@@ -105,8 +116,7 @@ def write_baseline(path: Path, recorded: Mapping[str, Recorded]) -> None:
         }
         for name, each in sorted(recorded.items())
     }
-    text = json.dumps({"version": VERSION, "entries": entries}, indent=2, ensure_ascii=True)
-    save(path, lambda place: place.write_text(f"{text}\n", encoding="utf-8"))
+    return {"version": VERSION, "entries": entries}
 
 
 def _lines(lines: Iterable[tuple[str, Figures]]) -> dict[str, dict[str, Any]]:

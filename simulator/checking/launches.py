@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,8 @@ def triton(folder: Path, here: Measured, announce: Announce) -> Iterator[Measure
     if colon and file.endswith(".py"):
         path = _file(folder, file)
         target, place = f"{path}:{name}", SourcePlace(str(path))
+    elif colon and (origin := _origin(file)):
+        place = SourcePlace(origin)
     arch = arch_for(given.get("arch"), optional_chip(given.get("chip")))
     warps = given.get("warps", 4)
     announce(f"compiling {given['kernel']} by Triton")
@@ -139,6 +142,15 @@ def triton(folder: Path, here: Measured, announce: Announce) -> Iterator[Measure
     yield _replayed(replace(here, place=place), compiled.cubin, launch, announce)
 
 
+def _origin(module: str) -> str | None:
+    """Return the file of a module, where it is one."""
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return found.origin if found is not None and found.has_location else None
+
+
 def _file(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.is_file():
@@ -150,8 +162,6 @@ def _launch(folder: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the launch that the entry's keys give."""
     import numpy as np
 
-    from simulator.sass.arguments import argument
-
     files = _files(folder, [*given.get("args", ()), *given.get("buffers", {}).values()])
     buffers = _arguments(folder, given.get("buffers", {}))
     for name, array in buffers.items():
@@ -161,7 +171,7 @@ def _launch(folder: Path, given: Mapping[str, Any]) -> dict[str, Any]:
             )
     named = {**files, **buffers}
     launch: dict[str, Any] = {
-        "args": [argument(text, i, named) for i, text in enumerate(given.get("args", ()))]
+        "args": [_argument(each, i, named) for i, each in enumerate(given.get("args", ()))]
     }
     for name in ("grid", "block", "cluster"):
         if name in given:
@@ -172,25 +182,31 @@ def _launch(folder: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return launch
 
 
-def _files(folder: Path, texts: Sequence[str]) -> dict[str, Any]:
+def _argument(given: Any, place: int, named: Mapping[str, Any]) -> Any:
+    """Read an argument that is a text; others are what `replay_compiled` takes."""
+    from simulator.sass.arguments import argument
+
+    return argument(given, place, named) if isinstance(given, str) else given
+
+
+def _files(folder: Path, given: Iterable[Any]) -> dict[str, Any]:
     """Read the .npy files that arguments name; their paths start from the folder of the entries."""
     from simulator.sass.arguments import argument
 
+    texts = (each for each in given if isinstance(each, str))
     names = {name for text in texts for name in re.findall(r"[^\s{},:]+\.npy", text)}
     return {name: argument(os.fspath(folder / name)) for name in sorted(names)}
 
 
-def _arguments(folder: Path, texts: Mapping[str, str]) -> dict[str, Any]:
-    from simulator.sass.arguments import argument
-
-    files = _files(folder, list(texts.values()))
-    return {name: argument(text, i, files) for i, (name, text) in enumerate(texts.items())}
+def _arguments(folder: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    files = _files(folder, given.values())
+    return {name: _argument(each, i, files) for i, (name, each) in enumerate(given.items())}
 
 
 def _size(given: Any) -> tuple[int, ...]:
     if isinstance(given, str):
         return tuple(map(int, given.split("x")))
-    return tuple(given) if isinstance(given, list) else (given,)
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def _replayed(

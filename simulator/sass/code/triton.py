@@ -124,7 +124,7 @@ def _function(target: str) -> Any:
             if "" not in sys.path:
                 sys.path.insert(0, "")
             module = importlib.import_module(place)
-    except (ImportError, OSError) as error:
+    except Exception as error:  # the file is the user's, and may do anything
         raise CompileError(f"{place} cannot be imported: {error}") from error
     function = getattr(module, name, None)
     if not hasattr(function, "arg_names"):

@@ -306,3 +306,40 @@ class TestKernels:
         assert (row["status"], row["conflicts"], row["ways"]) == ("broken", 992, 32.0)
         assert report.to_dict()["totals"] == {"holds": 0, "broken": 1, "error": 0, "code": 1}
         assert check(report.config) == report
+
+
+TRITON = """
+import triton, triton.language as tl
+
+@triton.jit
+def transpose(src, dst, n, BLOCK: tl.constexpr):
+    rows = tl.arange(0, BLOCK)[:, None]
+    cols = tl.arange(0, BLOCK)[None, :]
+    tl.store(dst + cols * n + rows, tl.load(src + rows * n + cols) * 2)
+"""
+
+
+@needs_tools
+def test_a_triton_kernel(checked: Check, write: Write) -> None:
+    pytest.importorskip("triton")
+    write(TRITON, "kernels.py")
+    entry = (
+        "[[triton]]\nkernel='kernels.py:transpose'\nsignature='*fp32,*fp32,i32,64'\narch='sm_80'\n"
+        "grid=1\nargs=['random:f32[64,64]', 'zeros:f32[64,64]', 'i32=64']\n"
+    )
+    report = checked(f"{entry}wavefronts = 0\n")
+    assert report.code == 1, messages(report)
+    assert {line for _, _, line in findings(report)} <= {6, 7, 8}
+    (outcome,) = report.outcomes
+    assert outcome.measured.place.file.endswith("kernels.py")
+    assert outcome.measured.figures.wavefronts >= 2 * 64 * 64 * 4 // 128
+    store = "    tl.store("
+    write(TRITON.replace(store, f"    # bankwise: allow any\n{store}"), "kernels.py")
+    assert checked(f"{entry}wavefronts = 0\n").outcomes[0].measured.held.wavefronts == 0
+    (outcome,) = checked(f"{entry}conflicts=0\n".replace("grid=1\n", "")).outcomes
+    assert outcome.error.startswith("the key grid is missing")
+    (outcome,) = checked(f"{entry}conflicts=0\n".replace(":transpose", ":none")).outcomes
+    assert "has no Triton kernel 'none'" in outcome.error
+    write(TRITON.replace("def", "dfe"), "kernels.py")
+    (outcome,) = checked(f"{entry}conflicts=0\n").outcomes
+    assert "kernels.py" in outcome.error
