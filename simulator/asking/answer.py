@@ -26,8 +26,9 @@ from simulator.results.text import Table, as_html
 
 if TYPE_CHECKING:
     from simulator.asking.cure import Cure
+    from simulator.asking.pictures import Picture
 
-__all__ = ["Answer", "AnswerLine", "leaves", "operations_of", "size_of"]
+__all__ = ["Answer", "AnswerLine"]
 
 MOST_LINES = 15
 
@@ -127,6 +128,17 @@ class Answer(Explanation):
             else "only this access was given: others may suffer"
         )
 
+    def pictures(self) -> list[Picture]:
+        """Return the access as it was asked, then with each cure, both for their worst warp."""
+        from simulator.asking.pictures import Picture, with_cure
+
+        several = len(self.warps.wavefronts) > 1
+        heading = "As written" if self.text else "As given"
+        found = [Picture(heading, (("", self),), self.warp if several else None)]
+        if self.asked is not None:  # addresses have no layout to cure
+            found += [with_cure(self.asked, cure, self.rule) for cure in self.cures]
+        return found
+
     def lines(self) -> list[AnswerLine]:
         """Return the answer, line by line."""
         level = verdict(self).level
@@ -172,14 +184,13 @@ class Answer(Explanation):
         if not found:
             yield AnswerLine(f"Cure     {why}")
             return
-        rows = [(f"{_kind(each)}{each.text}", size_of(each), operations_of(each)) for each in found]
+        rows = [(f"{_kind(each)}{each.text}", each.size, each.effort) for each in found]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for number, (row, each) in enumerate(zip(rows, found, strict=True)):
             cells = "".join(
                 f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
             )
-            left = leaves(each, len(self.warps.wavefronts))
-            yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{left}")
+            yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
         yield AnswerLine(f"         {self.caveat}")
 
     def _figures(self) -> Iterator[AnswerLine]:
@@ -218,7 +229,7 @@ class Answer(Explanation):
         return f"```text\n{self}\n```"
 
     def _repr_html_(self) -> str:
-        from simulator.asking.pictures import notebook
+        from simulator.asking.pictures import beside
 
         lines = (
             "".join(_spanned(text, _COLORS[level][1]) for text, level in line.parts())
@@ -227,7 +238,8 @@ class Answer(Explanation):
         figures, *rest = Explanation.shown(self)
         tables = as_html(replace(figures, title=self.sentences[0])) + "".join(map(as_html, rest))
         folded = f"<details><summary>{_FOLDED}</summary>{tables}</details>"
-        return "<pre>{}</pre>{}{}".format("\n".join(lines), notebook(self), folded)
+        drawn = beside(self.pictures()) if self.wavefronts else ""
+        return "<pre>{}</pre>{}{}".format("\n".join(lines), drawn, folded)
 
     def details(self) -> list[Table]:
         """Return the tables of an `Explanation`: its sentences and what each wavefront serves."""
@@ -252,23 +264,3 @@ def _spanned(text: str, color: str) -> str:
 
 def _kind(cure: Cure) -> str:
     return {"pad": "pad to ", "swizzle": "swizzle ", "layout": "lay as "}[cure.kind]
-
-
-def size_of(cure: Cure) -> str:
-    """Return the bytes of the array with a cure, and how many they are more."""
-    if cure.bytes is None:
-        return ""
-    return f"{cure.bytes:,} bytes{f' (+{cure.more:,})' if cure.more else ''}"
-
-
-def operations_of(cure: Cure) -> str:
-    """Return what a cure adds to an index."""
-    return f"{plural(cure.operations, 'operation')} more" if cure.operations else "no operation"
-
-
-def leaves(cure: Cure, warps: int) -> str:
-    """Return what is left of the conflicts of so many warps."""
-    if not cure.bank_conflicts:
-        return "conflict-free"
-    each = " per block" if warps > 1 else ""
-    return f"leaves {plural(cure.bank_conflicts, 'bank conflict')}{each}"

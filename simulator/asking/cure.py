@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layouts.c_text import column, operand
+from layouts.errors import plural
 from layouts.tile import Tile
 from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
@@ -59,6 +60,28 @@ class Cure:
     cycles: int
     addresses: NDArray[np.int64] = field(repr=False, compare=False)
     """In bytes, shape (warps, 32); 0 for a lane that is not active."""
+
+    @property
+    def size(self) -> str:
+        """The bytes of the array in words, and how many they are more; empty if not known."""
+        if self.bytes is None:
+            return ""
+        return f"{self.bytes:,} bytes{f' (+{self.more:,})' if self.more else ''}"
+
+    @property
+    def effort(self) -> str:
+        """The operations in words."""
+        if not self.operations:
+            return "no operation"
+        return f"{plural(self.operations, 'operation')} more"
+
+    @property
+    def leaves(self) -> str:
+        """What is left of the conflicts of all warps, in words."""
+        if not self.bank_conflicts:
+            return "conflict-free"
+        each = " per block" if len(self.addresses) > 1 else ""
+        return f"leaves {plural(self.bank_conflicts, 'bank conflict')}{each}"
 
 
 def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:

@@ -1,72 +1,63 @@
-"""The pictures of an answer: its worst warp as it was asked, and with each cure."""
+"""The pictures of accesses: as they are, and with each cure; a notebook shows them as they are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from layouts.errors import plural
-from simulator.asking.answer import Answer, leaves, operations_of, size_of
-from simulator.asking.cure import explained
+from simulator.asking.cure import Cure, explained
+from simulator.inputs.asked import AskedAccess
 from simulator.law.explaining import Explanation, ranges
+from simulator.law.instructions import Rule
 from simulator.law.specification import WORD
 from simulator.results.html import bank_table
 
-__all__ = ["Picture", "lane_sentences", "notebook", "pictures", "with_banks"]
+__all__ = ["Picture", "beside", "lane_sentences", "with_banks", "with_cure"]
 
-_KINDS = {"pad": "Pad", "swizzle": "Swizzle", "layout": "Lay as"}
+_KINDS = {"pad": "Cure: pad", "swizzle": "Cure: swizzle", "layout": "Cure: lay as"}
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One access, and what is said of it."""
+    """One access, or a few that belong together, and what is said of them."""
 
     heading: str
-    explanation: Explanation
+    parts: tuple[tuple[str, Explanation], ...]
+    """Each access, and how it is called; an empty name where there is but one."""
     warp: int | None = None
     """Number of the warp; None where there is but one."""
     code: str = ""
     """What to write for it; empty for the access as it was asked."""
     notes: tuple[str, ...] = ()
     """What it costs."""
-    is_cure: bool = False
 
     @property
     def cost(self) -> str:
         """Its wavefronts, and of which warp."""
         which = "" if self.warp is None else f", warp {self.warp}"
-        return f"{plural(self.explanation.wavefronts, 'wavefront')}{which}"
+        return f"{plural(sum(one.wavefronts for _, one in self.parts), 'wavefront')}{which}"
 
-    def table(self) -> str:
-        """Return its banks as HTML."""
-        return with_banks(self.explanation, f"{self.heading}: {self.cost}")
-
-
-def pictures(answer: Answer) -> list[Picture]:
-    """Return the access as it was asked, then with each cure, both for their worst warp."""
-    several = len(answer.warps.wavefronts) > 1
-    found = [Picture("As written", answer, answer.warp if several else None)]
-    for cure in answer.cures:
-        if answer.asked is None:  # addresses have no layout to cure
-            break
-        warp, one = explained(answer.asked, cure, answer.rule)
-        notes = (
-            size_of(cure),
-            operations_of(cure),
-            leaves(cure, len(answer.warps.wavefronts)),
-        )
-        found.append(
-            Picture(
-                _KINDS[cure.kind],
+    def tables(self) -> list[tuple[str, Explanation, str]]:
+        """Return name, access and banks as HTML, of each access."""
+        return [
+            (
+                name,
                 one,
-                warp if several else None,
-                cure.text,
-                tuple(filter(None, notes)),
-                is_cure=True,
+                with_banks(one, f"{self.heading} {name}: {plural(one.wavefronts, 'wavefront')}"),
             )
-        )
-    return found
+            for name, one in self.parts
+        ]
+
+
+def with_cure(asked: AskedAccess, cure: Cure, rule: Rule) -> Picture:
+    """Return the worst warp of a question with a cure."""
+    warp, one = explained(asked, cure, rule)
+    notes = tuple(filter(None, (cure.size, cure.effort, cure.leaves)))
+    number = warp if len(asked.warps) > 1 else None
+    return Picture(_KINDS[cure.kind], (("", one),), number, cure.text, notes)
 
 
 def with_banks(one: Explanation, label: str = "") -> str:
@@ -109,19 +100,20 @@ def lane_sentences(one: Explanation) -> list[str]:
     return said
 
 
-def notebook(answer: Answer) -> str:
-    """Return the pictures as HTML that a notebook shows without JavaScript, side by side."""
-    if not answer.wavefronts:
-        return ""
-    figures = "".join(_figure(one) for one in pictures(answer))
-    return f'{_STYLE}<div class="bankwise-pictures">{figures}</div>'
+def beside(drawn: Sequence[Picture]) -> str:
+    """Return pictures side by side, as HTML with its own style."""
+    return f'{_STYLE}<div class="bankwise-pictures">{"".join(map(_figure, drawn))}</div>'
 
 
 def _figure(picture: Picture) -> str:
     code = f"<code>{escape(picture.code)}</code>" if picture.code else ""
-    notes = f" <small>{escape(', '.join(picture.notes))}</small>" if picture.notes else ""
-    head = f"<b>{escape(picture.heading)}</b> {code} <small>{escape(picture.cost)}</small>{notes}"
-    return f"<figure><figcaption>{head}</figcaption>{picture.table()}</figure>"
+    said = escape(", ".join((picture.cost, *picture.notes)))
+    head = f"<figcaption><b>{escape(picture.heading)}</b> {code} <small>{said}</small></figcaption>"
+    tables = "".join(
+        f"{f'<small>{escape(name)}</small>' if name else ''}{table}"
+        for name, _, table in picture.tables()
+    )
+    return f"<figure>{head}{tables}</figure>"
 
 
 _ROOT = ".bankwise-pictures"

@@ -89,7 +89,8 @@ def bank_table(served: Mapping[str, Sequence[Any]], *, passes: int = 1, label: s
     rows = []
     several = len(set(served["phase"])) > 1
     for (phase, number), wavefront in groupby(_cells(served), key=lambda one: one[4:]):
-        name = str(number) if number or not several else f"phase {phase}"
+        first = f"phase {phase}" if several else "wavefront 0"
+        name = str(number) if number else first
         head = f'<th scope="row" title="phase {phase}, wavefront {number}">{name}</th>'
         cells = _placed(wavefront, passes)
         rows.append(f'<tr data-phase="{phase}" data-wavefront="{number}">{head}{cells}</tr>')
