@@ -4,7 +4,7 @@
 
     from bankwise import simulate, count, explain, replay, kernels, sweep, optimize
 
-docs/model.md explains the law; README.md starts with examples.
+docs/explanation/model.md explains the law; README.md starts with examples.
 """
 
 from importlib import import_module

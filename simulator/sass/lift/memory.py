@@ -27,6 +27,7 @@ from simulator.sass.lift.spaces import (
 )
 from simulator.sass.lift.state import context, field, note
 from simulator.sass.lift.values import Value
+from simulator.sass.lift.watching import watch_read, watch_write
 
 __all__ = ["shuffled", "stacked"]
 
@@ -93,6 +94,8 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
         trace(at, block, warp, site, place)
         if access is _store and find is in_shared and width <= 4:
             _note_value(at, block, place, at.beside(warp, row))
+    if find is in_shared:
+        (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
     at.give(at.bit(True))
 

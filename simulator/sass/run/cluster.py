@@ -29,7 +29,7 @@ class Cluster:
 
     def __init__(
         self, launch: GridRun, recorders: list[Recorder] | None = None,
-        watch: RaceWatch | None = None,
+        races: RaceWatch | None = None,
     ) -> None:  # fmt: skip
         self.launch = launch
         x, y, z = launch.cluster
@@ -45,7 +45,7 @@ class Cluster:
                 self,
                 rank,
                 recorders[rank] if recorders else None,
-                watch if not rank else None,
+                races if not rank else None,
             )
             for rank in ranks
         ]
@@ -118,7 +118,10 @@ class Cluster:
         if any(waits for _, waits in waiting):
             passed = self.passed()
             for units, waits in waiting:
-                units.wake([wait for wait in waits if wait.arrivals <= passed])
+                woken = [wait for wait in waits if wait.arrivals <= passed]
+                if woken and units.watch:
+                    units.watch.opened()
+                units.wake(woken)
 
     def wakes(self, units: Units) -> None:
         """Take note that a subwarp of a block may go on: its scheduler has to choose again."""

@@ -30,6 +30,7 @@ from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Recorder
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
+from simulator.sass.run.watch import SUSPECT, Watch, is_watched
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
@@ -67,12 +68,12 @@ class Worker:
 
     def __init__(
         self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None,
-        watch: RaceWatch | None = None,
+        races: RaceWatch | None = None,
     ) -> None:  # fmt: skip
         self.launch = launch
         self.recorder = recorder
-        self.watch = watch
-        self.notes = recorder is not None or watch is not None
+        self.races = races
+        self.notes = recorder is not None or races is not None
         """Whether what warps do is noted, in the first block."""
         self.rank = rank
         self.is_alone = launch.cluster == (1, 1, 1)
@@ -82,7 +83,9 @@ class Worker:
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
-        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        moves = launch.moves
+        size = launch.block_shared if moves is None else moves.bytes
+        self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
@@ -102,7 +105,16 @@ class Worker:
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
-        self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
+        self.watch = None
+        if is_watched(program.requests):
+            self.watch = Watch(program, self.window.size, start, self.count)
+            self._suspect = SUSPECT(self.watch.suspect)
+        self.units = Units(
+            cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
+        )
+        self.units.moves, self.units.witness = moves, launch.witness
+        if recorder:
+            self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -127,12 +139,27 @@ class Worker:
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
             "sources": self.sources, "noting": int(self.notes),
             "events": self.events, "event_room": _EVENTS if self.notes else 1 << 62,
+            "moves": 0 if launch.moves is None else launch.moves.table,
+            "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        if self.watch:
+            self._fill_watch(self.watch)
         cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
+
+    def _fill_watch(self, watch: Watch) -> None:
+        first = watch.first
+        self.set("watch", 1)
+        self.set("suspect", ctypes.cast(self._suspect, ctypes.c_void_p).value or 0)
+        self.set("written", watch.written[first:].ctypes.data)
+        self.set("landing", watch.landing[first:].ctypes.data)
+        self.set("reading", watch.reading[first:].ctypes.data)
+        self.set("fenced", watch.fenced.ctypes.data)
+        place = CONTEXT["read_until"] // 8
+        watch.use(self.context[place : place + 2])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -180,8 +207,8 @@ class Worker:
 
     def begin(self, block: Dim3) -> None:
         """Set the state up for a block."""
-        if self.watch and self._begun:
-            self._watched()
+        if self.races and self._begun:
+            self._end_races()
         self._begun = True
         self.warps[:] = self._template
         self.shared[:] = 0
@@ -194,6 +221,9 @@ class Worker:
         self.set("resume", -1)
         self.block = block
         self.units.begin()
+        if self.watch:
+            self.set("fences", 0)
+            self.watch.begin(block)
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
@@ -277,14 +307,17 @@ class Worker:
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
-            if self.watch:
-                self.watch.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+            if self.races:
+                self.races.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
                 self.set("event_count", 0)
-                self.set("noting", int(not self.watch.is_over))
+                self.set("noting", int(not self.races.is_over))
             if self.recorder:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
                 self.set("event_count", 0)
+            if launch.witness:
+                weights, sources = self.weights[:rows], self.sources[:rows]
+                launch.witness.see(heads, self.trace[:rows], weights, sources)
             figures *= self.weights[:rows, None]
             order = np.argsort(heads[:, 0], kind="stable")
             which, starts = np.unique(heads[order, 0], return_index=True)
@@ -292,11 +325,19 @@ class Worker:
         self.slots[:] = -1
         self.set("traced", 0)
 
-    def _watched(self) -> None:
+    def _end_races(self) -> None:
         """End the watch, when its block is done."""
         self.flush()
-        self.watch = None
+        self.races = None
         self.set("noting", 0)
+
+    def _note(self, access: tuple[int, int, int, int]) -> None:
+        """Note an access of a unit in the trace, which has room; it is counted elsewhere."""
+        row, event = self.get("traced"), self.get("event_count")
+        self.heads[row], self.trace[row], self.weights[row] = access, 0, 0
+        self.events[event] = row
+        self.set("traced", row + 1)
+        self.set("event_count", event + 1)
 
     def take(self) -> Tally:
         """Give what was counted since the last time."""
@@ -304,7 +345,7 @@ class Worker:
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"),
+            self.get("neighbours"), self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0

@@ -72,7 +72,7 @@ def triton(
             kernel[grid](a, b, c, n, BLOCK=128)
         print(launches[0])
 
-    docs/triton.md has examples that run.
+    docs/how-to/triton.md has examples that run.
 
     Raises ToolError without Triton, OptionError for options, and inside the `with` LaunchError for
     what cannot be launched, what `replay_compiled` raises, and Triton's own errors.
