@@ -60,6 +60,8 @@ def make_report(
         extrapolated=times > 1,
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
+        registers=launch.kernel.registers,
+        shared_bytes=launch.block_shared,
     )
 
 
