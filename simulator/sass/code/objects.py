@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -92,16 +93,15 @@ def _numba(kernel: Any, arguments: Sequence[Any], arch: str) -> ObjectCode:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # its advice about its own future
-            from numba import cuda, typeof
-
-            types = tuple(typeof(each) for each in arguments)
+            numba: Any = import_module("numba")  # its own types say too little
+            cuda: Any = import_module("numba.cuda")
+            types = tuple(numba.typeof(each) for each in arguments)
             options = {
                 name: kernel.targetoptions[name]
                 for name in ("fastmath", "opt", "debug")
                 if name in getattr(kernel, "targetoptions", {})
             }
-            compiler: Any = cuda.compile_ptx
-            ptx, _ = compiler(
+            ptx, _ = cuda.compile_ptx(
                 kernel.py_func, types, cc=divmod(architecture(arch).capability, 10),
                 lineinfo=not options.get("debug"), **options,
             )  # fmt: skip
