@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "headers_folders", "is_standard", "stand_in"]
+__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "stand_in"]
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -30,7 +30,7 @@ typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
 typedef int64_t intptr_t; typedef uint64_t uintptr_t; typedef int64_t ssize_t;
 typedef int64_t intmax_t; typedef uint64_t uintmax_t;
 typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
-typedef unsigned char uchar;
+typedef unsigned char uchar; typedef uint32_t cuuint32_t; typedef uint64_t cuuint64_t;
 namespace std {
 using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
 using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;
@@ -40,6 +40,9 @@ using ::intptr_t; using ::uintptr_t; using ::size_t; using ::ptrdiff_t;
 _CONSTANTS = """
 #ifndef assert
 #define assert(condition) ((void)0)
+#endif
+#ifndef __extension__
+#define __extension__
 #endif
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
@@ -165,6 +168,37 @@ def is_standard(header: str) -> bool:
     """
     return bool(re.fullmatch(r"[a-z_]+|(?:sys/)?(?:\w{2,9})\.h", header)) and (
         "." not in header or Path(header).stem in _C_HEADERS or header.startswith("sys/")
+    )
+
+
+def block_primitives(named: Set[str]) -> str:
+    """Give what stands in for <cub/cub.cuh>, which NVRTC refuses: what device code names of it.
+
+    Its operators have been CUDA's own since CUB 3.
+    """
+    places = [
+        place for folder in headers_folders() for place in sorted((folder / "cub").glob("*/*.cuh"))
+    ]
+    lines = ["#pragma once", "#include <cuda/std/functional>", "#include <cuda/functional>"]
+    lines += [
+        f"#include <cub/{place.parent.name}/{place.name}>"
+        for place in places
+        if "".join(part.capitalize() for part in place.stem.split("_")) in named
+    ]
+    operators = {"Sum": "std::plus", "Max": "maximum", "Min": "minimum"}
+    using = [f"using {name} = ::cuda::{now}<>;" for name, now in operators.items() if name in named]
+    if using and not _has_operators():
+        lines.append(f"namespace cub {{ {' '.join(using)} }}")
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _has_operators() -> bool:
+    """Whether CUB has operators of its own."""
+    places = [folder / "cub" / "thread" / "thread_operators.cuh" for folder in headers_folders()]
+    return any(
+        re.search(r"\b(?:struct|using)\s+Sum\b", place.read_text(errors="replace"))
+        for place in places
+        if place.is_file()
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["QUALIFIERS", "Directive", "Macro", "blank", "branches", "directives", "includes",
+__all__ = ["QUALIFIERS", "Directive", "Macro", "attribute_calls", "blank",
+           "branches", "directives", "includes",
            "macros", "plain", "qualifiers"]  # fmt: skip
 
 _TOKENS = re.compile(
@@ -24,10 +25,12 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
+_TELLS = re.compile(r"\b(?:constexpr|consteval|__device__|__global__)\b")
+
 QUALIFIERS = re.compile(
     r"\s+|extern\s*\"C\"|\[\[[^\]]*\]\]|__(?:attribute|declspec|launch_bounds)__?\s*\([^()]*"
     r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)|\b(?:__host__|__device__|__global__|__inline__"
-    r"|__inline|inline|__forceinline__|__forceinline|__noinline__|static|constexpr|const|volatile"
+    r"|__inline|_Noreturn|__extension__|extern|inline|__forceinline__|__forceinline|__noinline__|static|constexpr|const|volatile"
     r"|__restrict__|__restrict|restrict|__grid_constant__|__managed__|__constant__|__shared__"
     r"|__align__\s*\(\s*\w+\s*\)|alignas\s*\(\s*\w+\s*\)|noexcept|explicit|friend)(?!\w)"
 )
@@ -85,14 +88,23 @@ def directives(text: str) -> tuple[Directive, ...]:
 
 
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
-    """Give the macros that are defined, the last definition of each."""
-    found = {}
+    r"""Give the macros that are defined: of several definitions of one the last that says most.
+
+    One that makes a function constexpr, or the device's, is not undone by one that is empty.
+
+    >>> macros(directives("#if A\n#define C constexpr\n#else\n#define C\n#endif"))["C"].body
+    'constexpr'
+    """
+    found: dict[str, Macro] = {}
     for line in lines:
         if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
             parameters = None
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            found[named[1]] = Macro(named[1], parameters, named[4].strip())
+            macro = Macro(named[1], parameters, named[4].strip())
+            before = found.get(macro.name)
+            if before is None or macro.body or not _TELLS.search(before.body):
+                found[macro.name] = macro
     return found
 
 
@@ -112,13 +124,16 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     {'HD': '__host__ __device__'}
     """
     found = {}
+    calls = attribute_calls(known)
     for name, macro in known.items():
-        if macro.parameters is not None:
+        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
             continue
         others = {
             each.name: each.body
             for each in known.values()
-            if each.parameters is None and each.name != name
+            if each.parameters is None
+            and each.name != name
+            and not QUALIFIERS.fullmatch(each.name)  # what stands for an old compiler's lack
         }
         body = macro.body
         for _ in range(8):  # macros of macros
@@ -126,9 +141,28 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
             if wider == body or len(wider) > 2000:
                 break
             body = wider
+        if calls:
+            body = calls.sub(" ", body)
         if not QUALIFIERS.sub("", body):
             found[name] = body
     return found
+
+
+def attribute_calls(known: Mapping[str, Macro]) -> re.Pattern[str] | None:
+    r"""Give what finds macros with parameters that only qualify; None where there are none.
+
+    >>> text = "#define PRINTS(...) __attribute__((format(printf, __VA_ARGS__)))"
+    >>> attribute_calls(macros(directives(text))).sub("", "PRINTS(3, 4) void f();")
+    ' void f();'
+    """
+    names = [
+        re.escape(name)
+        for name, macro in known.items()
+        if macro.parameters is not None and macro.body and not QUALIFIERS.sub("", macro.body)
+    ]
+    if not names:
+        return None
+    return re.compile(rf"\b(?:{'|'.join(names)})\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
 def _expanded(text: str, bodies: Mapping[str, str]) -> str:

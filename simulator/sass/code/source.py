@@ -18,6 +18,7 @@ from simulator.sass.code.preprocessor import (
     QUALIFIERS,
     Directive,
     Macro,
+    attribute_calls,
     blank,
     branches,
     directives,
@@ -96,12 +97,19 @@ class Source:
         """Macros that only qualify, with what they say."""
         return qualifiers(self.known)
 
+    @cached_property
+    def calls(self) -> re.Pattern[str] | None:
+        """What finds macros with parameters that only qualify."""
+        return attribute_calls(self.known)
+
     def readable(self, last: bool = False) -> str:
         """Give what the parser reads: one branch, without macros that break its grammar."""
         text = branches("".join(c if c.isascii() else "?" for c in self.text), self.lines, last)
         if self.marks:
             names = "|".join(sorted(map(re.escape, self.marks), key=len, reverse=True))
             text = re.sub(rf"\b(?:{names})\b", lambda found: blank(found[0]), text)
+        if self.calls:
+            text = self.calls.sub(lambda found: blank(found[0]), text)
         # Qualifiers of headers that are not here, and macros that stand for whole declarations.
         text = re.sub(
             r"\b[A-Z][A-Z0-9_]*(?:INLINE|DEVICE|HOST|API|EXPORT)[A-Z0-9_]*\b(?=\s+[A-Za-z_])",
@@ -122,12 +130,19 @@ class Source:
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
         for call in _BARE_CALL.finditer(plain(self.text)):
+            if self._is_open(call[1]):
+                continue  # it begins or ends what the next one ends: both stay as they are
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):
                 names = frozenset(self._instantiated(call[1]))
                 kind = self._macro_kind(call[1])
                 each = Declaration(call.start(), call.end(), kind, names, words(call[0]))
                 found[each.start, each.end] = each
         return tuple(found.values())
+
+    def _is_open(self, name: str) -> bool:
+        """Whether a macro leaves a brace open, or closes one."""
+        body = self.known[name].body if name in self.known else ""
+        return body.count("{") != body.count("}")
 
     def is_device(self, text: str) -> bool:
         """Whether a piece of a declaration's head marks it as the device's."""
@@ -191,17 +206,25 @@ class Source:
     def _start(self, node: Node) -> int:
         """Where a declaration begins, with macros before it that the parser does not see."""
         start = node.start_byte
-        while gap := re.search(r"[A-Za-z_]\w*\s*$", self.text[max(0, start - 200) : start]):
+        while gap := self._before(start):
+            start -= len(gap)
+        return start
+
+    def _before(self, start: int) -> str:
+        """Give the macro, with what stands behind it, that qualifies what begins at a place."""
+        text = self.text[max(0, start - 200) : start]
+        for call in self.calls.finditer(text) if self.calls else ():
+            if not text[call.end() :].strip():
+                return text[call.start() :]
+        if gap := re.search(r"[A-Za-z_]\w*\s*$", text):
             name = _IDENTIFIER.match(gap[0])
             if name and (
                 name[0] in self.marks
                 or (name[0] not in self.known and re.search(r"DEVICE|INLINE|API|HOST", name[0]))
                 or QUALIFIERS.fullmatch(name[0])
             ):
-                start -= len(gap[0])
-            else:
-                break
-        return start
+                return gap[0]
+        return ""
 
     def _kind(self, node: Node, start: int, bare: str) -> tuple[str, tuple[tuple[int, int], ...]]:
         if (
@@ -218,20 +241,30 @@ class Source:
         if node.type == "function_definition":
             if self.is_device(head):
                 return "device", ()
-            return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
+            return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
         if node.type in ("declaration", "field_declaration"):
             kind = node.child_by_field_name("type")
             classes = tuple(self._host_members(kind, bare)) if kind is not None else ()
             if self.is_device(plain(head)):
                 return "device", classes
             if _is_function(node):
-                return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
+                return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
             if kind is not None and kind.type in _NEUTRAL:
                 return "neutral", classes
             return self._variable(node, start, bare), ()
         if node.type in ("expression_statement", "call_expression", "static_assert_declaration"):
             return self._statement(node, bare), ()
         return "neutral" if node.type != "function_definition" else "host", ()
+
+    def _is_constant(self, node: Node, start: int, bare: str) -> bool:
+        """Whether a function is constexpr, which device code may call, too."""
+        if _CONSTANT_FUNCTION.search(_head(node, bare)):
+            return True
+        head = self.text[start : node.start_byte + len(_head(node, bare))]
+        return any(
+            _CONSTANT_FUNCTION.search(self.marks.get(word, ""))
+            for word in _IDENTIFIER.findall(plain(head))
+        )
 
     def _variable(self, node: Node, start: int, bare: str) -> str:
         text = bare[start : node.end_byte]

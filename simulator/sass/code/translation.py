@@ -17,7 +17,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from simulator.errors import CompileError
-from simulator.sass.code.headers import headers_folders, is_standard, stand_in
+from simulator.sass.code.headers import (
+    block_primitives,
+    headers_folders,
+    is_standard,
+    stand_in,
+)
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
@@ -89,6 +94,11 @@ def translate(
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
     missing |= dict.fromkeys(_unused(files, told))
     headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
+    for wanted in ("cub/cub.cuh",):
+        if wanted not in missing and any(
+            wanted == each for file in files.values() for _, each, _ in includes(file.source.lines)
+        ):
+            headers[wanted] = block_primitives(named)
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
     )
@@ -114,6 +124,8 @@ def _gather(
         file = files[name]
         for line, wanted, quoted in includes(file.source.lines):
             found = _find(wanted, here if quoted else None, folders, roots)
+            if found is None and not quoted and here and not _is_compilers(wanted):
+                found = _in_repository(wanted, here, roots)
             if found is None:
                 if not _is_compilers(wanted):
                     missing[wanted] = None
@@ -177,8 +189,13 @@ def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]
         allowed = any(place.is_relative_to(root) for root in roots)
         if allowed and place.suffix.lower() in _HEADERS and place.is_file():
             return place
+    return None if here is None else _in_repository(wanted, here, roots)
+
+
+def _in_repository(wanted: str, here: Path, roots: list[Path]) -> Path | None:
+    """Find a header in the repository around the source, if it stands in one."""
     for root in roots[-1:]:
-        if (root / ".git").exists() and here is not None:
+        if (root / ".git").exists():
             return _of_repository(root, wanted, here)
     return None
 

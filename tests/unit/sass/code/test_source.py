@@ -197,3 +197,61 @@ def test_positions_are_those_of_the_text_given() -> None:
     source = Source("ä int x;\n__global__ void f() {}\n")
     kinds = {source.text[each.start : each.end]: each.kind for each in source.declarations}
     assert kinds["__global__ void f() {}"] == "device"
+
+
+def test_macros_that_qualify_in_one_branch_only_still_qualify() -> None:
+    text = (
+        "#ifdef OLD\n#define constexpr\n#define SOMETIMES\n#else\n#define SOMETIMES constexpr\n"
+        "#endif\n#ifdef OTHER\n#define SOMETIMES\n#endif\n"
+        "SOMETIMES int twice(int a) { return 2 * a; }\nstatic constexpr bool is_used = true;\n"
+        "__global__ void f(int *a) { if (is_used) a[0] = twice(a[1]); }"
+    )
+    source = kept(text)
+    assert "twice(int a)" in source
+    assert "is_used = true" in source
+
+
+def test_macros_with_parameters_that_qualify_go_with_what_they_qualify() -> None:
+    text = (
+        "#define API extern\n#define NORETURN [[noreturn]]\n"
+        "#define PRINTS(...) __attribute__((format(printf, __VA_ARGS__)))\n"
+        'extern "C" {\n NORETURN PRINTS(1, 2)\n API void stop(const char *text, ...);\n'
+        " struct Kept { int a; };\n}\n__global__ void f(Kept k) {}"
+    )
+    source = kept(text)
+    hidden = [line for line in source.splitlines() if not line.startswith("#")]
+    assert not any("PRINTS" in line or "stop" in line or "NORETURN" in line for line in hidden)
+    assert "struct Kept" in source
+
+
+def test_macros_that_open_a_table_stay_with_its_rows_and_end() -> None:
+    text = (
+        "#define TABLE(type, name, size) static const __device__ type name[size] = {\n"
+        "#define END() };\nTABLE(int, powers, 4)\n 1, 2, 4, 8\nEND()\n"
+        "__global__ void f(int *a) { a[0] = powers[a[1]]; }"
+    )
+    source = kept(text)
+    for part in ("TABLE(int, powers, 4)", "1, 2, 4, 8", "END()"):
+        assert part in source
+
+
+def test_headers_in_angles_are_found_in_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "include" / "deep").mkdir(parents=True)
+    (tmp_path / "include" / "deep" / "size.hpp").write_text("constexpr int SIZE = 8;\n")
+    (tmp_path / "src").mkdir()
+    text = "#include <deep/size.hpp>\n__global__ void f(int *a) { a[0] = SIZE; }"
+    found = translate(text, tmp_path / "src")
+    assert found.missing == ()
+    assert any("SIZE = 8" in header for header in found.headers.values())
+
+
+def test_all_of_cub_is_what_device_code_names_of_it() -> None:
+    text = (
+        "#include <cub/cub.cuh>\n__global__ void f(float *a) {\n"
+        " using R = cub::BlockReduce<float, 64>;\n __shared__ R::TempStorage s;\n"
+        " float all = R(s).Sum(a[threadIdx.x]); a[0] = all; }"
+    )
+    header = translate(text, None).headers.get("cub/cub.cuh", "")
+    assert "#include <cub/block/block_reduce.cuh>" in header
+    assert "block_scan" not in header
