@@ -57,9 +57,12 @@ def fault(
         return kind(f"{problem}: {where}{far}")
     if why == Fault.UNKNOWN:
         reason = launch.program.steps[number].problem
-        return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
+        out = _SYSTEM if "system calls" in reason else ""
+        return UnsupportedError(f"not modelled: {reason}, at {where}{far}{out}")
     if why == Fault.KILL:
-        return ExecutionError(f"the kernel trapped at {where}{far}")
+        file = launch.program.instructions[number].file
+        out = _COOPERATIVE if "cooperative_groups" in file else ""
+        return ExecutionError(f"the kernel trapped at {where}{far}{out}")
     if why == Fault.LANES:
         return UnsupportedError(f"some lanes are inactive where all must take part: {where}{far}")
     if why == Fault.BRANCH:
@@ -73,6 +76,15 @@ def fault(
     )
 
 
+_SYSTEM = (
+    " (accepted: a kernel without printf, malloc and asserts that fail; -D NDEBUG takes asserts"
+    " out, and #ifndef NAME with -D NAME whatever stands between)"
+)
+_COOPERATIVE = (
+    " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once: not"
+    " replayed; accepted: a launch for each part between such barriers)"
+)
+_DYNAMIC = "dynamic shared memory is given by --shared-bytes N, in Python shared_bytes=N"
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")
 _LOCAL = ("LDL", "STL")
 
@@ -82,7 +94,11 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     name = launch.program.instructions[number].opcode.split(".")[0]
     if name in _SHARED and address < 1 << 32:
         start = launch.architecture.shared_start
-        return f"accepted: {start:#x} to {start + launch.block_shared - 1:#x}, shared memory"
+        if not launch.block_shared:
+            return f"accepted: none, for the block has no shared memory; {_DYNAMIC}"
+        more = "" if launch.shared_bytes else f"; {_DYNAMIC}"
+        end = start + launch.block_shared - 1
+        return f"accepted: {start:#x} to {end:#x}, shared memory{more}"
     if name in _LOCAL:
         return f"accepted: 0x0 to {launch.local_bytes - 1:#x}, local memory"
     memory = launch.memory
@@ -91,6 +107,9 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
         for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
         if end > start  # an empty array has no byte to access
     ]
+    if "cooperative_groups" in launch.program.instructions[number].file:
+        name = "a larger one keeps its barrier in memory that the driver reserves"
+        return f"accepted: tiles of up to 32 threads; {name}, which is not replayed"
     if not ranges:
         return "accepted: nothing; no array of global memory holds a byte"
     return f"accepted: {', '.join(ranges)}, the arrays in global memory"

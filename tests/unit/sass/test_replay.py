@@ -357,3 +357,26 @@ def test_a_report_says_what_a_block_takes_of_an_sm() -> None:
         "28 registers per thread, 4,224 bytes of shared memory per block: 8 blocks, 64 warps (100%)"
     )
     assert any(line.startswith(said) for line in report.table().text)
+
+
+GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("source", "way_out"),
+    [
+        ("__global__ void k(float *o) { float *p = (float *)malloc(16); p[0] = 1; o[0] = p[0]; }",
+         "a kernel without printf, malloc and asserts"),
+        (GROUPS + "__global__ void k(float *o) { cg::this_grid().sync(); o[0] = 1; }",
+         "needs a cooperative launch"),
+        ("__global__ void k(float *o) { extern __shared__ float s[]; s[threadIdx.x] = 1;"
+         " __syncthreads(); o[0] = s[31]; }", "the block has no shared memory; dynamic"),
+        ("__global__ void k(float *o) { __shared__ float a[4]; extern __shared__ float s[];"
+         " a[threadIdx.x % 4] = 1; s[threadIdx.x] = 1; __syncthreads(); o[0] = s[31] + a[3]; }",
+         "shared memory; dynamic shared memory is given by --shared-bytes N"),
+    ],
+)  # fmt: skip
+def test_what_a_launch_lacks_is_refused_with_the_way_out(source: str, way_out: str) -> None:
+    with pytest.raises(ExecutionError, match=way_out):
+        replay_compiled(source, grid=2, block=32, args=[np.zeros(32, np.float32)])
