@@ -113,8 +113,10 @@ ENTRIES: Mapping[str, Mapping[str, Key]] = {
     "triton": {
         **_COMMON,
         "kernel": Key("FILE.py:KERNEL or MODULE:KERNEL", _text, True),
-        "signature": Key("types and constants, such as '*fp32,*fp32,i32,64'", _text, True),
-        **_LAUNCHED,
+        "signature": Key("types and constants, such as '*fp32,*fp32,i32,64'", _text),
+        "constants": Key("a table of constexprs, such as {BLOCK = 64}", _table(_scalar)),
+        "config": Key("what chooses of autotune's configurations: 'BLOCK_M=64'", _text),
+        **{name: key for name, key in _LAUNCHED.items() if name != "set"},
         "warps": Key(
             "1, 2, 4, 8, 16 or 32",
             lambda value: is_integer(value) and value in (1, 2, 4, 8, 16, 32),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,34 +111,34 @@ def _names(name: str, launches: Sequence[FoundLaunch]) -> list[str]:
 
 
 def triton(folder: Path, here: Measured, announce: Announce) -> Iterator[Measured]:
-    """Yield a Triton kernel's launch."""
-    from simulator.law.chips import optional_chip
-    from simulator.sass.code.triton import compile_kernel
-    from simulator.sass.replay import arch_for
+    """Yield a Triton kernel's launch: one for each configuration that it is tuned over."""
+    from simulator.sass.triton.files import find_kernels, launch_kernel
 
     given = here.entry.given
-    target, place = given["kernel"], here.place
-    file, colon, name = target.rpartition(":")
-    if colon and file.endswith(".py"):
-        path = _file(folder, file)
-        target, place = f"{path}:{name}", SourcePlace(str(path))
-    elif colon and (origin := _origin(file)):
-        place = SourcePlace(origin)
-    arch = arch_for(given.get("arch"), optional_chip(given.get("chip")))
-    warps = given.get("warps", 4)
-    announce(f"compiling {given['kernel']} by Triton")
-    compiled = compile_kernel(target, given["signature"], arch, warps)
+    place, colon, name = given["kernel"].rpartition(":")
+    if not colon:
+        raise CheckError(f"the key kernel: {name!r} (accepted: FILE.py:KERNEL or MODULE:KERNEL)")
+    if place.endswith(".py"):
+        file = os.fspath(_file(folder, place))
+        place, here = file, replace(here, place=SourcePlace(file))
+    elif origin := _origin(place):
+        here = replace(here, place=SourcePlace(origin))
     if "grid" not in given:
         raise CheckError("the key grid is missing (accepted: 256, '8x8' or [8, 8])")
-    launch = _launch(folder, given)
-    grid = launch["grid"]
-    launch["block"] = (32 * warps,)
-    launch["shared_bytes"] = compiled.shared_bytes
-    launch["args"] += compiled.hidden_arguments(math.prod(grid))
-    launch["symbols"] = _arguments(folder, given.get("set", {}))
-    launch |= {key: given[key] for key in _PLAIN if key in given and key != "arch"}
-    launch["kernel"] = compiled.kernel
-    yield _replayed(replace(here, place=place), compiled.cubin, launch, announce)
+    announce(f"compiling {given['kernel']} by Triton")
+    (found,) = find_kernels(place, name)
+    options = {key: given[key] for key in (*_PLAIN, "config", "signature") if key in given}
+    own = {"num_warps": given["warps"]} if "warps" in given else {}
+    reports = launch_kernel(
+        found,
+        grid="x".join(map(str, _size(given["grid"]))),
+        arguments=_launch(folder, given)["args"],
+        constants={**given.get("constants", {}), **own},
+        **options,
+    )
+    for number, report in enumerate(reports, 1):
+        many = f" #{number}" if len(reports) > 1 else ""
+        yield _measured(replace(here, name=f"{here.name}{many}"), report)
 
 
 def _origin(module: str) -> str | None:
@@ -215,17 +214,15 @@ def _replayed(
     from simulator.sass.replay import replay_compiled
 
     announce(f"running {here.name}")
-    report = replay_compiled(source, **launch)
-    sources = dict(report.sources)
-    if not sources and Path(here.place.file).suffix == ".py":  # Triton's, which gave bytes
-        from simulator.sass.source import source_lines
+    return _measured(here, replay_compiled(source, **launch))
 
-        sources = source_lines(report.instructions["file"], Path(here.place.file))
+
+def _measured(here: Measured, report: CompiledReport) -> Measured:
     return replace(
         here,
-        lines=line_costs(report, sources),
+        lines=line_costs(report, report.sources),
         notes=(*here.notes, *report.notes),
-        sources=tuple(sources.items()),
+        sources=tuple(report.sources.items()),
     )
 
 

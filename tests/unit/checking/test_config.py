@@ -90,7 +90,7 @@ def test_the_nearest_file_counts_up_to_the_repository(tmp_path: Path, write: Wri
         ("[[kernel]]\nfile = 'k'\narrays.a = 1", "kernel 1, key arrays.a: 1 (accepted: a table, "),
         ("[[kernel]]\nfile = 'k'\narrays.a.conflict = 1", "key arrays.a: unknown key 'conflict'"),
         ("[[kernel]]\nfile = 'k'\nargs = 'x'", "key args: 'x' (accepted: a list of texts"),
-        ("[[triton]]\nkernel = 'k.py:k'", "triton 1: the key signature is missing"),
+        ("[[triton]]\nsignature = '*fp32'", "triton 1: the key kernel is missing"),
         ("[[triton]]\nkernel = 'k'\nsignature='a'\nwarps = 3", "key warps: 3 (accepted: 1, 2, 4, "),
     ],
 )  # fmt: skip
