@@ -108,3 +108,18 @@ def test_the_commands_without_a_file(repository: Path) -> None:
     source = repository / "src" / "transpose.cu"
     source.write_text(source.read_text().replace("[33]", "[32]"))
     assert main(words) == 1
+
+
+def test_the_page_names_every_key() -> None:
+    from simulator.checking.figures import LIMITS
+    from simulator.checking.keys import ENTRIES
+
+    for kind, keys in ENTRIES.items():
+        (row,) = re.findall(rf"^\| `\[\[{kind}\]\]` \|(.*)$", PAGE, re.MULTILINE)
+        said = set(re.findall(r"`(\w+)`", row)) - {"explain"}
+        own = set(keys) - {"name", "chip", "rule"}
+        if kind in ("kernel", "triton"):
+            own |= {"per_line", "arrays"}
+        assert said == own, kind
+    for name in LIMITS:
+        assert f"| `{name}` |" in PAGE
