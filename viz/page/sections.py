@@ -107,6 +107,18 @@ def _of_compiled(result: Any) -> Section:
         for kind, figures in report.totals().items()
         if kind in ("load", "store", "all")
     ]
+    shares = as_rows(report.shares())
+    if any(row["unit"] != "lsu" for row in shares):
+        sums = [{**row, "share": None} for row in sums]
+        sums += [
+            {
+                **dict.fromkeys(sums[0]),
+                **{name: row[name] for name in ("wavefronts", "share")},
+                "memory": f"unit {row['unit']}",
+                "requests": row["executed"],
+            }
+            for row in shares
+        ]
     listings = report.listings()
     grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
     ran = plural(report.blocks, "block")

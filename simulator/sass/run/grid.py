@@ -22,8 +22,10 @@ from simulator.sass.lift.program import Program
 from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.code import Code
 from simulator.sass.run.memory import PARAMETERS_AT, Banks, GlobalMemory, LaunchSizes
+from simulator.sass.run.moves import Moves
 from simulator.sass.run.tally import FIGURES, Tally
 from simulator.sass.run.timeline import Recorder, Timeline
+from simulator.sass.run.witness import Witness
 
 __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
 
@@ -59,6 +61,10 @@ class GridRun:
     """Whose law counts, and whose shared memory there is; None: the H200's law."""
     cluster: Dim3 = (1, 1, 1)
     """Blocks that run together: of a cluster."""
+    moves: Moves | None = None
+    """Where shared memory's bytes lie instead of where the code puts them."""
+    witness: Witness | None = None
+    """What is told of every access to shared memory."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = field(init=False, default=0)

@@ -29,6 +29,7 @@ from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Recorder
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
+from simulator.sass.run.watch import SUSPECT, Watch, is_watched
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
@@ -77,7 +78,9 @@ class Worker:
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
-        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        moves = launch.moves
+        size = launch.block_shared if moves is None else moves.bytes
+        self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
@@ -97,7 +100,16 @@ class Worker:
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
-        self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
+        self.watch = None
+        if is_watched(program.requests):
+            self.watch = Watch(program, self.window.size, start, self.count)
+            self._suspect = SUSPECT(self.watch.suspect)
+        self.units = Units(
+            cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
+        )
+        self.units.moves, self.units.witness = moves, launch.witness
+        if recorder:
+            self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -121,12 +133,27 @@ class Worker:
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
             "sources": self.sources, "noting": int(self.recorder is not None),
             "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "moves": 0 if launch.moves is None else launch.moves.table,
+            "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        if self.watch:
+            self._fill_watch(self.watch)
         cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
+
+    def _fill_watch(self, watch: Watch) -> None:
+        first = watch.first
+        self.set("watch", 1)
+        self.set("suspect", ctypes.cast(self._suspect, ctypes.c_void_p).value or 0)
+        self.set("written", watch.written[first:].ctypes.data)
+        self.set("landing", watch.landing[first:].ctypes.data)
+        self.set("reading", watch.reading[first:].ctypes.data)
+        self.set("fenced", watch.fenced.ctypes.data)
+        place = CONTEXT["read_until"] // 8
+        watch.use(self.context[place : place + 2])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -185,6 +212,9 @@ class Worker:
         self.set("resume", -1)
         self.block = block
         self.units.begin()
+        if self.watch:
+            self.set("fences", 0)
+            self.watch.begin(block)
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
@@ -272,6 +302,9 @@ class Worker:
                 costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
                 self.recorder.add(self.events[: self.get("event_count")], heads, costs)
                 self.set("event_count", 0)
+            if launch.witness:
+                weights, sources = self.weights[:rows], self.sources[:rows]
+                launch.witness.see(heads, self.trace[:rows], weights, sources)
             figures *= self.weights[:rows, None]
             order = np.argsort(heads[:, 0], kind="stable")
             which, starts = np.unique(heads[order, 0], return_index=True)
@@ -279,13 +312,21 @@ class Worker:
         self.slots[:] = -1
         self.set("traced", 0)
 
+    def _note(self, access: tuple[int, int, int, int]) -> None:
+        """Note an access of a unit in the trace, which has room; it is counted elsewhere."""
+        row, event = self.get("traced"), self.get("event_count")
+        self.heads[row], self.trace[row], self.weights[row] = access, 0, 0
+        self.events[event] = row
+        self.set("traced", row + 1)
+        self.set("event_count", event + 1)
+
     def take(self) -> Tally:
         """Give what was counted since the last time."""
         self.flush()
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"),
+            self.get("neighbours"), self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0
