@@ -58,10 +58,10 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(
         (
             "aliases", "block", "capability", "cause", "certificate", "chip", "differs", "document",
-            "does", "entry", "error", "evidence", "file", "form", "fragment", "fused", "grid",
+            "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused", "gives", "grid",
             "ideal_of", "input", "kernel", "kind", "law", "memory", "objective", "opcode", "op",
             "parameters_of", "partners", "rule", "source", "space", "status", "symbol", "unit",
-            "arch", "verdict",
+            "arch", "takes", "verdict",
         ),
         _TEXT,
     ),
@@ -164,6 +164,10 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "kernels": (Printed("kernel does parameters document", "kernels",
                         types={"parameters": _TEXT}),),
+    "estimate": (
+        Printed("estimate value part gives", "estimates", types={"part": _TEXT, "value": _NUMBER}),
+        Printed("estimate takes gives", "estimates"),
+    ),
     "sweep": (Printed("", "combinations counted skipped reasons", parameters=True),),
     "check": (
         Printed("entry kind status file line conflicts excessive wavefronts ways findings error"

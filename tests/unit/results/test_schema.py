@@ -91,6 +91,7 @@ def check(command: str, data: Any) -> None:
         ("simulate",), ("simulate", "--compare", "--chip", "A100"),
         ("replay", "leimao.v07", "--m", "1024"),
         ("replay", "leimao.v07", "--m", "512", "--compare"),
+        ("estimate",), ("estimate", "gemm_flops", "m=2", "n=3", "k=4"),
         ("kernels",), ("ops",), ("ops", "--chip", "A100"), ("chips",),
         ("sweep", "simulate", "--warp-shape", "4x8,2x16", "--pad", "0..2"),
         ("gpu-check", "--recorded"), ("gpu-check", "--recorded", "--kernels"),
