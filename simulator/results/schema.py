@@ -58,8 +58,8 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(
         (
             "aliases", "block", "capability", "cause", "certificate", "chip", "differs", "document",
-            "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused", "gives", "grid",
-            "ideal_of", "input", "kernel", "kind", "law", "memory", "objective", "opcode", "op",
+            "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused",
+            "gives", "grid", "ideal_of", "input", "kernel", "kind", "law", "memory", "objective", "opcode", "op",
             "parameters_of", "partners", "rule", "source", "space", "status", "symbol", "unit",
             "arch", "takes", "verdict",
         ),
