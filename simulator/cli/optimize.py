@@ -156,28 +156,18 @@ def _questions(
 ) -> dict[str, int]:
     """Put questions into the options of `optimize`; gives what is left of the names: none."""
     from layouts.shapes import parse_shape
-    from simulator.asking.touching import touch
+    from simulator.asking.touching import touches
+    from simulator.errors import SearchError
 
     shape = None if options["tile"] is None else parse_shape(options["tile"], "RC", "tile")
     element = options["element"] if is_given("element") or shape else None
-    found = []
-    for text in texts:
-        parts = re.fullmatch(
-            r"\s*(?:(\d{1,12})\s*\*\s*)?(?:([A-Za-z][\w.]*)\s*:(?!:))?(.*)", text, re.DOTALL
-        )
-        assert parts is not None  # noqa: S101 (it takes any text)
-        weight, op, question = parts.groups()
-        found.append(
-            touch(
-                question, op, weight=int(weight or 1), loops=loops, names=names, block=block,
-                element=element, tile=shape, chip=options["chip"],
-            )
+    try:
+        found = touches(
+            texts, loops=loops, names=names, block=block, element=element, tile=shape,
+            chip=options["chip"],
         )  # fmt: skip
-    arrays = {each.array: each for each in found}
-    if len(arrays) > 1:
-        raise click.UsageError(
-            f"--access: {' and '.join(arrays)} are two arrays (accepted: one array, declared alike)"
-        )
+    except SearchError as error:
+        raise click.UsageError(f"--access: {error}") from error
     first = found[0]
     options["accesses"] = [each.access for each in found]
     options["element"] = first.element
