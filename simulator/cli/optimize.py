@@ -67,6 +67,7 @@ __all__ = ["optimize"]
     show_default=True,
     help="cycles, wavefronts or bank_conflicts.",
 )
+@click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if the best has bank conflicts.")
 @rule_option
 @chip_option
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
@@ -86,6 +87,7 @@ def optimize(
     m: int,
     n: int | None,
     k: int | None,
+    fail_on_conflict: bool,
     output: Format,
     **options: Any,
 ) -> int:
@@ -133,8 +135,9 @@ def optimize(
         options["fragment"] = _once("--fragment", map(_fixed, fragment))
     best = run(space=space, names=given, **options)
     keep(best)
-    show(best.table(), output)
-    return 0
+    table = best.table()
+    show(table, output)
+    return int(fail_on_conflict and table.totals["bank_conflicts"] > 0)
 
 
 def _asks(text: str, own: Set[str]) -> bool:
