@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Keep it so": {
         "check": ("check", "bankwise check bankwise.toml"),
+        "mcp": ("mcp", "bankwise mcp --root ."),
     },
     "What it builds on": {
         "ops": ("commands", "bankwise ops"),

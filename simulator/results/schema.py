@@ -153,6 +153,7 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
         Printed("kernel symbol parameters instructions shared_bytes arch", "kernels",
                 types={"instructions": _MAYBE_INTEGER, "shared_bytes": _MAYBE_INTEGER,
                        "arch": _MAYBE_TEXT, "symbol": _MAYBE_TEXT}),
+        Printed("kernel parameters constants configurations", "kernels"),
     ),
     "simulate": (
         Printed(f"fragment op instructions {_COSTS} n_way cycles rule",
