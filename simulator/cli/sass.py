@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
+from simulator.cli.fixing import check_fix_options, fix_options, remember, show_diff, show_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
@@ -68,6 +70,7 @@ __all__ = ["sass"]
 @click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
 @click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
+@fix_options
 @common
 @html_options
 def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
@@ -77,6 +80,7 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    check_fix_options(options, output)
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
@@ -90,7 +94,10 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if _launches_itself(options):
-        return _run_file(options, symbols, compiler, rules, output)
+        conflicts = _run_file(options, symbols, compiler, rules, output)
+        if options["fix_diff"]:
+            show_diff(options["write"])
+        return conflicts
     arrays = _arrays(options["arrays"])
     arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
     launch = {
@@ -106,7 +113,9 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
         arguments += given.hidden_arguments(math.prod(launch["grid"]))
         given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
-    _show_reports(reports, output, options["by"])
+    _show_reports(reports, output, options)
+    if options["fix_diff"]:
+        show_diff(options["write"])
     _use_outputs(options, next(iter(reports.values())))
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
 
@@ -186,10 +195,12 @@ def _run_file(
 
     rows: list[dict[str, Any]] = []
     tables = output in ("table", "md")
+    if options["fix"] and not tables:
+        raise click.UsageError("--fix of all launches is text (accepted: a table or Markdown)")
 
     def told(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
         if tables:
-            _show_reports(reports, output, options["by"])
+            _show_reports(reports, output, options)
         else:
             keep(*reports.values())
             place = {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block}
@@ -199,7 +210,8 @@ def _run_file(
         _use_outputs(options, next(iter(reports.values())))
 
     launches = launches_in(path, parse_options(compiler))
-    conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, tables)
+    says = tables and not options["fix_diff"]
+    conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, says)
     if not tables:
         sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
         show(Table(rows, sums if len(rules) > 1 else sums[rules[0]]), output)
@@ -218,7 +230,7 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks"]
+        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
         refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
 
 
@@ -347,10 +359,21 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
     return progress
 
 
-def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
+def _show_reports(
+    reports: dict[str, CompiledReport], output: Format, options: dict[str, Any]
+) -> None:
     """Print a table of all rules, and keep the reports for a page."""
     keep(*reports.values())
+    if options["fix_diff"]:
+        remember(reports)
+        return
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    show(by_rule({rule: each.table(by=by) for rule, each in reports.items()}), output)
+    by: By = options["by"]
+    table = by_rule({rule: each.table(by=by) for rule, each in reports.items()})
+    if options["fix"] and output == "json":
+        table = replace(table, totals={**table.totals, **show_fixes(reports, output)})
+    show(table, output)
+    if options["fix"] and output != "json":
+        show_fixes(reports, output)

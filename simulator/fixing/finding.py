@@ -251,8 +251,8 @@ class _Finding:
             "opcode": [key[2] for key in keys],
         }
         for name in ("wavefronts", "bank_conflicts"):
-            for place, when in enumerate(("before", "after")):
-                columns[f"{name}_{when}"] = [getattr(found[key][place], name) for key in keys]
+            for place, when in enumerate(("_before", "")):
+                columns[f"{name}{when}"] = [getattr(found[key][place], name) for key in keys]
         return columns
 
 
