@@ -37,6 +37,8 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     """Return the changes that make a fix in its file's text, or why it is left to the reader."""
     array, candidate = fix.target, fix.candidate
     declared = None if array is None else array.declared
+    if candidate is not None and candidate.mode is not None:
+        return f"{fix.array}: its tensor map is made on the host; write {fix.text}"
     if array is None or candidate is None or declared is None:
         return f"{fix.array}: its declaration is not known"
     if declared.is_dynamic or not declared.dims:

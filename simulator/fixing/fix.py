@@ -19,7 +19,7 @@ __all__ = ["Fix", "SharedUse"]
 
 @dataclass(frozen=True)
 class SharedUse:
-    """Shared memory of a block, and the blocks of an SM that it leaves room for."""
+    """Shared memory of a block, and how many blocks an SM holds then."""
 
     bytes: int
     blocks: int
@@ -138,7 +138,7 @@ class Fix(Result):
     def _spent(self) -> str:
         more = self.bytes_after - self.bytes_before
         blocks, was = self.occupancy_after.blocks, self.occupancy_before.blocks
-        room = f"{blocks} blocks per SM fit its shared memory"
+        room = f"{blocks} block{'s'[: blocks != 1]} per SM"
         kept = f"{room}, as before" if blocks == was else f"{room} instead of {was}"
         operations = f"{self.operations} operation{'s'[: self.operations != 1]} per index"
         return f"{more:,} bytes more, {operations}; {kept}."
