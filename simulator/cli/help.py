@@ -29,6 +29,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "sweep": ("sweep", "bankwise sweep simulate --warp-shape all --pad 0..16"),
         "report": ("reports", "bankwise report page.html simulate 'simulate --pad 4'"),
     },
+    "Keep it so": {
+        "check": ("check", "bankwise check bankwise.toml"),
+    },
     "What it builds on": {
         "ops": ("commands", "bankwise ops"),
         "chips": ("catalogue", "bankwise chips"),

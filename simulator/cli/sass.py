@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
-from simulator.cli.fixing import check_fix_options, fix_options, remember, show_diff, show_fixes
+from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from simulator.sass.report import By, CompiledReport
 
 __all__ = ["sass"]
+
+Found = TypeVar("Found")
 
 
 @cli.command(cls=CompilerCommand)
@@ -43,7 +43,7 @@ __all__ = ["sass"]
               help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
               " map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
-              " requires.")  # fmt: skip
+              " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -67,12 +67,18 @@ __all__ = ["sass"]
     help="Stop after so many instructions of warps, over the launch.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
-@click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
+@click.option("--triton", metavar="FILE.py[:KERNEL]", help="Launch a kernel as Triton does; of a"
+              " file alone, replay every launch of the script. FILE is executed.")  # fmt: skip
+@click.option("--constexpr", "constexprs", multiple=True, metavar="NAME=VALUE",
+              help="A constant of a Triton kernel.")  # fmt: skip
+@click.option("--config", default="all", show_default=True,
+              help="Of triton.autotune: all, a number, or BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
-@click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
-@fix_options
+@click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
+@click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
 @common
 @html_options
+@fix_options
 def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
@@ -80,12 +86,17 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
-    check_fix_options(options, output)
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
     options["chip"] = optional_chip(options["chip"])
     options["arch"] = arch_for(options["arch"], options["chip"])
+    if listing and options["triton"]:
+        from simulator.cli.triton import list_triton
+
+        listed, text = list_triton(options["triton"])
+        show(Table(listed, {"kernels": len(listed)}, sums=[], text=text), output)
+        return dict.fromkeys(rules, 0)
     given, kernel = _given(options)
     if listing:
         return _list(given, options, kernel, output, rules)
@@ -94,12 +105,11 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if _launches_itself(options):
-        conflicts = _run_file(options, symbols, compiler, rules, output)
-        if options["fix_diff"]:
-            show_diff(options["write"])
-        return conflicts
+        return _run_file(options, symbols, compiler, rules, output)
     arrays = _arrays(options["arrays"])
     arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
+    if options["triton"]:
+        return _run_triton(options, arguments, rules, output)
     launch = {
         "kernel": kernel, "grid": shape(options["grid"], "--grid"),
         "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
@@ -107,17 +117,34 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
     }  # fmt: skip
-    if options["triton"]:
-        launch["block"] = (32 * options["warps"],)
-        launch["shared_bytes"] = given.shared_bytes
-        arguments += given.hidden_arguments(math.prod(launch["grid"]))
-        given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
-    _show_reports(reports, output, options)
-    if options["fix_diff"]:
-        show_diff(options["write"])
+    _show_reports(reports, output, options["by"])
     _use_outputs(options, next(iter(reports.values())))
     return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+
+
+def _run_triton(
+    options: dict[str, Any], arguments: list[Any], rules: Sequence[str], output: Format
+) -> dict[str, int]:
+    """Replay what Triton launches."""
+    from simulator.cli.triton import triton_launches
+    from simulator.errors import LaunchError
+
+    common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
+    found = {
+        rule: _watched(
+            lambda **watched: triton_launches(options, arguments, **common, **watched),
+            rule=rule,
+        )
+        for rule in rules
+    }
+    if not any(found.values()):
+        raise LaunchError(f"{options['triton']} launched no kernel")
+    told = _Told(options, output)
+    for launches in zip(*found.values(), strict=True):
+        reports = dict(zip(rules, launches, strict=True))
+        told.tell(reports)
+    return told.finish(rules)
 
 
 def _symbol(text: str) -> tuple[str, Any]:
@@ -193,29 +220,48 @@ def _run_file(
             for rule in rules
         }
 
-    rows: list[dict[str, Any]] = []
-    tables = output in ("table", "md")
-    if options["fix"] and not tables:
-        raise click.UsageError("--fix of all launches is text (accepted: a table or Markdown)")
+    told = _Told(options, output)
 
-    def told(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
-        if tables:
-            _show_reports(reports, output, options)
-        else:
-            keep(*reports.values())
-            place = {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block}
-            for rule, report in reports.items():
-                found = report.table(by=options["by"]).rows
-                rows.extend({**place, **row, "rule": rule} for row in found)
-        _use_outputs(options, next(iter(reports.values())))
+    def tell(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
+        told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler))
-    says = tables and not options["fix_diff"]
-    conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, says)
-    if not tables:
-        sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
-        show(Table(rows, sums if len(rules) > 1 else sums[rules[0]]), output)
-    return conflicts
+    says = told.tables and not options["fix_diff"]
+    run_launches(launches, options["file"], options["kernel"], replay, tell, says)
+    return told.finish(rules)
+
+
+class _Told:
+    """Several launches, told one after the other; as JSON and CSV in one table."""
+
+    def __init__(self, options: dict[str, Any], output: Format) -> None:
+        self.options, self.output = options, output
+        self.tables = output in ("table", "md")
+        self.rows: list[dict[str, Any]] = []
+        self.conflicts: dict[str, int] = {}
+
+    def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
+        """Show a launch, by rule, or add its rows; save and check what it left."""
+        for rule, report in reports.items():
+            total = report.totals()["all"]["bank_conflicts"]
+            self.conflicts[rule] = self.conflicts.get(rule, 0) + total
+        if self.tables:
+            _show_reports(reports, self.output, self.options["by"])
+        else:
+            keep(*reports.values())
+            for rule, report in reports.items():
+                sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
+                found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
+                rows = report.table(by=self.options["by"]).rows
+                self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
+        _use_outputs(self.options, next(iter(reports.values())))
+
+    def finish(self, rules: Sequence[str]) -> dict[str, int]:
+        """Show the rows that were added; give the bank conflicts by rule."""
+        if not self.tables:
+            sums = {rule: {"bank_conflicts": total} for rule, total in self.conflicts.items()}
+            show(Table(self.rows, sums if len(rules) > 1 else sums[rules[0]]), self.output)
+        return self.conflicts
 
 
 def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
@@ -223,9 +269,10 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
     from simulator.cli.options import refuse_ignored
 
     if triton is None:
-        refuse_ignored(("signature", "warps"), "without --triton")
+        of_triton = ("signature", "warps", "stages", "constexprs", "config")
+        refuse_ignored(of_triton, "without --triton")
     else:
-        refuse_ignored(("kernel", "block", "shared_bytes", "cubin"), "with --triton")
+        refuse_ignored(("kernel", "block", "shared_bytes", "cubin", "symbols"), "with --triton")
     if listing:
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
@@ -239,12 +286,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     if options["triton"]:
         if options["file"]:
             raise click.UsageError("FILE and --triton: give one")
-        from simulator.sass.code.triton import compile_kernel
-
-        compiled = compile_kernel(
-            options["triton"], options["signature"] or "", options["arch"], options["warps"]
-        )
-        return compiled, compiled.kernel
+        return None, None
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
     from simulator.cli.options import is_given
@@ -279,7 +321,7 @@ def _list(
         found = launches_in(given, built)
         text = ["\n".join(commands(found, options["file"]))] if found.kernels else []
     try:
-        cubin, _ = load(getattr(given, "cubin", given), options["arch"], kernel, built)
+        cubin, _ = load(given, options["arch"], kernel, built)
     except (CompileError, CubinError) as error:
         if not text:
             raise
@@ -304,6 +346,12 @@ def _list(
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
+    from simulator.sass.replay import replay_compiled
+
+    return _watched(lambda **watched: replay_compiled(given, **watched), **launch)
+
+
+def _watched(run: Callable[..., Found], **launch: Any) -> Found:
     """Replay; on a terminal say what is waited for and how fast it runs, else once if it lasts."""
     on_terminal = sys.stderr.isatty()
     late = _Late()
@@ -311,11 +359,9 @@ def _replay(given: Any, **launch: Any) -> CompiledReport:
     say("starting")  # to import what is needed takes a moment, too
     if not on_terminal and sys.stderr is sys.__stderr__:
         late.start()
-    from simulator.sass.replay import replay_compiled
-
     progress = _show_progress(say) if on_terminal else None
     try:
-        return replay_compiled(given, progress=progress, announce=say, **launch)
+        return run(progress=progress, announce=say, **launch)
     finally:
         late.cancel()
         if on_terminal:
@@ -359,21 +405,13 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
     return progress
 
 
-def _show_reports(
-    reports: dict[str, CompiledReport], output: Format, options: dict[str, Any]
-) -> None:
+def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
     """Print a table of all rules, and keep the reports for a page."""
     keep(*reports.values())
-    if options["fix_diff"]:
-        remember(reports)
+    if kept_for_diff(reports):
         return
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    by: By = options["by"]
     table = by_rule({rule: each.table(by=by) for rule, each in reports.items()})
-    if options["fix"] and output == "json":
-        table = replace(table, totals={**table.totals, **show_fixes(reports, output)})
-    show(table, output)
-    if options["fix"] and output != "json":
-        show_fixes(reports, output)
+    show_with_fixes(table, reports, output)

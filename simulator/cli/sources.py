@@ -121,19 +121,10 @@ def run_launches(
     Gives the bank conflicts by rule; `hot` prints the lines with most of them at the end. Raises
     SassError where nothing could be replayed.
     """
-    from layouts.errors import accepted
-    from simulator.errors import LaunchError, SassError
-    from simulator.sass.arguments import argument
+    from simulator.errors import SassError
+    from simulator.sass.found import launch_of, wanted_launches
 
-    launched = {_plain(each.kernel) for each in launches.launches}
-    names = [*launches.kernels, *(launched - {*launches.kernels})]
-    if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
-        raise LaunchError(f"{Path(file).name} has no kernel {kernel!r}: {accepted(kernel, names)}")
-    wanted = [
-        each
-        for each in launches.launches
-        if kernel is None or _plain(kernel) == _plain(each.kernel)
-    ]
+    wanted, idle = wanted_launches(launches, Path(file).name, kernel)
     conflicts: dict[str, int] = {}
     hottest: list[tuple[int, str]] = []
     problems: list[str] = []
@@ -145,12 +136,7 @@ def run_launches(
             )
             continue
         try:
-            launch = {
-                "kernel": each.kernel, "grid": shape(each.grid, "--grid"),
-                "block": shape(each.block, "--block"), "shared_bytes": int(each.shared_bytes),
-                "args": [argument(text, i) for i, text in enumerate(each.arguments)],
-            }  # fmt: skip
-            reports = replay(each, launch)
+            reports = replay(each, launch_of(each))
         except SassError as error:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {each.command(file)}"
@@ -169,10 +155,6 @@ def run_launches(
             )
             if cost
         ]
-    if kernel is None:
-        idle = [name for name in launches.kernels if name not in launched]
-    else:
-        idle = [] if wanted else [_plain(kernel)]
     for name in idle:
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")

@@ -96,8 +96,8 @@ class Fix(Result):
             "unremovable": self.unremovable,
             "proved": self.proved,
             "outputs_equal": self.outputs_equal,
-            "bytes_before": self.bytes_before,
-            "bytes": self.bytes_after,
+            "array_bytes_before": self.bytes_before,
+            "array_bytes": self.bytes_after,
             "blocks_per_sm_before": self.occupancy_before.blocks,
             "blocks_per_sm": self.occupancy_after.blocks,
             "operations": self.operations,
@@ -157,7 +157,7 @@ def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
     """Return a row per fix, and each in words; of several rules, it names its own."""
     names = (
         "array", "text", "bank_conflicts_before", "bank_conflicts", "wavefronts_before",
-        "wavefronts", "bytes_before", "bytes", "unremovable", "proved",
+        "wavefronts", "array_bytes_before", "array_bytes", "unremovable", "proved",
     )  # fmt: skip
     rows = [{name: each.summary()[name] for name in names} for each in fixes]
     hidden = [] if any(each.unremovable for each in fixes) else ["unremovable"]

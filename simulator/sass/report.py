@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.errors import LaunchError
-from simulator.results.columns import COPIED, COSTS, TRAFFIC, law_columns
+from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
@@ -24,7 +24,7 @@ __all__ = ["By", "CompiledReport"]
 By = Literal["instruction", "line"]
 """What a row of a table is."""
 
-_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED)
+_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR)
 _UNITS = ("lsu", "gmma", "tma")
 _FIXING = "simulator.fixing"  # it stands above, and is found when it is asked for
 
@@ -42,7 +42,8 @@ class CompiledReport(SiteTable):
     opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line, executed
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
-    view counts them; of tma bytes and rows of tiles.
+    view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
+    cores take, as measured on an H100 (`simulator.law.wgmma`).
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -113,8 +114,8 @@ class CompiledReport(SiteTable):
 
         `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
         `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
-        `["gmma"]` has executed and wavefronts, the profiler's `…_op_gmma`; `["tma"]` has executed,
-        bytes, rows and sectors. What is not known is left out.
+        `["gmma"]` has executed, wavefronts (the profiler's `…_op_gmma`) and tensor_cycles;
+        `["tma"]` has executed, bytes, rows and sectors. What is not known is left out.
         """
         moved = {**self.global_totals()["all"]}
         lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
@@ -122,7 +123,7 @@ class CompiledReport(SiteTable):
         return {
             **super().totals(),
             "global": moved,
-            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts", *TENSOR)},
             "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
         }
 
@@ -151,22 +152,52 @@ class CompiledReport(SiteTable):
             ]
         return columns
 
+    def shares(self) -> Columns:
+        """Return how much of the shared-memory pipe each unit takes: a row for each that ran.
+
+        Columns: unit (lsu; gmma; tma), executed, wavefronts, share in percent of all wavefronts,
+        tensor_cycles, bytes. TMA's bytes pass beside that pipe (measured of loads: no
+        wavefronts).
+        """
+        pipe = self._pipe or 1
+        names, found = ("unit", "executed", "wavefronts", "share", *TENSOR, "bytes"), []
+        for unit in _UNITS:
+            each = [row for row in self._rows if row["unit"] == unit]
+            sums = {name: _summed(each, name) for name in names if name not in ("unit", "share")}
+            if sums["executed"]:
+                share = round(100 * sums["wavefronts"] / pipe, 1)
+                found.append({"unit": unit, **sums, "share": share})
+        return {name: [row[name] for row in found] for name in names}
+
+    @property
+    def _pipe(self) -> int:
+        """Wavefronts of all units."""
+        return _summed(self._rows, "wavefronts")
+
     def units(self) -> list[str]:
         """Return what units other than the load-store unit did, a sentence for each that ran."""
-        totals = self.totals()
-        gmma, tma, lsu = totals["gmma"], totals["tma"], totals["all"]["wavefronts"]
-        reads, said = gmma["wavefronts"], []
-        if gmma["executed"]:
-            both = reads + lsu or 1
+        by_unit = {row["unit"]: row for row in rows(self.shares())}
+        gmma, tma, said = by_unit.get("gmma"), by_unit.get("tma"), []
+        if gmma or tma:
+            lsu = by_unit.get("lsu", {"wavefronts": 0, "share": 0.0})
+            parts = [f"loads, stores and atomics (lsu) {lsu['wavefronts']:,} ({lsu['share']:g} %)"]
+            if gmma:
+                reads = f"{gmma['wavefronts']:,} ({gmma['share']:g} %)"
+                parts.append(f"wgmma's operand reads (gmma) {reads}")
+            if tma:
+                parts.append("TMA (tma) none")
+            said.append(f"Of {self._pipe:,} wavefronts of shared memory: {', '.join(parts)}.")
+        if gmma:
             said.append(
-                f"Of {reads + lsu:,} wavefronts of shared memory, wgmma's operand reads take"
-                f" {reads:,} ({reads / both:.0%}), loads, stores and atomics {lsu:,}"
-                f" ({lsu / both:.0%})."
+                f"wgmma takes {gmma['tensor_cycles']:,} cycles of tensor cores. Nsight Compute's"
+                " source view, and memory_l1_wavefronts_shared of metrics(), have its operand"
+                " reads among shared memory's wavefronts."
             )
-        if tma["executed"]:
+        if tma:
+            moved = self.totals()["tma"]
             said.append(
-                f"TMA moved {tma['bytes']:,} bytes in {tma['rows']:,} rows by"
-                f" {tma['executed']:,} copies."
+                f"TMA moved {moved['bytes']:,} bytes in {moved['rows']:,} rows by"
+                f" {moved['executed']:,} copies."
             )
         return said
 
@@ -191,10 +222,16 @@ class CompiledReport(SiteTable):
         """Return a row per instruction or source line that was executed, the notes, the sources."""
         columns = self.instructions if by == "instruction" else self.lines()
         law = law_columns(self.rule, self.chip)
-        found = [{**row, **law} for row in rows(columns) if row["executed"] != 0]
+        pipe = self._pipe or 1
+        found = [
+            {**row, "share": _percent(row["wavefronts"], pipe), **law}
+            for row in rows(columns)
+            if row["executed"] != 0
+        ]
         units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
             **{name: _summed(found, name) for name in _FIGURES},
+            "share": 100.0 if self._pipe else 0.0,
             "requests": self.totals()["all"]["requests"],
             "blocks": self.blocks,
             "extrapolated": self.extrapolated,
@@ -217,11 +254,12 @@ class CompiledReport(SiteTable):
                 *symbol,
             ],
             hidden=(
-                *(("unit",) if units <= {"lsu"} else ()),
+                *(("unit", "share") if units <= {"lsu"} else ()),
+                *(() if "gmma" in units else TENSOR),
                 *(() if "tma" in units else COPIED),
                 *law,
             ),
-            columns=[*names, "file", "line", *_FIGURES, *law],
+            columns=[*names, "file", "line", *_FIGURES, "share", *law],
             listings=self.listings(),
         )
 
@@ -273,6 +311,10 @@ class CompiledReport(SiteTable):
 def _summed(found: list[dict[str, Any]], name: str) -> int:
     """Sum what is known of a figure."""
     return sum(row[name] or 0 for row in found)
+
+
+def _percent(part: int | None, whole: int) -> float | None:
+    return None if part is None else round(100 * part / whole, 1)
 
 
 def _sum(values: Any) -> int | None:

@@ -52,6 +52,9 @@ _NAMES = (
     "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared", "neighbours",
     # The function that serves what is not compiled.
     "serve",
+    # What watches shared memory for the asynchronous proxy, where `watch` is set.
+    "watch", "written", "landing", "reading", "fences", "fenced", "suspect",
+    "read_until", "barriers_opened",  # side by side
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}

@@ -27,6 +27,7 @@ from simulator.sass.lift.spaces import (
 )
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
+from simulator.sass.lift.watching import watch_read, watch_write
 
 __all__ = ["shuffled", "stacked"]
 
@@ -91,6 +92,8 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
     place = find(at, block, warp, mask, addresses, width)
     if counted:
         trace(at, block, warp, site, place)
+    if find is in_shared:
+        (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
     at.give(at.bit(True))
 

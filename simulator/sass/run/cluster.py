@@ -107,7 +107,10 @@ class Cluster:
         if any(waits for _, waits in waiting):
             passed = self.passed()
             for units, waits in waiting:
-                units.wake([wait for wait in waits if wait.arrivals <= passed])
+                woken = [wait for wait in waits if wait.arrivals <= passed]
+                if woken and units.watch:
+                    units.watch.opened()
+                units.wake(woken)
 
     def wakes(self, units: Units) -> None:
         """Take note that a subwarp of a block may go on: its scheduler has to choose again."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from simulator.errors import MemoryAccessError, TensorMapError
 from simulator.sass.lift.requests import AsyncStore, Bulk, Reply, TileCopy
-from simulator.sass.run import barriers, tma
+from simulator.sass.lift.watching import PIECE
+from simulator.sass.run import barriers, mbarrier, tma
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.reductions import reduction
 from simulator.sass.run.standing import Call
@@ -34,6 +35,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     if request.action != "load":
         coordinates = state.uniforms(warp, request.place + 1, request.rank)
         combine = reduction(request.operation, fields.element) if request.operation else None
+        _read(units, owner, place, fields.bytes, call)
         _see_tile(owner, call, fields, place)
         moved = tma.store_tile(
             fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
@@ -50,7 +52,8 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
         fields, coordinates, units.memory, [block.shared for block in blocks], place,
         offsets if request.im2col else (), owner.pieces,
     )  # fmt: skip
-    _tell(blocks, state.uniform(warp, request.place + 1), moved.bytes, request.multicast)
+    barrier = state.uniform(warp, request.place + 1)
+    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
 
@@ -81,14 +84,28 @@ def _multicast(units: Units, mask: int) -> list[Units]:
     return [block for block in blocks if mask >> block.rank & 1]
 
 
-def _tell(blocks: list[Units], address: int, size: int, multicast: bool) -> None:
-    """Tell the mbarrier of each block that got bytes."""
+def _tell(
+    blocks: list[Units], place: int, barrier: int, size: int, call: Call, multicast: bool
+) -> None:
+    """Tell the mbarrier of each block that got bytes, and its watch."""
     for block in blocks:
-        there = address & 0xFFFFFF | block.rank << 24 if multicast else address
+        there = barrier & 0xFFFFFF | block.rank << 24 if multicast else barrier
+        owner, at = block.block_at(there)
+        if block.watch and owner is block:
+            parity = mbarrier.load(block.shared, at).phase
+            block.watch.land(place, size, at, parity, call.number)
         barriers.complete(block, there, size)
 
 
+def _read(units: Units, owner: Units, place: int, size: int, call: Call) -> None:
+    """Have what a copy reads from its block's shared memory watched."""
+    if units.watch and owner is units:
+        pieces = slice(place // PIECE, -(-(place + size) // PIECE))
+        units.watch.read(pieces, [call.warp], call.number)
+
+
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
+    units.note(call, moved.sectors, moved.bytes)
     site = units.cluster.site_of(call.number)
     units.count(site, requests=1, sectors=moved.sectors, bytes=moved.bytes, rows=moved.rows)
 
@@ -104,6 +121,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
     if request.way == "G.S":
         owner, place = units.block_at(state.uniform(warp, request.source))
         address = state.uniform_pair(warp, request.to)
+        _read(units, owner, place, size, call)
         place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)
@@ -118,9 +136,11 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         )
     else:
         source, from_ = units.block_at(state.uniform(warp, request.source))
+        _read(units, source, from_, size, call)
         from_ = source.placed(call.number, "bulk", from_, size)
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
-    _tell(blocks, state.uniform(warp, request.to + 1), moved.bytes, request.multicast)
+    barrier = state.uniform(warp, request.to + 1)
+    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
 

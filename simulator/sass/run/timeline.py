@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.sites import MemorySite
+from simulator.sass.lift.sites import MemorySite, Unit
 
 __all__ = ["Recorder", "Run", "Timeline", "TimelineAccess", "TimelineStep"]
 
@@ -35,6 +35,10 @@ class TimelineAccess:
     """Sectors of 32 bytes of global memory."""
     lanes: int
     """Lanes that took part."""
+    unit: Unit = "lsu"
+    """A product of a warpgroup (gmma) stands in each of its four warps, with a share of cycles."""
+    bytes: int = 0
+    """What TMA copied."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,13 @@ class Recorder:
 
     def _accesses(self, heads: NDArray[np.int32], costs: NDArray[np.int64]) -> list[TimelineAccess]:
         found = []
-        for (which, mask, *_), (cycles, sectors) in zip(
+        for (which, mask, *amounts), (cycles, sectors) in zip(
             heads.tolist(), costs.tolist(), strict=True
         ):
             site = self.sites[which]
+            if site.unit != "lsu":
+                found.append(_of_unit(site, mask, *amounts))
+                continue
             known = site.space == "global" or site.op is not None
             lanes = (mask & 0xFFFFFFFF).bit_count()
             found.append(
@@ -123,6 +130,14 @@ class Recorder:
         self._known = {}
         self.__post_init__()
         return timeline
+
+
+def _of_unit(site: MemorySite, mask: int, sectors: int, amount: int) -> TimelineAccess:
+    """Give the access of a unit; `amount`: wavefronts of wgmma, bytes of TMA."""
+    is_copy = site.unit == "tma"
+    lanes = (mask & 0xFFFFFFFF).bit_count()
+    cycles, size = (0, amount) if is_copy else (amount, 0)
+    return TimelineAccess(site.number, site.space, cycles, sectors, lanes, site.unit, size)
 
 
 def _coded(steps: NDArray[np.int64]) -> tuple[Run, ...]:

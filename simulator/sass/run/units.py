@@ -20,6 +20,7 @@ from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
     ClusterBarrier,
+    GroupWait,
     Mbarrier,
     Product,
     Reply,
@@ -30,6 +31,7 @@ from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.warps import Warps
+from simulator.sass.run.watch import Watch
 from simulator.sass.run.witness import UnitAccess, UnitKind, Witness
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
     Bulk: copies.serve_bulk,
     AsyncStore: copies.serve_store,
     Product: products.serve,
+    GroupWait: products.serve_wait,
 }
 
 
@@ -64,6 +67,10 @@ class Units:
     """The first that a kernel may use."""
     figures: np.ndarray[Any, np.dtype[np.int64]]
     """What was counted: a row for each site, columns as in `tally.FIGURES`."""
+    watch: Watch | None = None
+    """Over its shared memory, where the kernel has units that act beside its threads."""
+    notes: Callable[[tuple[int, int, int, int]], None] | None = None
+    """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
     moves: Moves | None = None
     """Where shared memory's bytes lie instead."""
     witness: Witness | None = None
@@ -170,6 +177,12 @@ class Units:
                 " (accepted: one that moves them as a whole)"
             )
         return (first.astype(np.int64) + self.first_address) // 16
+
+    def note(self, call: Call, sectors: int, amount: int) -> None:
+        """Note an access for the timeline, where there is one: sectors, wavefronts or bytes."""
+        if self.notes is not None:
+            mask = call.taken - (call.taken >> 31 << 32)  # as 32 bits with a sign
+            self.notes((self.cluster.site_of(call.number), mask, sectors, amount))
 
     def count(self, site: int, **figures: int) -> None:
         """Add to what was counted for a site."""

@@ -29,6 +29,7 @@ from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Recorder
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
+from simulator.sass.run.watch import SUSPECT, Watch, is_watched
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
@@ -99,10 +100,16 @@ class Worker:
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
         self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
         self.total = 0
+        self.watch = None
+        if is_watched(program.requests) and moves is None:
+            self.watch = Watch(program, self.window.size, start, self.count)
+            self._suspect = SUSPECT(self.watch.suspect)
         self.units = Units(
-            cluster, rank, Warps(self.warps), self.window, start, self.figures, moves,
-            launch.witness,
-        )  # fmt: skip
+            cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
+        )
+        self.units.moves, self.units.witness = moves, launch.witness
+        if recorder:
+            self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -131,9 +138,22 @@ class Worker:
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        if self.watch:
+            self._fill_watch(self.watch)
         cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
+
+    def _fill_watch(self, watch: Watch) -> None:
+        first = watch.first
+        self.set("watch", 1)
+        self.set("suspect", ctypes.cast(self._suspect, ctypes.c_void_p).value or 0)
+        self.set("written", watch.written[first:].ctypes.data)
+        self.set("landing", watch.landing[first:].ctypes.data)
+        self.set("reading", watch.reading[first:].ctypes.data)
+        self.set("fenced", watch.fenced.ctypes.data)
+        place = CONTEXT["read_until"] // 8
+        watch.use(self.context[place : place + 2])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -192,6 +212,9 @@ class Worker:
         self.set("resume", -1)
         self.block = block
         self.units.begin()
+        if self.watch:
+            self.set("fences", 0)
+            self.watch.begin(block)
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
@@ -289,13 +312,21 @@ class Worker:
         self.slots[:] = -1
         self.set("traced", 0)
 
+    def _note(self, access: tuple[int, int, int, int]) -> None:
+        """Note an access of a unit in the trace, which has room; it is counted elsewhere."""
+        row, event = self.get("traced"), self.get("event_count")
+        self.heads[row], self.trace[row], self.weights[row] = access, 0, 0
+        self.events[event] = row
+        self.set("traced", row + 1)
+        self.set("event_count", event + 1)
+
     def take(self) -> Tally:
         """Give what was counted since the last time."""
         self.flush()
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"),
+            self.get("neighbours"), self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0
