@@ -36,7 +36,7 @@ class Patch:
         """The change as a unified diff; empty where there is none."""
         pieces = difflib.unified_diff(
             self.before.splitlines(keepends=True), self.after.splitlines(keepends=True),
-            f"a/{self.file}", f"b/{self.file}",
+            *(self.file if self.file.startswith("/") else f"{side}/{self.file}" for side in "ab"),
         )  # fmt: skip
         end = "\n\\ No newline at end of file\n"
         return "".join(each if each.endswith("\n") else each + end for each in pieces)
