@@ -59,7 +59,8 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
         (
             "aliases", "block", "capability", "cause", "certificate", "chip", "differs", "document",
             "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused",
-            "gives", "grid", "ideal_of", "input", "kernel", "kind", "law", "memory", "objective", "opcode", "op",
+            "gives", "grid", "ideal_of", "input", "kernel", "kind", "law", "memory", "objective",
+            "opcode", "op",
             "parameters_of", "partners", "rule", "source", "space", "status", "symbol", "unit",
             "arch", "takes", "verdict",
         ),

@@ -106,7 +106,7 @@ class Worker:
         self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
         self.watch = None
-        if is_watched(program.requests):
+        if is_watched(program.requests) and moves is None:
             self.watch = Watch(program, self.window.size, start, self.count)
             self._suspect = SUSPECT(self.watch.suspect)
         self.units = Units(
