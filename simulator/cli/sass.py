@@ -15,6 +15,7 @@ import click
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
 from simulator.cli.failing import FLAGS, Costs, must_hold
+from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
@@ -78,6 +79,7 @@ Found = TypeVar("Found")
 @click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
 @common
 @html_options
+@fix_options
 def sass(
     *, rules: Sequence[str], output: Format, listing: bool, **options: Any
 ) -> dict[str, Costs]:
@@ -231,7 +233,8 @@ def _run_file(
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler))
-    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, told.tables)
+    says = told.tables and not options["fix_diff"]
+    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
     costs = told.finish(rules)
     if failed and must_hold():
         raise SassError(
@@ -288,7 +291,7 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks"]
+        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
         refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 
@@ -379,7 +382,10 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
 def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
     """Print a table of all rules, and keep the reports for a page."""
     keep(*reports.values())
+    if kept_for_diff(reports):
+        return
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    show(by_rule({rule: each.table(by=by) for rule, each in reports.items()}), output)
+    table = by_rule({rule: each.table(by=by) for rule, each in reports.items()})
+    show_with_fixes(table, reports, output)
