@@ -37,8 +37,8 @@ class Patch:
         old, new = (
             self.file if self.file.startswith("/") else f"{side}/{self.file}" for side in "ab"
         )
-        lines = (text.splitlines(keepends=True) for text in (self.before, self.after))
-        pieces = difflib.unified_diff(*lines, fromfile=old, tofile=new)
+        before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
+        pieces = difflib.unified_diff(before, after, old, new)
         end = "\n\\ No newline at end of file\n"
         return "".join(each if each.endswith("\n") else each + end for each in pieces)
 
