@@ -1,4 +1,1 @@
-"""From executed instructions to time: what a chip's pipes can do, and how long a kernel takes.
-
-`rates` is what instructions cost, `pipes` a lower bound of the time from the work of each pipe.
-"""
+"""From executed instructions to cycles: bounds by pipes, and one SM cycle by cycle."""

@@ -136,6 +136,7 @@ def trace(
         begin.set(offsets.lane(mask.lowest))
     first = begin.get()
     turn = first & 127
+    begins = first.resized(64) << 16  # where it is now, beside the row's number
     pattern = active.choose(offsets - first, 0)
     slots = pointer(at, block, "slots")
     whole = pattern if sources is None else pattern ^ sources * 0x632BE5AB
@@ -153,7 +154,7 @@ def trace(
             differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
-            note(at, block, before)
+            note(at, block, before | begins)
             new.set(0)
     with at.when(new.get(), likely=False):
         row = field(at, block, "traced")
@@ -165,7 +166,7 @@ def trace(
             at.store(value, heads, row * 16 + 4 * part)
         at.store(at.i64(1), weights, row * 8)
         at.store(row.resized(32), slots, slot)
-        note(at, block, row)
+        note(at, block, row | begins)
 
 
 def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:

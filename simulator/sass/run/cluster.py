@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from simulator.sass.lift.requests import Request
 from simulator.sass.run import barriers
 from simulator.sass.run.faults import deadlock
 from simulator.sass.run.tally import Tally
-from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.timeline import Notes
 from simulator.sass.run.units import Units
 from simulator.sass.run.worker import Progress, Worker
 
@@ -26,7 +27,7 @@ _MOST_QUIET = 256
 class Cluster:
     """Runs the blocks of one cluster at a time, each in its own worker."""
 
-    def __init__(self, launch: GridRun, recorders: list[Recorder] | None = None) -> None:
+    def __init__(self, launch: GridRun, recorders: Sequence[Notes] | None = None) -> None:
         self.launch = launch
         x, y, z = launch.cluster
         ranks = range(x * y * z)
