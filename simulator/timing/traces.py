@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockTrace", "AccessRows", "Steps"]
+__all__ = ["AccessRows", "BlockTrace", "Steps"]
 
 Numbers = NDArray[np.int64]
 

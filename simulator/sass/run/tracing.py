@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import MARK, ROWS, START, WARP
-from simulator.timing.traces import BlockTrace, AccessRows, Steps
+from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
 if TYPE_CHECKING:
     from simulator.sass.run.timeline import Noted

@@ -1,0 +1,337 @@
+"""Compiled: one SM, cycle by cycle, where something happens.
+
+Four schedulers issue an instruction per cycle each. A warp may issue when the stall count of its
+last instruction is over and the scoreboards are free that the next one waits for: the compiler
+wrote both into the code. A scheduler goes on with the warp that issued last, and takes the
+youngest that may issue where that one may not: Huerta et al., "Analyzing Modern NVIDIA GPU cores"
+(arXiv:2503.20481), section 5.1, measured so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.queues import NUMBERS, dispatch, enqueue, evaluate
+from simulator.timing.state import NEVER, Kind, Stall
+
+__all__ = ["simulate"]
+
+_BARRIER_INTERVAL = NUMBERS.index("barrier_interval")
+_BARRIER_LATENCY = NUMBERS.index("barrier_latency")
+_LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
+_LAUNCH_LATENCY = NUMBERS.index("launch_latency")
+_BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
+_YOUNGEST = NUMBERS.index("youngest")
+_BARRIER_FREE, _LAUNCHED = 3, 6
+
+_PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
+_LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
+_COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
+_EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
+_SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
+_MIO, _LG, _MATH = (
+    int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE), int(Stall.MATH_PIPE_THROTTLE),
+)  # fmt: skip
+_DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
+_BRANCHING, _MEMBAR = int(Stall.BRANCH_RESOLVING), int(Stall.MEMBAR)
+_SHORT = int(Stall.SHORT_SCOREBOARD)
+
+
+@jit()
+def simulate(
+    code: Any, trace: Any, state: Any, machine: Any, out: Any, plan: Any, warps: int, without: bool
+) -> int:
+    """Run blocks on one SM, and return the cycle in which the last one ends.
+
+    `plan`: the blocks' numbers among the traces, in order; `warps`: those of a block; `without`:
+    every access to shared memory at its floor.
+    """
+    resident = state.block.shape[0]
+    given, ended, now = 0, 0, 0
+    free_at = state.alive.copy()
+    while ended < plan.shape[0]:
+        least = NEVER
+        for slot in range(resident):
+            if state.block[slot] < 0 and given < plan.shape[0]:
+                at = max(free_at[slot], int(state.scalars[_LAUNCHED]))
+                if at <= now:
+                    _launch(code, trace, state, machine, out, slot, given, plan[given], warps, now)
+                    state.scalars[_LAUNCHED] = now + machine[_LAUNCH_INTERVAL]
+                    given += 1
+                elif at < least:
+                    least = at
+        least = min(least, dispatch(code, trace, state, machine, out, without, now))
+        for partition in range(4):
+            if state.sleep[partition] <= now:
+                warp = _choose(code, state, machine, partition, now)
+                if warp >= 0:
+                    block = _issue(code, trace, state, machine, out, partition, warp, warps, now)
+                    if block >= 0:
+                        ended += 1
+                        free_at[block] = now + int(machine[_LAUNCH_LATENCY])
+                        least = now + 1
+            if state.sleep[partition] < least:
+                least = state.sleep[partition]
+        now = max(now + 1, least) if least < NEVER else _stuck(state, now)
+        if now >= NEVER:
+            return -1
+    out.counts[0] = now
+    return now
+
+
+@jit()
+def _stuck(state: Any, now: int) -> int:
+    """Give the next cycle where nothing is known to happen: a queue may hold something."""
+    for queue in range(8):
+        if state.size[queue]:
+            return now + 1
+    return NEVER
+
+
+@jit()
+def _launch(
+    code: Any, trace: Any, state: Any, machine: Any, out: Any, slot: int, place: int, block: int,
+    warps: int, now: int,
+) -> None:  # fmt: skip
+    """Begin a block in a slot."""
+    out.begin[place] = now
+    state.block[slot] = place
+    state.alive[slot] = warps
+    state.arrived[slot, :] = 0
+    for each in range(warps):
+        warp = slot * warps + each
+        which = block * warps + each
+        partition = warp & 3
+        state.trace[warp] = which
+        state.at_step[warp] = trace.warp_begin[which]
+        state.at_base[warp] = trace.base_begin[which]
+        step = trace.step[state.at_step[warp]]
+        state.at[warp] = 0
+        state.at_row[warp] = trace.row_begin[step]
+        state.instruction[warp] = trace.start[step]
+        state.issued[warp] = now
+        state.ready[warp] = now + 1
+        state.since[warp] = -1
+        state.throttle[warp] = 0
+        state.pending[warp, :] = 0
+        state.time[warp, :] = 0
+        state.copies[warp] = 0
+        state.groups[warp] = 0
+        state.group_time[warp, :] = 0
+        state.arrived_at[warp] = -1
+        state.order[partition, state.count[partition]] = warp
+        state.count[partition] += 1
+        evaluate(code, state, warp)
+        state.sleep[partition] = min(state.sleep[partition], now + 1)
+
+
+@jit()
+def _choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int:
+    """Choose the warp that issues; -1: none can, and the partition sleeps until one may."""
+    if state.port[partition] > now:
+        state.sleep[partition] = state.port[partition]
+        return -1
+    last = state.last[partition]
+    if last >= 0 and state.next[last] <= now and _can(code, state, machine, partition, last, now):
+        return int(last)
+    least = NEVER
+    count = state.count[partition]
+    for each in range(count):
+        place = count - 1 - each if machine[_YOUNGEST] else each
+        warp = state.order[partition, place]
+        if state.next[warp] <= now and _can(code, state, machine, partition, warp, now):
+            return int(warp)
+        if state.next[warp] < least:
+            least = state.next[warp]
+    # A queue that is full wakes its partition when it sends something.
+    state.sleep[partition] = max(least, now + 1) if least > now else NEVER
+    return -1
+
+
+@jit()
+def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
+    """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
+    number = state.instruction[warp]
+    kind = code.kind[number]
+    if kind == _QUEUED or kind == _SHARED:
+        if state.size[partition] < machine[0]:
+            return True
+        why = _MIO
+    elif kind == _LOAD or kind == _STORE or kind == _COPY or kind == _COPIES_END:
+        if state.size[4 + partition] < machine[1]:
+            return True
+        why = _LG
+    else:
+        pipe, other = code.pipe[number], code.other[number]
+        if pipe < 0 or state.pipe[partition, pipe] <= now:
+            return True
+        at = state.pipe[partition, pipe]
+        if other >= 0:
+            if state.pipe[partition, other] <= now:
+                return True
+            at = min(at, state.pipe[partition, other])
+        state.next[warp] = int(-(-at // 1))
+        why = _MATH
+    if state.since[warp] < 0:
+        state.since[warp] = now
+        state.throttle[warp] = why
+    return False
+
+
+@jit()
+def _issue(
+    code: Any, trace: Any, state: Any, machine: Any, out: Any, partition: int, warp: int,
+    warps: int, now: int,
+) -> int:  # fmt: skip
+    """Issue a warp's next instruction; the slot of the block that ends with it, else -1."""
+    number = state.instruction[warp]
+    kind = code.kind[number]
+    out.counts[1] += 1
+    _account(state, out, warp, number, now)
+    state.issued[warp] = now
+    conflict = code.conflict[number]
+    state.port[partition] = now + 1 + conflict
+    if conflict:
+        out.stalls[number, _DISPATCH] += conflict
+    state.sleep[partition] = now + 1 + conflict
+    state.last[partition] = -1 if code.yields[number] else warp
+
+    # What it accesses: rows of this instruction, bases of those in global memory.
+    rows, bases = 0, 0
+    step = trace.step[state.at_step[warp]]
+    while (
+        state.at_row[warp] + rows < trace.row_begin[step + 1]
+        and trace.row_number[trace.row[state.at_row[warp] + rows]] == number
+    ):
+        bases += 1 - trace.row_shared[trace.row[state.at_row[warp] + rows]]
+        rows += 1
+
+    if kind == _QUEUED or kind == _SHARED:
+        enqueue(code, state, partition, warp, number, rows, bases, now)
+    elif kind == _LOAD or kind == _STORE or kind == _COPY or kind == _COPIES_END:
+        enqueue(code, state, 4 + partition, warp, number, rows, bases, now)
+    else:
+        pipe, other = code.pipe[number], code.other[number]
+        if pipe >= 0:
+            if state.pipe[partition, pipe] > now and other >= 0:
+                pipe = other
+            begin = state.pipe[partition, pipe]  # a fraction of a cycle is kept
+            state.pipe[partition, pipe] = code.held[number] + (begin if begin > now - 1 else now)
+        for sb in (code.write[number], code.read[number]):
+            if sb >= 0:
+                done = now + code.latency[number]
+                state.time[warp, sb] = max(state.time[warp, sb], done)
+                state.source[warp, sb] = _SHORT
+
+    state.at_row[warp] += rows
+    state.at_base[warp] += bases
+    state.ready[warp] = now + max(code.stall[number], 1)
+    if kind == _FENCE_KIND:
+        state.ready[warp] = max(state.ready[warp], now + int(machine[_FENCE]))
+
+    # Go on to the next instruction of the trace.
+    state.at[warp] += 1
+    if state.at[warp] == trace.length[step]:
+        state.at_step[warp] += 1
+        if state.at_step[warp] == trace.warp_begin[state.trace[warp] + 1]:
+            return _end(code, state, out, partition, warp, warps, machine, now)
+        after = trace.step[state.at_step[warp]]
+        if trace.start[after] != trace.start[step] + trace.length[step]:
+            state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
+        state.at[warp] = 0
+        state.at_row[warp] = trace.row_begin[after]
+        state.instruction[warp] = trace.start[after]
+    else:
+        state.instruction[warp] = number + 1
+    if kind == _BARRIER or kind == _ARRIVE:
+        _arrive(code, state, machine, out, warp, number, warps, now)
+    if state.arrived_at[warp] < 0:
+        evaluate(code, state, warp)
+    return -1
+
+
+@jit()
+def _account(state: Any, out: Any, warp: int, number: int, now: int) -> None:
+    """Say for which reasons a warp waited since it issued last."""
+    stalls = out.stalls[number]
+    stalls[_SELECTED] += 1
+    begin = state.issued[warp] + 1
+    ready = max(state.ready[warp], begin)
+    stalls[_WAIT] += ready - begin
+    free = state.next[warp]
+    since = state.since[warp]
+    if since >= 0:
+        free = since  # `next` may have moved to when a pipe is free
+    free = max(min(free, now), ready)
+    if free > ready:
+        stalls[state.why[warp]] += free - ready
+    if since >= 0:
+        stalls[state.throttle[warp]] += now - free
+        state.since[warp] = -1
+    else:
+        stalls[_NOT_SELECTED] += now - free
+
+
+@jit()
+def _arrive(
+    code: Any, state: Any, machine: Any, out: Any, warp: int, number: int, warps: int, now: int
+) -> None:
+    """Arrive at a barrier, and open it where all have."""
+    slot = warp // warps
+    barrier = code.number[number]
+    taken = max(state.scalars[_BARRIER_FREE], float(now)) + machine[_BARRIER_INTERVAL]
+    state.scalars[_BARRIER_FREE] = taken
+    state.arrival[slot, barrier] = int(taken)
+    state.arrived[slot, barrier] += 1
+    if code.kind[number] == _BARRIER:
+        state.arrived_at[warp] = barrier
+        state.next[warp] = NEVER
+        state.why[warp] = _AT_BARRIER
+    needed = code.warps[number] if code.warps[number] else state.alive[slot]
+    if state.arrived[slot, barrier] >= needed:
+        _open(code, state, machine, slot, barrier, warps)
+
+
+@jit()
+def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: int) -> None:
+    """Let those go on that wait at a barrier."""
+    at = state.arrival[slot, barrier] + int(machine[_BARRIER_LATENCY])
+    state.arrived[slot, barrier] = 0
+    for warp in range(slot * warps, slot * warps + warps):
+        if state.trace[warp] >= 0 and state.arrived_at[warp] == barrier:
+            state.arrived_at[warp] = -1
+            evaluate(code, state, warp)
+            if state.next[warp] < at:
+                state.next[warp] = at
+                state.why[warp] = _AT_BARRIER
+            partition = warp & 3
+            state.sleep[partition] = min(state.sleep[partition], state.next[warp])
+
+
+@jit()
+def _end(
+    code: Any, state: Any, out: Any, partition: int, warp: int, warps: int, machine: Any, now: int
+) -> int:
+    """End a warp; the slot of the block that ends with it, else -1."""
+    slot = warp // warps
+    state.trace[warp] = -1
+    state.next[warp] = NEVER
+    if state.last[partition] == warp:
+        state.last[partition] = -1
+    count = state.count[partition]
+    place = 0
+    while state.order[partition, place] != warp:
+        place += 1
+    for each in range(place, count - 1):
+        state.order[partition, each] = state.order[partition, each + 1]
+    state.count[partition] = count - 1
+    state.alive[slot] -= 1
+    if state.alive[slot]:
+        for barrier in range(state.arrived.shape[1]):
+            if state.arrived[slot, barrier] >= state.alive[slot]:
+                _open(code, state, machine, slot, barrier, warps)
+        return -1
+    out.end[state.block[slot]] = now + 1
+    state.block[slot] = -1
+    return int(slot)
