@@ -136,7 +136,9 @@ def conflict(instruction: WorkInstruction, before: WorkInstruction | None) -> in
 def _sources(instruction: WorkInstruction) -> list[int | None]:
     """Return the registers of the source operands, by place; None for other operands."""
     _, *operands = instruction.operands.split(",")
-    found = [_REGISTER.search(operand) for operand in operands if not operand.startswith(("P", "!P"))]
+    found = [
+        _REGISTER.search(operand) for operand in operands if not operand.startswith(("P", "!P"))
+    ]
     return [int(each[1]) if each else None for each in found]
 
 
