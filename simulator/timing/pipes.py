@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.timing.traces import BlockTrace
     from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["Bound", "Demand", "bound_of", "bound_of_demands"]
+__all__ = ["TimeBound", "Demand", "bound_of", "bound_of_demands", "far_cycles", "load_wavefronts"]
 
 NAMES = {
     "issue": "issue slots", "alu": "ALU", "fma": "FMA", "fmaheavy": "FMA heavy", "fp16": "FP16",
@@ -51,7 +51,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Bound:
+class TimeBound:
     """A lower bound of a kernel's time on a chip.
 
     `speedup` and `most` say what removing bank conflicts can gain.
@@ -83,9 +83,9 @@ class Bound:
         return None if self.clock_mhz is None else self.cycles / self.clock_mhz / 1e6
 
     @property
-    def without_conflicts(self) -> Bound:
+    def without_conflicts(self) -> TimeBound:
         """The bound with every access of shared memory at its floor."""
-        return Bound(self.chip, self.floors, self.floors, self.clock_mhz, self.notes)
+        return TimeBound(self.chip, self.floors, self.floors, self.clock_mhz, self.notes)
 
     @property
     def saved(self) -> float:
@@ -110,7 +110,7 @@ class Bound:
     def verdict(self) -> str:
         """Say what removing bank conflicts can gain.
 
-        >>> Bound("H100", {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}, 1980.0
+        >>> TimeBound("H100", {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}, 1980.0
         ... ).verdict()
         'Without bank conflicts at most ×1.50, where FMA limits it then.'
         """
@@ -135,7 +135,7 @@ class Bound:
         return "\n".join([*lines, self.verdict(), *self.notes])
 
 
-def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Bound:
+def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> TimeBound:
     """Return the lower bound of a launch's time.
 
     `clock_mhz`: of the SM; None: the chip's boost clock.
@@ -152,7 +152,7 @@ def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Boun
         )
     pipes, floors = bound_of_demands(demands, work.blocks, work.warps, rates)
     far, more = _memory_cycles(work, rates.chip, clock_mhz)
-    return Bound(
+    return TimeBound(
         rates.chip.name, pipes | far, floors | far, clock_mhz or rates.chip.clock_mhz,
         (*notes, *more),
     )  # fmt: skip
@@ -257,11 +257,7 @@ def operand_wavefronts(instruction: WorkInstruction) -> float:
 def _memory_cycles(
     work: Work, chip: Chip, clock_mhz: float | None
 ) -> tuple[dict[str, float], list[str]]:
-    """Return least cycles of the L2 and of DRAM, and notes.
-
-    Of what is read, the L2 holds no more than its size when the kernel begins; of what is written,
-    no more when it ends.
-    """
+    """Return least cycles of the L2, of the ways to it and of DRAM, and notes."""
     stores = [
         number
         for number, each in enumerate(work.instructions)
@@ -282,10 +278,7 @@ def _memory_cycles(
         rate = memory_rate(f"{name}_bytes", chip)
         if rate is not None:
             cycles[name] = amount / rate
-    clock = clock_mhz or chip.clock_mhz
-    if chip.l2_bytes and chip.dram_gb_per_s and clock:
-        far = max(0, found.read - chip.l2_bytes) + max(0, found.written - chip.l2_bytes)
-        cycles["dram"] = far / (chip.dram_gb_per_s * 1e9) * clock * 1e6
+    cycles |= far_cycles(found.read, found.written, chip, clock_mhz)
     notes = []
     if not found.covers_grid:
         notes.append(
@@ -293,6 +286,21 @@ def _memory_cycles(
             " the blocks that ran"
         )
     return cycles, notes
+
+
+def far_cycles(
+    read: float, written: float, chip: Chip, clock_mhz: float | None
+) -> dict[str, float]:
+    """Return least cycles of DRAM for bytes that are read and written, each counted once.
+
+    Of what is read, the L2 holds no more than its size when the kernel begins; of what is written,
+    no more when it ends.
+    """
+    clock = clock_mhz or chip.clock_mhz
+    if not (chip.l2_bytes and chip.dram_gb_per_s and clock):
+        return {}
+    far = max(0.0, read - chip.l2_bytes) + max(0.0, written - chip.l2_bytes)
+    return {"dram": far / (chip.dram_gb_per_s * 1e9) * clock * 1e6}
 
 
 def memory_rate(fact: str, chip: Chip) -> float | None:
