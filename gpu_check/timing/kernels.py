@@ -52,7 +52,8 @@ def measure_kernels(path: str | Path, device: int = 0) -> list[dict[str, Any]]:
 def _measured(path: str | Path, device: int, folder: str) -> list[dict[str, Any]]:
     cases = read_cases(path)
     command = [
-        sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device), folder,
+        sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device),
+        folder,
     ]  # fmt: skip
 
     def watched(metrics: list[str]) -> list[dict[str, str]]:
