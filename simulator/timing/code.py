@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.timing.rates import Rates
-from simulator.timing.state import CodeArrays, Kind
+from simulator.timing.state import CODE, SLOTS, Kind
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["PIPES", "code_arrays", "conflict"]
+__all__ = ["PIPES", "code_arrays", "sources"]
 
 PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform", "cbu")
 """Pipes that each sub-partition has, by number."""
@@ -25,18 +27,16 @@ _LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "ATOMG": 0, "B2R": 2
 _OTHER = 20
 
 
-def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> CodeArrays:
-    """Return the instructions as arrays."""
-    size = len(instructions)
-    integers = {name: np.zeros(size, dtype=np.int64) for name in CodeArrays._fields}
-    held = np.zeros(size, dtype=np.float64)
+def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
+    """Return an array of CODE, an element for each instruction."""
+    table = np.zeros(len(instructions), dtype=CODE)
     for number, each in enumerate(instructions):
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
         kind = _kind(name, modifiers, rate.pipes)
         pipes = [PIPES.index(pipe) for pipe in rate.pipes if pipe in PIPES]
         cycles = _held(rate.held, rate.interval if len(pipes) == 1 else None)
-        before = instructions[number - 1] if number else None
+        operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
             "stall": bits.stall,
@@ -49,13 +49,15 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> Code
             "latency": _latency(name, rate.latency),
             "local": _local(name, each.opcode, modifiers, cycles),
             "data": int(rate.interval or 1) if name in _QUEUED[:4] else 0,
-            "conflict": conflict(each, before),
+            "held": cycles,
+            "source": [register for register, _ in operands],
+            "wide": [wide for _, wide in operands],
+            "reuse": bits.reuse,
             **_synchronizes(kind, each),
         }
-        held[number] = cycles
         for field, value in values.items():
-            integers[field][number] = value
-    return CodeArrays(**integers | {"held": held})
+            table[field][number] = value
+    return table
 
 
 def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
@@ -99,47 +101,40 @@ def _local(name: str, opcode: str, modifiers: list[str], held: float) -> int:
     return max(int(held), 2)
 
 
-_REGISTER = re.compile(r"(?<![A-Z.\[])R(\d+)(\.reuse)?")
+_REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
 
 
-def conflict(instruction: WorkInstruction, before: WorkInstruction | None) -> int:
-    """Return the cycles that an instruction's operands take beyond the first.
-
-    The registers lie in two banks, even and odd numbers, of two operands each; what the instruction
-    before keeps in the reuse cache is not read (Jia et al., arXiv:1804.06826, section 3.1.2).
+def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
+    """Return the first register and the number of registers of the operands by place; -1: none.
 
     >>> from simulator.timing.control import control
-    >>> def given(text, reuse=0):
-    ...     return WorkInstruction(0, "", "FFMA", text, control(reuse << 122))
-    >>> conflict(given("R0,R2,R4,R6"), None), conflict(given("R0,R2,R4,R7"), None)
-    (1, 0)
-    >>> conflict(given("R0,R2,R4,R6"), given("R1,R2.reuse,R3,R5", 1))
-    0
+    >>> def given(opcode, operands):
+    ...     return sources(WorkInstruction(0, "", opcode, operands, control(0)))
+    >>> given("FFMA", "R0,R2.reuse,c[0x0][0x8],R6")
+    [(2, 1), (-1, 0), (6, 1)]
+    >>> given("IADD3", "R13,P1,R9,UR6,RZ"), given("DFMA", "R0,R2,R4,R6")[0]
+    ([(9, 1), (-1, 0), (-1, 0)], (2, 2))
     """
-    if instruction.opcode.split(".")[0] not in ("FFMA", "IMAD", "LOP3", "IADD3", "HFMA2", "SEL"):
-        return 0
-    sources = _sources(instruction)
-    kept = {
-        (place, register)
-        for place, register in enumerate(_sources(before) if before else [])
-        if before is not None and before.control.reuse >> place & 1
-    }
-    read = {
-        register
-        for place, register in enumerate(sources)
-        if register is not None and (place, register) not in kept
-    }
-    odd = sum(register & 1 for register in read)
-    return int(max(odd, len(read) - odd) > 2)
-
-
-def _sources(instruction: WorkInstruction) -> list[int | None]:
-    """Return the registers of the source operands, by place; None for other operands."""
+    name, *modifiers = instruction.opcode.split(".")
     _, *operands = instruction.operands.split(",")
-    found = [
-        _REGISTER.search(operand) for operand in operands if not operand.startswith(("P", "!P"))
-    ]
-    return [int(each[1]) if each else None for each in found]
+    given = [each for each in operands if not re.match(r"!?U?P[T\d]", each)]
+    found = []
+    for place, operand in enumerate(given[:SLOTS]):
+        register = _REGISTER.search(operand)
+        wide = _wide(name, modifiers, place)
+        found.append((int(register[1]), wide) if register else (-1, 0))
+    return found + [(-1, 0)] * (SLOTS - len(found))
+
+
+def _wide(name: str, modifiers: list[str], place: int) -> int:
+    """Return the registers of an operand."""
+    if name in ("DADD", "DMUL", "DFMA", "DSETP") or (
+        name == "IMAD" and "WIDE" in modifiers and place == 2
+    ):
+        return 2
+    if name in ("HMMA", "IMMA"):
+        return (4, 2, 4)[place]
+    return 1
 
 
 def _synchronizes(kind: Kind, instruction: WorkInstruction) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.state import NEVER, Kind, Stall
+from simulator.timing.state import GROUPS, NEVER, QUEUE, WAYS, Kind, Stall
 
 __all__ = ["NUMBERS", "dispatch", "enqueue", "evaluate", "settle"]
 
@@ -18,7 +18,6 @@ NUMBERS = (
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE = 2, 3, 4, 5, 6, 7
 _READ = NUMBERS.index("read_latency")
-_DATA, _L2_FREE, _DRAM_FREE, _REST, _TURN = 0, 1, 2, 4, 5
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
 _STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
@@ -32,7 +31,7 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
     number = state.instruction[warp]
     ready = state.ready[warp]
     best, why = ready, _WAIT
-    waits = code.waits[number]
+    waits = code[number].waits
     scoreboard = 0
     while waits:
         if waits & 1:
@@ -45,10 +44,10 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
                 why = state.source[warp, scoreboard]
         waits >>= 1
         scoreboard += 1
-    if code.kind[number] == _COPIES_WAIT:
-        left = state.groups[warp] - code.number[number]
+    if code[number].kind == _COPIES_WAIT:
+        left = state.groups[warp] - code[number].number
         if left > 0:
-            done = state.group_time[warp, (left - 1) % state.group_time.shape[1]]
+            done = state.group_time[warp, (left - 1) % GROUPS]
             if done >= NEVER:
                 state.next[warp] = NEVER
                 state.why[warp] = _LONG
@@ -61,35 +60,35 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
 
 @jit()
 def enqueue(
-    code: Any, state: Any, queue: int, warp: int, number: int, rows: int, bases: int, now: int
+    code: Any, state: Any, queue: int, warp: int, number: int, rows: int
 ) -> None:
-    """Put an instruction into a queue; `rows` and `bases`: how many are its own."""
-    place = (state.head[queue] + state.size[queue]) % state.entry.shape[1]
+    """Put an instruction into a queue; `rows`: how many accesses are its own."""
+    place = (state.head[queue] + state.size[queue]) % QUEUE
     entry = state.entry[queue, place]
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
-    entry[3], entry[4], entry[5] = rows, state.at_base[warp], now
+    entry[3], entry[4] = rows, state.at_base[warp]
     state.size[queue] += 1
     source = _LONG if queue >= 4 else _SHORT
-    write, read = code.write[number], code.read[number]
+    write, read = code[number].write, code[number].read
     if write >= 0:
         state.pending[warp, write] += 1
         state.source[warp, write] = source
     if read >= 0:
         state.pending[warp, read] += 1
         state.source[warp, read] = source
-    if code.kind[number] == _COPIES_END:
-        state.group_time[warp, state.groups[warp] % state.group_time.shape[1]] = NEVER
+    if code[number].kind == _COPIES_END:
+        state.group_time[warp, state.groups[warp] % GROUPS] = NEVER
         state.groups[warp] += 1
 
 
 @jit()
 def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) -> None:
     """Release the scoreboards of an instruction: operands are read then, results written then."""
-    sb = code.read[number]
+    sb = code[number].read
     if sb >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
         state.time[warp, sb] = max(state.time[warp, sb], read)
-    sb = code.write[number]
+    sb = code[number].write
     if sb >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
         state.time[warp, sb] = max(state.time[warp, sb], done)
@@ -103,11 +102,11 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
 
 @jit()
 def dispatch(
-    code: Any, trace: Any, state: Any, machine: Any, out: Any, without: bool, now: int
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int
 ) -> int:
     """Let the queues send what they can; when the next one may be sent, at the earliest."""
     least = NEVER
-    turn = int(state.scalars[_TURN])
+    turn = state.turn
     for each in range(8):
         queue = (each + turn) & 7
         if state.size[queue] == 0:
@@ -116,22 +115,21 @@ def dispatch(
             if state.free[queue] < least:
                 least = state.free[queue]
             continue
-        entry = state.entry[queue, state.head[queue]]
-        number = entry[1]
-        kind = code.kind[number]
+        number = state.entry[queue, state.head[queue], 1]
+        kind = code[number].kind
         needs = kind == _SHARED or kind == _LOAD or kind == _STORE or kind == _COPY
-        needs = needs or code.data[number] > 0
-        if needs and state.scalars[_DATA] > now:
-            if state.scalars[_DATA] < least:
-                least = int(state.scalars[_DATA])
+        needs = needs or code[number].data > 0
+        if needs and state.data_free > now:
+            if state.data_free < least:
+                least = state.data_free
             continue
-        _send(code, trace, state, machine, out, without, queue, now)
-        state.head[queue] = (state.head[queue] + 1) % state.entry.shape[1]
+        _send(code, trace, state, machine, without, queue, now)
+        state.head[queue] = (state.head[queue] + 1) % QUEUE
         state.size[queue] -= 1
-        state.free[queue] = now + code.local[number]
+        state.free[queue] = now + code[number].local
         state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
         if needs:
-            state.scalars[_TURN] = (queue + 1) & 7
+            state.turn = (queue + 1) & 7
         if state.size[queue] and state.free[queue] < least:
             least = state.free[queue]
     return least
@@ -139,35 +137,34 @@ def dispatch(
 
 @jit()
 def _send(
-    code: Any, trace: Any, state: Any, machine: Any, out: Any, without: bool, queue: int, now: int
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, now: int
 ) -> None:
     """Send the first entry of a queue."""
     entry = state.entry[queue, state.head[queue]]
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
-    kind = code.kind[number]
-    held, extra = code.data[number], 0
-    done = now + code.latency[number]
+    kind = code[number].kind
+    held, extra = code[number].data, 0
+    done = now + code[number].latency
     for each in range(row, row + rows):
-        which = trace.row[each]
-        if trace.row_shared[which]:
-            cycles = trace.row_floor[which] if without else trace.row_cycles[which]
+        at = state.accesses + 6 * each
+        if trace[at + 1]:
+            cycles = trace[at + 3] if without else trace[at + 2]
             held += cycles
-            extra += cycles - trace.row_floor[which]
+            extra += cycles - trace[at + 3]
         else:
-            lines = trace.line_begin[which + 1] - trace.line_begin[which]
-            held += max(lines, (trace.row_bytes[which] + 127) // 128)
-            there = _global(trace, state, machine, out, which, base, kind == _STORE, now)
+            held += trace[at + 2]
+            there = _global(trace, state, machine, at, base, kind == _STORE, now)
             base += 1
             done = max(done, there)
     if kind == _SHARED or kind == _STORE:
         held = max(held, 1)
-    out.counts[2] += held
-    state.scalars[_DATA] = now + held
+    state.counts[2] += held
+    state.data_free = now + held
     if kind == _COPY:
         state.copies[warp] = max(state.copies[warp], done)
     elif kind == _COPIES_END:
         done = max(done, state.copies[warp])
-        slots = state.group_time.shape[1]
+        slots = GROUPS
         for group in range(slots):
             if state.group_time[warp, group] >= NEVER:
                 # Groups end in order: the first that is open is this one.
@@ -182,33 +179,34 @@ def _send(
 
 @jit()
 def _global(
-    trace: Any, state: Any, machine: Any, out: Any, row: int, base: int, is_store: bool, now: int
+    trace: Any, state: Any, machine: Any, at: int, base: int, is_store: bool, now: int
 ) -> int:
     """Serve an access to global memory; when its data are there."""
     done = now + int(machine[_L1])
-    for place in range(trace.line_begin[row], trace.line_begin[row + 1]):
-        line = trace.base[base] + trace.line[place]
-        mask = trace.mask[place]
+    first = trace[state.bases + base]
+    for place in range(trace[at + 4], trace[at + 5]):
+        line = first + trace[state.lines + 2 * place]
+        mask = trace[state.lines + 2 * place + 1]
         sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
-        sets = state.tags.shape[0]
+        sets = state.sets
         index = (line ^ line // sets) % sets
         way = _find(state, index, line, is_store)
         if is_store:
-            out.counts[6] += sectors
-            _lower(state, machine, out, sectors, now)
+            state.counts[6] += sectors
+            _lower(state, machine, sectors, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
             continue
-        out.counts[3] += sectors
+        state.counts[3] += sectors
         if state.tags[index, way] != line:
             state.tags[index, way] = line
             state.valid[index, way] = 0
         state.used[index, way] = now
         missing = mask & ~state.valid[index, way]
         some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
-        out.counts[4] += sectors - some
+        state.counts[4] += sectors - some
         if some:
-            there = _lower(state, machine, out, some, now)
+            there = _lower(state, machine, some, now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -223,7 +221,7 @@ def _global(
 def _find(state: Any, index: int, line: int, is_store: bool) -> int:
     """Find a line among the ways of a set; else the way that was used least lately, or -1."""
     oldest = 0
-    for way in range(state.tags.shape[1]):
+    for way in range(WAYS):
         if state.tags[index, way] == line:
             return way
         if state.used[index, way] < state.used[index, oldest]:
@@ -232,18 +230,18 @@ def _find(state: Any, index: int, line: int, is_store: bool) -> int:
 
 
 @jit()
-def _lower(state: Any, machine: Any, out: Any, sectors: int, now: int) -> int:
+def _lower(state: Any, machine: Any, sectors: int, now: int) -> int:
     """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
-    out.counts[5] += sectors
-    begin = max(float(now), state.scalars[_L2_FREE])
-    state.scalars[_L2_FREE] = begin + 32 * sectors / machine[_L2_RATE]
-    there = state.scalars[_L2_FREE] + machine[_L2]
-    state.scalars[_REST] += sectors * machine[_DRAM_SHARE]
-    if state.scalars[_REST] >= 1:
-        some = int(state.scalars[_REST])
-        state.scalars[_REST] -= some
-        out.counts[7] += some
-        first = max(begin, state.scalars[_DRAM_FREE])
-        state.scalars[_DRAM_FREE] = first + 32 * some / machine[_DRAM_RATE]
-        there = max(there, state.scalars[_DRAM_FREE] + machine[_DRAM])
+    state.counts[5] += sectors
+    begin = max(float(now), state.l2_free)
+    state.l2_free = begin + 32 * sectors / machine[_L2_RATE]
+    there = state.l2_free + machine[_L2]
+    state.dram_rest += sectors * machine[_DRAM_SHARE]
+    if state.dram_rest >= 1:
+        some = int(state.dram_rest)
+        state.dram_rest -= some
+        state.counts[7] += some
+        first = max(begin, state.dram_free)
+        state.dram_free = first + 32 * some / machine[_DRAM_RATE]
+        there = max(there, state.dram_free + machine[_DRAM])
     return int(there)

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.queues import NUMBERS, dispatch, enqueue, evaluate
-from simulator.timing.state import NEVER, Kind, Stall
+from simulator.timing.state import NEVER, SLOTS, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -23,7 +23,8 @@ _LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
 _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
 _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _YOUNGEST = NUMBERS.index("youngest")
-_BARRIER_FREE, _LAUNCHED = 3, 6
+_WINDOW = 3
+"""Cycles in which an instruction reads its operands."""
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
@@ -40,43 +41,42 @@ _SHORT = int(Stall.SHORT_SCOREBOARD)
 
 @jit()
 def simulate(
-    code: Any, trace: Any, state: Any, machine: Any, out: Any, plan: Any, warps: int, without: bool
+    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, plan: Any, warps: int,
+    resident: int, without: bool
 ) -> int:
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
     `plan`: the blocks' numbers among the traces, in order; `warps`: those of a block; `without`:
     every access to shared memory at its floor.
     """
-    resident = state.block.shape[0]
     given, ended, now = 0, 0, 0
-    free_at = state.alive.copy()
     while ended < plan.shape[0]:
         least = NEVER
         for slot in range(resident):
             if state.block[slot] < 0 and given < plan.shape[0]:
-                at = max(free_at[slot], int(state.scalars[_LAUNCHED]))
+                at = max(state.free_at[slot], state.launched)
                 if at <= now:
-                    _launch(code, trace, state, machine, out, slot, given, plan[given], warps, now)
-                    state.scalars[_LAUNCHED] = now + machine[_LAUNCH_INTERVAL]
+                    _launch(code, trace, state, slot, given, plan[given], warps, now)
+                    state.launched = now + machine[_LAUNCH_INTERVAL]
                     given += 1
                 elif at < least:
                     least = at
-        least = min(least, dispatch(code, trace, state, machine, out, without, now))
+        least = min(least, dispatch(code, trace, state, machine, without, now))
         for partition in range(4):
             if state.sleep[partition] <= now:
                 warp = _choose(code, state, machine, partition, now)
                 if warp >= 0:
-                    block = _issue(code, trace, state, machine, out, partition, warp, warps, now)
+                    block = _issue(code, trace, state, machine, stalls, partition, warp, warps, now)
                     if block >= 0:
                         ended += 1
-                        free_at[block] = now + int(machine[_LAUNCH_LATENCY])
+                        state.free_at[block] = now + int(machine[_LAUNCH_LATENCY])
                         least = now + 1
             if state.sleep[partition] < least:
                 least = state.sleep[partition]
         now = max(now + 1, least) if least < NEVER else _stuck(state, now)
         if now >= NEVER:
             return -1
-    out.counts[0] = now
+    state.counts[0] = now
     return now
 
 
@@ -91,11 +91,10 @@ def _stuck(state: Any, now: int) -> int:
 
 @jit()
 def _launch(
-    code: Any, trace: Any, state: Any, machine: Any, out: Any, slot: int, place: int, block: int,
-    warps: int, now: int,
+    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, warps: int, now: int
 ) -> None:  # fmt: skip
     """Begin a block in a slot."""
-    out.begin[place] = now
+    state.begin[place] = now
     state.block[slot] = place
     state.alive[slot] = warps
     state.arrived[slot, :] = 0
@@ -104,12 +103,12 @@ def _launch(
         which = block * warps + each
         partition = warp & 3
         state.trace[warp] = which
-        state.at_step[warp] = trace.warp_begin[which]
-        state.at_base[warp] = trace.base_begin[which]
-        step = trace.step[state.at_step[warp]]
+        state.at_step[warp] = trace[state.warps + 2 * which]
+        state.at_base[warp] = trace[state.warps + 2 * which + 1]
+        step = state.steps + 4 * trace[state.did + state.at_step[warp]]
         state.at[warp] = 0
-        state.at_row[warp] = trace.row_begin[step]
-        state.instruction[warp] = trace.start[step]
+        state.at_row[warp] = trace[step + 2]
+        state.instruction[warp] = trace[step]
         state.issued[warp] = now
         state.ready[warp] = now + 1
         state.since[warp] = -1
@@ -153,7 +152,7 @@ def _choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> in
 def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
     """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
     number = state.instruction[warp]
-    kind = code.kind[number]
+    kind = code[number].kind
     if kind == _QUEUED or kind == _SHARED:
         if state.size[partition] < machine[0]:
             return True
@@ -163,7 +162,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
             return True
         why = _LG
     else:
-        pipe, other = code.pipe[number], code.other[number]
+        pipe, other = code[number].pipe, code[number].other
         if pipe < 0 or state.pipe[partition, pipe] <= now:
             return True
         at = state.pipe[partition, pipe]
@@ -181,114 +180,139 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
 
 @jit()
 def _issue(
-    code: Any, trace: Any, state: Any, machine: Any, out: Any, partition: int, warp: int,
+    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, partition: int, warp: int,
     warps: int, now: int,
 ) -> int:  # fmt: skip
     """Issue a warp's next instruction; the slot of the block that ends with it, else -1."""
     number = state.instruction[warp]
-    kind = code.kind[number]
-    out.counts[1] += 1
-    _account(state, out, warp, number, now)
+    kind = code[number].kind
+    state.counts[1] += 1
+    _account(state, stalls, warp, number, now)
     state.issued[warp] = now
-    conflict = code.conflict[number]
+    conflict = _read(code, state, partition, warp, number, now)
     state.port[partition] = now + 1 + conflict
     if conflict:
-        out.stalls[number, _DISPATCH] += conflict
+        stalls[number, _DISPATCH] += conflict
     state.sleep[partition] = now + 1 + conflict
-    state.last[partition] = -1 if code.yields[number] else warp
+    state.last[partition] = -1 if code[number].yields else warp
 
-    # What it accesses: rows of this instruction, bases of those in global memory.
-    rows, bases = 0, 0
-    step = trace.step[state.at_step[warp]]
-    while (
-        state.at_row[warp] + rows < trace.row_begin[step + 1]
-        and trace.row_number[trace.row[state.at_row[warp] + rows]] == number
-    ):
-        bases += 1 - trace.row_shared[trace.row[state.at_row[warp] + rows]]
-        rows += 1
+    # What it accesses: rows of this instruction, some of them in global memory.
+    step = state.steps + 4 * trace[state.did + state.at_step[warp]]
+    row, bases = state.at_row[warp], 0
+    while row < trace[step + 3] and trace[state.accesses + 6 * row] == number:
+        bases += 1 - trace[state.accesses + 6 * row + 1]
+        row += 1
+    rows = row - state.at_row[warp]
 
     if kind == _QUEUED or kind == _SHARED:
-        enqueue(code, state, partition, warp, number, rows, bases, now)
+        enqueue(code, state, partition, warp, number, rows)
     elif kind == _LOAD or kind == _STORE or kind == _COPY or kind == _COPIES_END:
-        enqueue(code, state, 4 + partition, warp, number, rows, bases, now)
+        enqueue(code, state, 4 + partition, warp, number, rows)
     else:
-        pipe, other = code.pipe[number], code.other[number]
+        pipe, other = code[number].pipe, code[number].other
         if pipe >= 0:
             if state.pipe[partition, pipe] > now and other >= 0:
                 pipe = other
             begin = state.pipe[partition, pipe]  # a fraction of a cycle is kept
-            state.pipe[partition, pipe] = code.held[number] + (begin if begin > now - 1 else now)
-        for sb in (code.write[number], code.read[number]):
+            state.pipe[partition, pipe] = code[number].held + (begin if begin > now - 1 else now)
+        for sb in (code[number].write, code[number].read):
             if sb >= 0:
-                done = now + code.latency[number]
+                done = now + code[number].latency
                 state.time[warp, sb] = max(state.time[warp, sb], done)
                 state.source[warp, sb] = _SHORT
 
     state.at_row[warp] += rows
     state.at_base[warp] += bases
-    state.ready[warp] = now + max(code.stall[number], 1)
+    state.ready[warp] = now + max(code[number].stall, 1)
     if kind == _FENCE_KIND:
         state.ready[warp] = max(state.ready[warp], now + int(machine[_FENCE]))
 
     # Go on to the next instruction of the trace.
     state.at[warp] += 1
-    if state.at[warp] == trace.length[step]:
+    if state.at[warp] == trace[step + 1]:
         state.at_step[warp] += 1
-        if state.at_step[warp] == trace.warp_begin[state.trace[warp] + 1]:
-            return _end(code, state, out, partition, warp, warps, machine, now)
-        after = trace.step[state.at_step[warp]]
-        if trace.start[after] != trace.start[step] + trace.length[step]:
+        if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
+            return _end(code, state, machine, partition, warp, warps, now)
+        after = state.steps + 4 * trace[state.did + state.at_step[warp]]
+        if trace[after] != trace[step] + trace[step + 1]:
             state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
         state.at[warp] = 0
-        state.at_row[warp] = trace.row_begin[after]
-        state.instruction[warp] = trace.start[after]
+        state.at_row[warp] = trace[after + 2]
+        state.instruction[warp] = trace[after]
     else:
         state.instruction[warp] = number + 1
     if kind == _BARRIER or kind == _ARRIVE:
-        _arrive(code, state, machine, out, warp, number, warps, now)
+        _arrive(code, state, machine, stalls, warp, number, warps, now)
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
     return -1
 
 
 @jit()
-def _account(state: Any, out: Any, warp: int, number: int, now: int) -> None:
+def _read(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> int:
+    """Read an instruction's operands; the cycles for which that holds up the next dispatch.
+
+    Registers of even and odd numbers lie in two banks, which read one operand per cycle each. What
+    a warp keeps in the reuse cache is not read. An instruction has three cycles for its reads.
+    """
+    delay = 0
+    for slot in range(SLOTS):
+        register = code[number].source[slot]
+        if register < 0:
+            continue
+        bank, wide = register & 1, code[number].wide[slot]
+        key = warp * 256 + register
+        is_kept = state.kept[partition, slot, bank] == key
+        state.kept[partition, slot, bank] = key if code[number].reuse >> slot & 1 else -1
+        if is_kept and wide == 1:
+            continue
+        if wide == 1:
+            state.bank[partition, bank] = max(state.bank[partition, bank], now) + 1
+        else:
+            for each in range(2):
+                state.bank[partition, each] = max(state.bank[partition, each], now) + wide // 2
+    for bank in range(2):
+        delay = max(delay, state.bank[partition, bank] - now - _WINDOW)
+    return delay
+
+
+@jit()
+def _account(state: Any, stalls: Any, warp: int, number: int, now: int) -> None:
     """Say for which reasons a warp waited since it issued last."""
-    stalls = out.stalls[number]
-    stalls[_SELECTED] += 1
+    stalls[number, _SELECTED] += 1
     begin = state.issued[warp] + 1
     ready = max(state.ready[warp], begin)
-    stalls[_WAIT] += ready - begin
+    stalls[number, _WAIT] += ready - begin
     free = state.next[warp]
     since = state.since[warp]
     if since >= 0:
         free = since  # `next` may have moved to when a pipe is free
     free = max(min(free, now), ready)
     if free > ready:
-        stalls[state.why[warp]] += free - ready
+        stalls[number, state.why[warp]] += free - ready
     if since >= 0:
-        stalls[state.throttle[warp]] += now - free
+        stalls[number, state.throttle[warp]] += now - free
         state.since[warp] = -1
     else:
-        stalls[_NOT_SELECTED] += now - free
+        stalls[number, _NOT_SELECTED] += now - free
 
 
 @jit()
 def _arrive(
-    code: Any, state: Any, machine: Any, out: Any, warp: int, number: int, warps: int, now: int
+    code: Any, state: Any, machine: Any, stalls: Any, warp: int, number: int, warps: int, now: int
 ) -> None:
     """Arrive at a barrier, and open it where all have."""
     slot = warp // warps
-    barrier = code.number[number]
-    taken = max(state.scalars[_BARRIER_FREE], float(now)) + machine[_BARRIER_INTERVAL]
-    state.scalars[_BARRIER_FREE] = taken
+    barrier = code[number].number
+    taken = max(state.barrier_free, float(now)) + machine[_BARRIER_INTERVAL]
+    state.barrier_free = taken
     state.arrival[slot, barrier] = int(taken)
     state.arrived[slot, barrier] += 1
-    if code.kind[number] == _BARRIER:
+    if code[number].kind == _BARRIER:
         state.arrived_at[warp] = barrier
         state.next[warp] = NEVER
         state.why[warp] = _AT_BARRIER
-    needed = code.warps[number] if code.warps[number] else state.alive[slot]
+    needed = code[number].warps if code[number].warps else state.alive[slot]
     if state.arrived[slot, barrier] >= needed:
         _open(code, state, machine, slot, barrier, warps)
 
@@ -311,7 +335,7 @@ def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: i
 
 @jit()
 def _end(
-    code: Any, state: Any, out: Any, partition: int, warp: int, warps: int, machine: Any, now: int
+    code: Any, state: Any, machine: Any, partition: int, warp: int, warps: int, now: int
 ) -> int:
     """End a warp; the slot of the block that ends with it, else -1."""
     slot = warp // warps
@@ -332,6 +356,6 @@ def _end(
             if state.arrived[slot, barrier] >= state.alive[slot]:
                 _open(code, state, machine, slot, barrier, warps)
         return -1
-    out.end[state.block[slot]] = now + 1
+    state.end[state.block[slot]] = now + 1
     state.block[slot] = -1
     return int(slot)

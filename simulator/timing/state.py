@@ -1,27 +1,30 @@
 """What the simulation of one SM holds: code and traces as arrays, and the state of warps.
 
-All are named tuples of arrays, which compiled loops take.
+The state is one record of fixed size, so that compiled loops reach all of it by one pointer.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CODE",
+    "COUNTS",
+    "GROUPS",
+    "MOST_BLOCKS",
+    "MOST_WARPS",
     "NEVER",
-    "QUEUE_ROOM",
+    "QUEUE",
+    "SLOTS",
     "STALLS",
-    "CodeArrays",
+    "STATE",
+    "WAYS",
     "Kind",
-    "Outcome",
     "Stall",
-    "State",
-    "TraceArrays",
-    "new_outcome",
     "new_state",
 ]
 
@@ -29,13 +32,19 @@ NEVER = 1 << 60
 """A cycle that does not come."""
 
 PARTITIONS = 4
-QUEUE_ROOM = 64
-"""Entries for which a queue has arrays; how many it holds is a number of the chip."""
-_GROUPS = 16
+MOST_WARPS = 64
+"""Of an SM: no chip holds more."""
+MOST_BLOCKS = 4096
+"""Of a plan."""
+_RESIDENT = 32
+QUEUE = 64
+GROUPS = 16
 _BARRIERS = 16
-
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+_PIPES = 16
+WAYS = 16
+_SETS = 128
+SLOTS = 3
+"""Places of operands, each with a register in the reuse cache for each of two banks."""
 
 
 class Kind(IntEnum):
@@ -87,176 +96,92 @@ class Stall(IntEnum):
 STALLS = tuple(stall.name.lower() for stall in Stall)
 """Names of the reasons, by number."""
 
+CODE = np.dtype(
+    [
+        ("kind", np.int64), ("stall", np.int64), ("yields", np.int64),
+        ("write", np.int64),  # the scoreboard that its result releases; -1: no scoreboard
+        ("read", np.int64),  # the one that reading its operands releases
+        ("waits", np.int64),
+        ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
+        ("held", np.float64),  # cycles for which it holds one of them
+        ("latency", np.int64),
+        ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
+        ("data", np.int64),  # cycles of the data pipe beside its accesses
+        ("source", np.int64, (SLOTS,)),  # registers of operands; -1: none is read
+        ("wide", np.int64, (SLOTS,)),  # registers of an operand
+        ("reuse", np.int64),
+        ("number", np.int64),  # a barrier's, or how many groups of copies may be left
+        ("warps", np.int64),  # that a barrier waits for; 0: all of the block
+    ]
+)  # fmt: skip
+"""An instruction."""
 
-class CodeArrays(NamedTuple):
-    """The instructions: an element each."""
-
-    kind: Numbers
-    stall: Numbers
-    yields: Numbers
-    write: Numbers
-    """The scoreboard that its result releases; -1: no scoreboard."""
-    read: Numbers
-    """The scoreboard that reading its operands releases; -1: no scoreboard."""
-    waits: Numbers
-    pipe: Numbers
-    other: Numbers
-    """A second pipe that can execute it; -1: there is none."""
-    held: Floats
-    """Cycles for which it holds one of them."""
-    latency: Numbers
-    local: Numbers
-    """Cycles for which it holds the sub-partition's way to memory."""
-    data: Numbers
-    """Cycles of the shared data pipe that it takes without an access of its own."""
-    conflict: Numbers
-    """Cycles by which operands in one bank of registers hold up its dispatch."""
-    number: Numbers
-    """A barrier's number, or how many groups of copies may be left."""
-    warps: Numbers
-    """Warps that a barrier waits for; 0: all of the block."""
+COUNTS = (
+    "cycles", "instructions", "data_cycles", "load_sectors", "l1_hits", "l2_sectors",
+    "store_sectors", "dram_sectors",
+)  # fmt: skip
+"""What a simulation counts, in the order of `counts`."""
 
 
-class TraceArrays(NamedTuple):
-    """The traces of the blocks that ran: as `BlockTrace` has them, end to end."""
-
-    start: Numbers
-    length: Numbers
-    row_begin: Numbers
-    row: Numbers
-    row_number: Numbers
-    row_shared: Numbers
-    row_cycles: Numbers
-    row_floor: Numbers
-    row_bytes: Numbers
-    line_begin: Numbers
-    line: Numbers
-    mask: Numbers
-    warp_begin: Numbers
-    """Of warp w of block b at b · warps + w, one more at the end."""
-    step: Numbers
-    base_begin: Numbers
-    base: Numbers
+def _numbers(*shape: int) -> tuple[Any, ...]:
+    return np.int64, shape
 
 
-class State(NamedTuple):
-    """One SM. A warp has a place for itself and one in each array."""
-
-    # By warp.
-    trace: Numbers
-    """Where it is in the traces: its number there; -1: there is no warp."""
-    at_step: Numbers
-    at: Numbers
-    """Of the step's instructions."""
-    at_row: Numbers
-    at_base: Numbers
-    instruction: Numbers
-    """The one that is to be issued next."""
-    issued: Numbers
-    """When it last issued one."""
-    ready: Numbers
-    """When the stall count of the one before lets it issue."""
-    next: Numbers
-    """When it may issue; NEVER: something else must happen first."""
-    why: Numbers
-    """The stall between `ready` and `next`."""
-    since: Numbers
-    """Since when a throttle keeps it from issuing; -1: none does."""
-    throttle: Numbers
-    pending: Numbers
-    """By warp and scoreboard: instructions in a queue."""
-    time: Numbers
-    """By warp and scoreboard: when it is free."""
-    source: Numbers
-    """By warp and scoreboard: the stall of waiting for it."""
-    arrived_at: Numbers
-    """The barrier at which it waits; -1: at none."""
-    copies: Numbers
-    """When its copies until now are done."""
-    groups: Numbers
-    """Groups of copies until now."""
-    group_time: Numbers
-    # By block that is resident.
-    block: Numbers
-    """Its place in the plan; -1: no block."""
-    alive: Numbers
-    arrived: Numbers
-    """By barrier: warps."""
-    arrival: Numbers
-    """By barrier: when the last arrival was taken."""
-    # By sub-partition.
-    order: Numbers
-    """Its warps, from the oldest on."""
-    count: Numbers
-    last: Numbers
-    """The warp that issued last; -1: choose another."""
-    sleep: Numbers
-    """Until when none of its warps can issue."""
-    port: Numbers
-    """When its dispatch port is free."""
-    pipe: Floats
-    """By pipe: when it is free."""
-    # Queues: the MIO queue of each sub-partition, then the LG queue of each.
-    head: Numbers
-    size: Numbers
-    free: Numbers
-    """When the way out of the queue is free."""
-    entry: Numbers
-    """By queue, place: warp, instruction, first row, rows, first base, cycle."""
-    # Of the SM.
-    scalars: Floats
-    """When the data pipe, L2's share, DRAM's share, the barrier unit are free; remainders."""
-    tags: Numbers
-    """L1 by set and way: line, or -1."""
-    valid: Numbers
-    """L1: sectors of the line."""
-    fill: Numbers
-    """L1: when each sector is there."""
-    used: Numbers
-    """L1: when the line was last used."""
+STATE = np.dtype(
+    [
+        # By warp. Where it is in the traces, its number there (-1: there is no warp).
+        *((name, *_numbers(MOST_WARPS)) for name in ("trace", "at_step", "at", "at_row", "at_base")),
+        ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
+        ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
+        ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
+        ("next", *_numbers(MOST_WARPS)),  # when it may issue; NEVER: it waits for something
+        ("why", *_numbers(MOST_WARPS)),  # the stall between the two
+        ("since", *_numbers(MOST_WARPS)),  # since when a throttle holds it; -1: none does
+        ("throttle", *_numbers(MOST_WARPS)),
+        ("held_up", *_numbers(MOST_WARPS)),  # cycles for which dispatch was held up
+        ("pending", *_numbers(MOST_WARPS, 6)),  # by scoreboard: instructions in a queue
+        ("time", *_numbers(MOST_WARPS, 6)),  # by scoreboard: when it is free
+        ("source", *_numbers(MOST_WARPS, 6)),  # by scoreboard: the stall of waiting for it
+        ("arrived_at", *_numbers(MOST_WARPS)),  # the barrier at which it waits; -1: at none
+        ("copies", *_numbers(MOST_WARPS)),  # when its copies until now are done
+        ("groups", *_numbers(MOST_WARPS)),
+        ("group_time", *_numbers(MOST_WARPS, GROUPS)),
+        # By block that is resident: its place in the plan (-1: no block).
+        ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
+        ("alive", *_numbers(_RESIDENT)),
+        ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
+        # By sub-partition: its warps from the oldest on, the one that issued last, until when none
+        # can issue, when its port is free.
+        ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
+        ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
+        ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
+        ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
+        # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
+        # instruction, first row, rows, first base.
+        ("head", *_numbers(8)), ("size", *_numbers(8)), ("free", *_numbers(8)),
+        ("entry", *_numbers(8, QUEUE, 5)),
+        # Of the SM.
+        ("data_free", np.int64), ("turn", np.int64), ("launched", np.int64),
+        ("barrier_free", np.float64), ("l2_free", np.float64), ("dram_free", np.float64),
+        ("dram_rest", np.float64),
+        ("sets", np.int64), ("tags", *_numbers(_SETS, WAYS)), ("valid", *_numbers(_SETS, WAYS)),
+        ("fill", *_numbers(_SETS, WAYS, 4)), ("used", *_numbers(_SETS, WAYS)),
+        # Outcome.
+        ("counts", *_numbers(len(COUNTS))), ("begin", *_numbers(MOST_BLOCKS)),
+        ("end", *_numbers(MOST_BLOCKS)),
+        # Places in the array of traces.
+        *((name, np.int64) for name in ("steps", "accesses", "lines", "warps", "did", "bases")),
+    ]
+)  # fmt: skip
+"""One SM."""
 
 
-class Outcome(NamedTuple):
-    """What a simulation found."""
-
-    stalls: Numbers
-    """By instruction and reason: cycles of warps."""
-    begin: Numbers
-    """By place in the plan: when the block began."""
-    end: Numbers
-    counts: Numbers
-    """Cycles, instructions, cycles of the data pipe, sectors loaded, of those hits, sectors from
-    L2, sectors stored, sectors from DRAM."""
-
-
-def new_state(warps: int, resident: int, pipes: int, sets: int, ways: int) -> State:
-    """Return an SM without blocks."""
-
-    def filled(value: int, *shape: int) -> NDArray[Any]:
-        return np.full(shape, value, dtype=np.int64)
-
-    return State(
-        trace=filled(-1, warps), at_step=filled(0, warps), at=filled(0, warps),
-        at_row=filled(0, warps), at_base=filled(0, warps), instruction=filled(0, warps),
-        issued=filled(0, warps), ready=filled(0, warps), next=filled(NEVER, warps),
-        why=filled(0, warps), since=filled(-1, warps), throttle=filled(0, warps),
-        pending=filled(0, warps, 6), time=filled(0, warps, 6), source=filled(0, warps, 6),
-        arrived_at=filled(-1, warps), copies=filled(0, warps), groups=filled(0, warps), group_time=filled(0, warps, _GROUPS),
-        block=filled(-1, resident), alive=filled(0, resident),
-        arrived=filled(0, resident, _BARRIERS), arrival=filled(0, resident, _BARRIERS),
-        order=filled(0, PARTITIONS, warps), count=filled(0, PARTITIONS),
-        last=filled(-1, PARTITIONS), sleep=filled(0, PARTITIONS), port=filled(0, PARTITIONS),
-        pipe=np.zeros((PARTITIONS, pipes)), head=filled(0, 2 * PARTITIONS),
-        size=filled(0, 2 * PARTITIONS), free=filled(0, 2 * PARTITIONS),
-        entry=filled(0, 2 * PARTITIONS, QUEUE_ROOM, 6), scalars=np.zeros(8),
-        tags=filled(-1, sets, ways), valid=filled(0, sets, ways), fill=filled(0, sets, ways, 4),
-        used=filled(0, sets, ways),
-    )  # fmt: skip
-
-
-def new_outcome(instructions: int, blocks: int) -> Outcome:
-    """Return an outcome without anything."""
-    return Outcome(
-        np.zeros((instructions, len(Stall)), dtype=np.int64), np.zeros(blocks, dtype=np.int64),
-        np.zeros(blocks, dtype=np.int64), np.zeros(8, dtype=np.int64),
-    )  # fmt: skip
+def new_state(l1_bytes: int) -> NDArray[Any]:
+    """Return an SM without blocks: an array of one record."""
+    state = np.zeros(1, dtype=STATE)
+    for name in ("trace", "since", "arrived_at", "block", "last", "kept", "tags"):
+        state[name] = -1
+    state["next"] = NEVER
+    state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
+    return state

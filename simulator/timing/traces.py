@@ -40,6 +40,19 @@ class AccessRows:
     """Which of a line's four sectors."""
 
 
+    @cached_property
+    def held(self) -> Numbers:
+        """Cycles for which each holds the data pipe for global memory.
+
+        The sectors at one of a line's four places take a cycle each, 128 bytes at least one.
+        """
+        at = np.repeat(np.arange(len(self.number)), np.diff(self.line_begin))
+        places = np.zeros((len(self.number), 4), dtype=np.int64)
+        for place in range(4):
+            np.add.at(places[:, place], at, self.mask >> place & 1)
+        return np.maximum(places.max(axis=1, initial=0), -(-self.bytes // 128))
+
+
 @dataclass(frozen=True, eq=False)
 class Steps:
     """Straight runs of instructions with what they access, each kind once: an element each."""
