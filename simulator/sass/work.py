@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.timing.control import control
+from simulator.timing.footprint import probe_blocks
 from simulator.timing.work import Work, WorkInstruction
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
     found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
+    probed = [] if size > 1 else [
+        (block, tracer.take())
+        for block, _ in launch.noting(probe_blocks(launch.grid), tracers)
+    ]  # fmt: skip
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -51,6 +56,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
             for each in launch.program.instructions
         ),
         traces=tuple(block_trace(block, steps, rows, did) for block, did in found),
+        probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
     )  # fmt: skip
 
 

@@ -128,11 +128,11 @@ class Rates:
 
     def _rate(self, row: Mapping[str, str]) -> Rate:
         pipes = tuple(name for name in row["pipes"].split() if name in self.pipes)
-        is_shared = bool(pipes) and self.pipes[pipes[0]].is_shared
+        is_shared = not pipes or self.pipes[pipes[0]].is_shared
         results = _number(row[self._column])
         units = 1 if is_shared else SUB_PARTITIONS
         peak = None if results is None else WARP * units / results
-        alone = len(pipes) == 1
+        alone = len(pipes) < 2
         held = peak if alone or peak is None else max(self.pipes[name].cycles for name in pipes)
         return Rate(
             row["group"], pipes, peak, held,

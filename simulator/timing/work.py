@@ -49,6 +49,8 @@ class Work:
     instructions: tuple[WorkInstruction, ...]
     traces: tuple[BlockTrace, ...]
     """Of the blocks that ran; their mean stands for the grid."""
+    probes: tuple[BlockTrace, ...] = ()
+    """Of the blocks that tell how addresses depend on the block: see `footprint.probe_blocks`."""
 
     @property
     def blocks(self) -> int:
