@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from simulator.law.chips import ChipLike
 from simulator.results.sites import SiteReport
-from simulator.timing.pipes import TimeBound, Demand, bound_of_demands, far_cycles
+from simulator.timing.pipes import Demand, TimeBound, bound_of_demands, far_cycles
 from simulator.timing.rates import SUB_PARTITIONS, WARP, Rates, rates_of
 
 __all__ = ["bound_of_fragments", "bound_of_gemm"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.timing.traces import BlockTrace
     from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["TimeBound", "Demand", "bound_of", "bound_of_demands", "far_cycles", "load_wavefronts"]
+__all__ = ["Demand", "TimeBound", "bound_of", "bound_of_demands", "far_cycles", "load_wavefronts"]
 
 NAMES = {
     "issue": "issue slots", "alu": "ALU", "fma": "FMA", "fmaheavy": "FMA heavy", "fp16": "FP16",
@@ -110,8 +110,8 @@ class TimeBound:
     def verdict(self) -> str:
         """Say what removing bank conflicts can gain.
 
-        >>> TimeBound("H100", {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}, 1980.0
-        ... ).verdict()
+        >>> cycles, floor = {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}
+        >>> TimeBound("H100", cycles, floor, 1980.0).verdict()
         'Without bank conflicts at most ×1.50, where FMA limits it then.'
         """
         after = self.without_conflicts.limiter

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import replay, simulate
-from simulator.timing.pipes import TimeBound, Demand, bound_of_demands, load_wavefronts
+from simulator.timing.pipes import Demand, TimeBound, bound_of_demands, load_wavefronts
 from simulator.timing.rates import rates_of
 
 DATA = Path(__file__).parents[3] / "gpu_check/data"
