@@ -19,7 +19,7 @@ from simulator.timing.sm import simulate
 from simulator.timing.state import COUNTS, MOST_BLOCKS, Stall, new_state
 from simulator.timing.work import Work
 
-__all__ = ["Estimate", "Run", "estimate", "flat", "run_sm"]
+__all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
 
 MOST_INSTRUCTIONS = 6_000_000
 """Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
@@ -27,7 +27,7 @@ _STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SmRun:
     """A simulation of one SM."""
 
     cycles: int
@@ -46,7 +46,7 @@ class Estimate:
 
     active: float
     """Cycles of the SM that has most blocks."""
-    run: Run
+    run: SmRun
     """The blocks that were simulated."""
     blocks: int
     """Of the SM that has most."""
@@ -89,7 +89,7 @@ def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
 
 
 def _rest(
-    work: Work, chip: Chip, numbers: Mapping[str, float], run: Run, left: int, without: bool
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, left: int, without: bool
 ) -> float:
     """Return the cycles of blocks that were not simulated: whole waves, and one that is not."""
     ends, wave = np.sort(run.ends), work.resident
@@ -157,7 +157,7 @@ def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
 def run_sm(
     work: Work, chip: Chip, machine: Mapping[str, float], plan: NDArray[np.int64], *,
     without: bool = False,
-) -> Run:  # fmt: skip
+) -> SmRun:  # fmt: skip
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
     resident = min(work.resident, len(plan))
     state = new_state(l1_bytes(work.shared_bytes, work.resident))
@@ -167,4 +167,4 @@ def run_sm(
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
     cycles = simulate(code, trace, state[0], numbers, stalls, plan, work.warps, resident, without)
     counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
-    return Run(int(cycles), stalls, counts, state["end"][0, : len(plan)].copy())
+    return SmRun(int(cycles), stalls, counts, state["end"][0, : len(plan)].copy())

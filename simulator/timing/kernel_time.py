@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.chips import Chip, ChipLike
-from simulator.results.tables import Columns, Result
+from simulator.results.tables import Columns, Result, rows
 from simulator.results.text import Table
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.machine import machine_of
