@@ -27,6 +27,7 @@ from simulator.sass.rows import make_report
 from simulator.sass.run.grid import Dim3, GridRun, Progress, dim3
 from simulator.sass.run.timeline import Timeline
 from simulator.sass.source import source_lines
+from simulator.sass.work import work_of
 
 __all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
 
@@ -147,7 +148,9 @@ def replay_compiled(
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         error.partial = _with_sources(stopped, source_or_cubin, source)
         raise
-    return replace(_with_sources(report, source_or_cubin, source), rerun=_rerun(launch))
+    return replace(
+        _with_sources(report, source_or_cubin, source), rerun=_rerun(launch), work=work_of(launch)
+    )
 
 
 def arch_for(arch: str | None, chip: Chip | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from simulator.errors import LaunchError
+from simulator.law.chips import Chip, ChipLike
 from simulator.results.columns import COPIED, COSTS, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
@@ -15,6 +16,8 @@ from simulator.sass.code.cubin import plain_name
 
 if TYPE_CHECKING:
     from simulator.sass.run.timeline import Timeline
+    from simulator.timing.kernel_time import KernelTime
+    from simulator.timing.work import Work
 
 __all__ = ["By", "CompiledReport"]
 
@@ -57,10 +60,12 @@ class CompiledReport(SiteTable):
         default=None, repr=False, compare=False
     )
     """What `timelines` calls; None: the launch is not known any more."""
+    work: Callable[[Chip], Work] | None = field(default=None, repr=False, compare=False)
+    """What `time` calls; None as above."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the launch."""
-        return {**self.__dict__, "rerun": None}
+        return {**self.__dict__, "rerun": None, "work": None}
 
     def timelines(self) -> dict[tuple[int, int, int], Timeline]:
         """Return what each warp did, in order, by block: corners, edges and an interior one.
@@ -71,11 +76,29 @@ class CompiledReport(SiteTable):
         run raises.
         """
         if self.rerun is None:
-            raise LaunchError(
-                f"the launch of {self.title} is not known any more (accepted: the report that"
-                " replay_compiled returned, in the same process)"
-            )
+            raise self._forgotten()
         return self.rerun()
+
+    def time(self, chip: ChipLike | None = None, *, clock_mhz: float | None = None) -> KernelTime:
+        """Return the time that the launch takes on a chip, and where it goes.
+
+        Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
+        the H100. `clock_mhz`: of its SMs; None: their boost clock.
+
+        Raises ChipError for a chip whose pipes are not known, and what `timelines` raises.
+        """
+        from simulator.timing.kernel_time import time_of
+
+        if self.work is None:
+            raise self._forgotten()
+        chosen = Chip.of(chip or self.chip or "H100")
+        return time_of(self.work(chosen), chosen, clock_mhz)
+
+    def _forgotten(self) -> LaunchError:
+        return LaunchError(
+            f"the launch of {self.title} is not known any more (accepted: the report that"
+            " replay_compiled returned, in the same process)"
+        )
 
     @property
     def title(self) -> str:

@@ -2,33 +2,125 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.law.chips import Chip
 from simulator.timing.code import code_arrays
+from simulator.timing.footprint import footprint
+from simulator.timing.machine import l1_bytes
 from simulator.timing.queues import NUMBERS
-from simulator.timing.rates import Rates
+from simulator.timing.rates import rates_of
 from simulator.timing.sm import simulate
-from simulator.timing.state import COUNTS, Stall, new_state
+from simulator.timing.state import COUNTS, MOST_BLOCKS, Stall, new_state
 from simulator.timing.work import Work
 
-__all__ = ["Run", "run_sm", "flat"]
+__all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
+
+MOST_INSTRUCTIONS = 6_000_000
+"""Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
+_STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SmRun:
     """A simulation of one SM."""
 
     cycles: int
+    """-1: warps wait for ever."""
     stalls: NDArray[np.int64]
     """By instruction and reason: cycles of warps."""
     counts: dict[str, int]
     """By the names of COUNTS."""
     ends: NDArray[np.int64]
     """When each block of the plan ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a grid takes."""
+
+    active: float
+    """Cycles of the SM that has most blocks."""
+    run: SmRun
+    """The blocks that were simulated."""
+    blocks: int
+    """Of the SM that has most."""
+    dram_share: float
+    """Of the sectors that L2 is asked for, those that come from DRAM."""
+
+
+def estimate(
+    work: Work, chip: Chip, machine: Mapping[str, float], *, without: bool = False
+) -> Estimate | None:
+    """Return what a launch takes; None: its warps wait for ever.
+
+    `without`: with every access to shared memory at its floor.
+    """
+    sms = chip.multiprocessors or 1
+    blocks = -(-work.blocks // sms)
+    share = _dram_share(work, chip, machine)
+    busy = min(1.0, work.blocks / sms)
+    numbers = dict(machine) | {"dram_share": share}
+    # An SM alone gets more of the L2 than its share when all are at work.
+    for name in ("l2_rate", "store_rate", "dram_rate"):
+        numbers[name] = min(machine["l2_alone"], machine[name] / busy)
+    plan = _plan(work, blocks)
+    run = run_sm(work, chip, numbers, plan, without=without)
+    if run.cycles < 0:
+        return None
+    active = float(run.cycles)
+    left = blocks - len(plan)
+    if left:
+        active += _rest(work, chip, numbers, run, left, without)
+    return Estimate(active, run, blocks, share)
+
+
+def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
+    """Return the blocks that are simulated, by their places among the traces: whole waves."""
+    each = sum(trace.instructions for trace in work.traces) / len(work.traces)
+    room = max(1, int(MOST_INSTRUCTIONS / max(each, 1)))
+    count = min(blocks, max(room // work.resident, 1) * work.resident, MOST_BLOCKS)
+    return np.arange(count, dtype=np.int64) % len(work.traces)
+
+
+def _rest(
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, left: int, without: bool
+) -> float:
+    """Return the cycles of blocks that were not simulated: whole waves, and one that is not."""
+    ends, wave = np.sort(run.ends), work.resident
+    first = ends[wave - 1] if len(ends) > wave else 0
+    per_wave = float(ends[-1] - first) / ((len(ends) - wave * bool(first)) / wave)
+    whole, some = divmod(left, wave)
+    cycles = whole * per_wave
+    if some:
+        tail = run_sm(work, chip, numbers, np.arange(some) % len(work.traces), without=without)
+        cycles += min(tail.cycles, per_wave)
+    return cycles
+
+
+def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
+    """Return the share of L2's sectors that come from DRAM.
+
+    What the first launch left in the L2 is there, if the grid's footprint fits; where it does not,
+    the grid's footprint is read once, and what blocks share is found in the L2.
+    """
+    stores = [
+        number
+        for number, each in enumerate(work.instructions)
+        if each.opcode.split(".")[0] in _STORES
+    ]
+    found = footprint(work.probes, work.traces, work.grid, stores)
+    size = found.read + found.written
+    if not chip.l2_bytes or size <= machine["l2_held"] * chip.l2_bytes:
+        return 0.0
+    sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
+    asked = 32.0 * float(np.mean(sectors)) * work.blocks
+    return min(1.0, size / asked) if asked else 0.0
 
 
 def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
@@ -44,13 +136,12 @@ def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
         np.where(rows.is_shared, rows.cycles, rows.held), rows.floor,
         rows.line_begin[:-1], rows.line_begin[1:],
     )  # fmt: skip
-    accesses = np.stack(columns, axis=1)[steps.row]
     begins = [np.zeros((1, 2), np.int64)]
     for each in traces:
         begins.append(begins[-1][-1] + np.stack([each.warp_begin, each.base_begin], axis=1)[1:])
     parts = {
         "steps": table,
-        "accesses": accesses,
+        "accesses": np.stack(columns, axis=1)[steps.row],
         "lines": np.stack([rows.line, rows.mask], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
@@ -64,18 +155,16 @@ def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def run_sm(
-    work: Work, rates: Rates, machine: dict[str, float], plan: NDArray[np.int64], *,
-    without: bool = False, l1_bytes: int = 1 << 17,
-) -> Run:  # fmt: skip
+    work: Work, chip: Chip, machine: Mapping[str, float], plan: NDArray[np.int64], *,
+    without: bool = False,
+) -> SmRun:  # fmt: skip
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
-    state = new_state(l1_bytes)
+    resident = min(work.resident, len(plan))
+    state = new_state(l1_bytes(work.shared_bytes, work.resident))
     trace = flat(work, state)
-    code = code_arrays(work.instructions, rates)
+    code = code_arrays(work.instructions, rates_of(chip))
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
-    resident = min(work.resident, len(plan))
-    cycles = simulate(
-        code, trace, state[0], numbers, stalls, plan, work.warps, resident, without
-    )
-    ends = state["end"][0, : len(plan)].copy()
-    return Run(int(cycles), stalls, dict(zip(COUNTS, state["counts"][0].tolist(), strict=True)), ends)
+    cycles = simulate(code, trace, state[0], numbers, stalls, plan, work.warps, resident, without)
+    counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
+    return SmRun(int(cycles), stalls, counts, state["end"][0, : len(plan)].copy())

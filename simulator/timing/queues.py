@@ -11,12 +11,12 @@ __all__ = ["NUMBERS", "dispatch", "enqueue", "evaluate", "settle"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
-    "dram_share", "barrier_interval", "barrier_latency", "launch_interval", "launch_latency",
-    "store_latency", "read_latency", "branch", "fence", "youngest",
+    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
+    "launch_latency", "read_latency", "branch", "fence", "youngest",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
-_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE = 2, 3, 4, 5, 6, 7
+_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE, _STORE_RATE = 2, 3, 4, 5, 6, 7, 8
 _READ = NUMBERS.index("read_latency")
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
@@ -59,9 +59,7 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
 
 
 @jit()
-def enqueue(
-    code: Any, state: Any, queue: int, warp: int, number: int, rows: int
-) -> None:
+def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int) -> None:
     """Put an instruction into a queue; `rows`: how many accesses are its own."""
     place = (state.head[queue] + state.size[queue]) % QUEUE
     entry = state.entry[queue, place]
@@ -101,9 +99,7 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
 
 
 @jit()
-def dispatch(
-    code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int
-) -> int:
+def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
     """Let the queues send what they can; when the next one may be sent, at the earliest."""
     least = NEVER
     turn = state.turn
@@ -117,7 +113,7 @@ def dispatch(
             continue
         number = state.entry[queue, state.head[queue], 1]
         kind = code[number].kind
-        needs = kind == _SHARED or kind == _LOAD or kind == _STORE or kind == _COPY
+        needs = kind in (_SHARED, _LOAD, _STORE, _COPY)
         needs = needs or code[number].data > 0
         if needs and state.data_free > now:
             if state.data_free < least:
@@ -156,7 +152,7 @@ def _send(
             there = _global(trace, state, machine, at, base, kind == _STORE, now)
             base += 1
             done = max(done, there)
-    if kind == _SHARED or kind == _STORE:
+    if kind in (_SHARED, _STORE):
         held = max(held, 1)
     state.counts[2] += held
     state.data_free = now + held
@@ -193,7 +189,7 @@ def _global(
         way = _find(state, index, line, is_store)
         if is_store:
             state.counts[6] += sectors
-            _lower(state, machine, sectors, now)
+            _lower(state, machine, sectors, machine[_STORE_RATE], now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
             continue
@@ -206,7 +202,7 @@ def _global(
         some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
         state.counts[4] += sectors - some
         if some:
-            there = _lower(state, machine, some, now)
+            there = _lower(state, machine, some, machine[_L2_RATE], now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -230,11 +226,11 @@ def _find(state: Any, index: int, line: int, is_store: bool) -> int:
 
 
 @jit()
-def _lower(state: Any, machine: Any, sectors: int, now: int) -> int:
+def _lower(state: Any, machine: Any, sectors: int, rate: float, now: int) -> int:
     """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
     state.counts[5] += sectors
     begin = max(float(now), state.l2_free)
-    state.l2_free = begin + 32 * sectors / machine[_L2_RATE]
+    state.l2_free = begin + 32 * sectors / rate
     there = state.l2_free + machine[_L2]
     state.dram_rest += sectors * machine[_DRAM_SHARE]
     if state.dram_rest >= 1:

@@ -41,8 +41,15 @@ _SHORT = int(Stall.SHORT_SCOREBOARD)
 
 @jit()
 def simulate(
-    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, plan: Any, warps: int,
-    resident: int, without: bool
+    code: Any,
+    trace: Any,
+    state: Any,
+    machine: Any,
+    stalls: Any,
+    plan: Any,
+    warps: int,
+    resident: int,
+    without: bool,
 ) -> int:
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
@@ -153,11 +160,11 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
     """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
     number = state.instruction[warp]
     kind = code[number].kind
-    if kind == _QUEUED or kind == _SHARED:
+    if kind in (_QUEUED, _SHARED):
         if state.size[partition] < machine[0]:
             return True
         why = _MIO
-    elif kind == _LOAD or kind == _STORE or kind == _COPY or kind == _COPIES_END:
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
         if state.size[4 + partition] < machine[1]:
             return True
         why = _LG
@@ -204,9 +211,9 @@ def _issue(
         row += 1
     rows = row - state.at_row[warp]
 
-    if kind == _QUEUED or kind == _SHARED:
+    if kind in (_QUEUED, _SHARED):
         enqueue(code, state, partition, warp, number, rows)
-    elif kind == _LOAD or kind == _STORE or kind == _COPY or kind == _COPIES_END:
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
         enqueue(code, state, 4 + partition, warp, number, rows)
     else:
         pipe, other = code[number].pipe, code[number].other
@@ -232,7 +239,7 @@ def _issue(
     if state.at[warp] == trace[step + 1]:
         state.at_step[warp] += 1
         if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
-            return _end(code, state, machine, partition, warp, warps, now)
+            return int(_end(code, state, machine, partition, warp, warps, now))
         after = state.steps + 4 * trace[state.did + state.at_step[warp]]
         if trace[after] != trace[step] + trace[step + 1]:
             state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
@@ -241,7 +248,7 @@ def _issue(
         state.instruction[warp] = trace[after]
     else:
         state.instruction[warp] = number + 1
-    if kind == _BARRIER or kind == _ARRIVE:
+    if kind in (_BARRIER, _ARRIVE):
         _arrive(code, state, machine, stalls, warp, number, warps, now)
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)

@@ -130,7 +130,9 @@ def _numbers(*shape: int) -> tuple[Any, ...]:
 STATE = np.dtype(
     [
         # By warp. Where it is in the traces, its number there (-1: there is no warp).
-        *((name, *_numbers(MOST_WARPS)) for name in ("trace", "at_step", "at", "at_row", "at_base")),
+        ("trace", *_numbers(MOST_WARPS)), ("at_step", *_numbers(MOST_WARPS)),
+        ("at", *_numbers(MOST_WARPS)), ("at_row", *_numbers(MOST_WARPS)),
+        ("at_base", *_numbers(MOST_WARPS)),
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over

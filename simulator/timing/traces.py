@@ -39,7 +39,6 @@ class AccessRows:
     mask: Numbers
     """Which of a line's four sectors."""
 
-
     @cached_property
     def held(self) -> Numbers:
         """Cycles for which each holds the data pipe for global memory.
@@ -50,7 +49,8 @@ class AccessRows:
         places = np.zeros((len(self.number), 4), dtype=np.int64)
         for place in range(4):
             np.add.at(places[:, place], at, self.mask >> place & 1)
-        return np.maximum(places.max(axis=1, initial=0), -(-self.bytes // 128))
+        held: Numbers = np.maximum(places.max(axis=1, initial=0), -(-self.bytes // 128))
+        return held
 
 
 @dataclass(frozen=True, eq=False)
