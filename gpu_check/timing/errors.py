@@ -1,7 +1,11 @@
-"""Hold bounds and estimates of time to a chip: `python -m gpu_check.timing.errors CASES.json CSV`.
+"""Hold bounds and estimates of time to a chip.
 
-CASES.json and CSV are those of `gpu_check.timing.kernels`. Printed is a row per kernel, the pairs,
-and what `summary` says.
+    python -m gpu_check.timing.errors estimate CASES.json ESTIMATES.csv
+    python -m gpu_check.timing.errors compare ESTIMATES.csv MEASURED.csv
+
+CASES.json and MEASURED.csv are those of `gpu_check.timing.kernels`. The first needs no GPU, and
+writes what the model says, so that it is known before anything is measured; the second prints a row
+per kernel, the pairs, and what `summary` says.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from layouts.errors import plural
 from simulator.sass.arguments import argument
 from simulator.sass.replay import replay_compiled
 
-__all__ = ["compare_case", "pairs", "recorded", "summary"]
+__all__ = ["beside", "modelled", "pairs", "recorded", "summary"]
 
 _NOT_REASONS = ("selected",)
 
@@ -48,14 +52,11 @@ def top_stalls(row: Mapping[str, Any], count: int = 2) -> list[str]:
     return sorted(found, key=lambda name: -found[name])[:count]
 
 
-def compare_case(
-    case: Mapping[str, Any], measured: Mapping[str, Any], chip: str = "H100"
-) -> dict[str, Any]:
-    """Return what the model says of a launch, beside what was measured.
+def modelled(case: Mapping[str, Any], chip: str = "H100") -> dict[str, Any]:
+    """Return what the model says of a launch.
 
-    Columns: case, pair, measured, bound, estimate (cycles), error (of the estimate, a fraction),
-    limiter, stall, measured_stalls, speedup (without bank conflicts, as estimated), most (by the
-    bound).
+    Columns: case, pair, bound and estimate (cycles), limiter, stall (the reason that warps wait
+    most for), speedup (without bank conflicts, as estimated), most (by the bound).
     """
     report = replay_compiled(
         Path(case["cubin"]),
@@ -67,18 +68,26 @@ def compare_case(
         chip=chip,
     )
     time = report.time(chip=chip)
-    cycles = measured["cycles"]
     return {
         "case": case["name"],
         "pair": case["pair"],
-        "measured": cycles,
         "bound": time.bound_cycles,
         "estimate": time.cycles,
-        "error": None if time.cycles is None else time.cycles / cycles - 1,
         "limiter": time.limiter,
-        "stall": time.top_stall,
-        "measured_stalls": top_stalls(measured),
+        "stall": next((name for name in time.reasons if name not in _NOT_REASONS), ""),
         "speedup": time.speedup_without_conflicts,
+        "most": time.bound.most,
+    }
+
+
+def beside(model: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `modelled` with measured (cycles), error (a fraction), measured_stalls."""
+    cycles, estimate = measured["cycles"], model["estimate"]
+    return {
+        **model,
+        "measured": cycles,
+        "error": estimate / cycles - 1 if estimate else None,
+        "measured_stalls": top_stalls(measured),
     }
 
 
@@ -127,37 +136,46 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return said
 
 
-def main(cases: str, measured: str, *names: str) -> None:
-    """Print the tables for all cases, or those named."""
+def estimate(cases: str, out: str, *names: str) -> None:
+    """Write what the model says of all cases, or those named: a table with the columns above."""
+    with Path(out).open("w", encoding="utf-8", newline="") as file:
+        writer = None
+        for case in read_cases(cases):
+            if names and case["name"] not in names:
+                continue
+            row = modelled(case)
+            if writer is None:
+                writer = csv.DictWriter(file, fieldnames=list(row), lineterminator="\n")
+                writer.writeheader()
+            writer.writerow(row)
+            file.flush()
+            print(f"{case['name']}: {row['estimate']}", flush=True)
+
+
+def compare(estimates: str, measured: str) -> None:
+    """Print the tables."""
     from tabulate import tabulate
 
-    known, rows = recorded(measured), []
-    for case in read_cases(cases):
-        if case["name"] in known and (not names or case["name"] in names):
-            rows.append(compare_case(case, known[case["name"]]))
-            print(f"{case['name']}: done", file=sys.stderr, flush=True)
+    known = recorded(measured)
+    rows = [beside(row, known[name]) for name, row in recorded(estimates).items() if name in known]
     print(tabulate([shown(row) for row in rows], headers="keys", tablefmt="github"))
     print()
-    print(
-        tabulate(
-            [{name: _rounded(value) for name, value in row.items()} for row in pairs(rows)],
-            headers="keys", tablefmt="github",
-        )
-    )  # fmt: skip
+    ratios = [{name: _rounded(value) for name, value in row.items()} for row in pairs(rows)]
+    print(tabulate(ratios, headers="keys", tablefmt="github"))
     print()
     print("\n".join(summary(rows)))
 
 
 def shown(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of `compare_case` as the table has it."""
-    estimate, error = row["estimate"], row["error"]
+    cycles, error = row["estimate"], row["error"]
     return {
         "kernel": row["case"],
         "measured": f"{row['measured']:,.0f}",
         "bound": f"{row['bound']:,.0f}",
         "of it": f"{row['bound'] / row['measured']:.0%}",
         "limiter": row["limiter"],
-        "estimate": "" if estimate is None else f"{estimate:,.0f}",
+        "estimate": f"{cycles:,.0f}" if cycles else "",
         "error": "" if error is None else f"{error:+.1%}",
         "stall": row["stall"],
         "measured stalls": ", ".join(row["measured_stalls"]),
@@ -169,4 +187,4 @@ def _rounded(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"estimate": estimate, "compare": compare}[sys.argv[1]](*sys.argv[2:])
