@@ -187,4 +187,7 @@ def _rounded(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    {"estimate": estimate, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+    if sys.argv[1] == "estimate":
+        estimate(*sys.argv[2:])
+    else:
+        compare(*sys.argv[2:])
