@@ -10,11 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gpu_check.gemm import GEMMS
+from simulator.kernels import get
 from simulator.sass.code.images import load
 from simulator.sass.code.options import make_options
 
 HERE = Path(__file__).parent
 SASS = "../sass/cubins"
+GEMM_SOURCES = HERE.parents[2] / "gpu_check/cuda"
 
 
 def case(
@@ -124,8 +127,36 @@ CASES = [
 ]  # fmt: skip
 
 
+CUBINS = {
+    "smem": "smem", "1d": "blocktile_1d", "2d": "blocktile_2d", "vectorized": "vectorized_64",
+    "vectorized 128": "vectorized_128", "warp 2x16": "warptile_2x16",
+    "warp 2x16 split": "warptile_2x16_split", "warp 4x8": "warptile_4x8",
+    "z-order padded": "zorder_padded", "z-order": "zorder", "double-buffered": "double_buffered",
+    "half": "half_tiles", "wmma padded": "wmma_padded", "wmma": "wmma",
+}  # fmt: skip
+"""Of `gpu_check.gemm.GEMMS`; the others are compiled here."""
+PAIRS = {"warp 2x16": "warp 2x16", "warp 2x16 split": "warp 2x16", "z-order padded": "z-order",
+         "z-order": "z-order", "wmma padded": "wmma", "wmma": "wmma"}  # fmt: skip
+
+
+def gemm(name: str, size: int) -> dict[str, Any]:
+    """One of our GEMM kernels: these were looked at while the model was built."""
+    known = GEMMS[name]
+    kernel = get(known.kernel)
+    launch = kernel.launch(size, size, size, **{**kernel.defaults, **known.parameters})
+    kinds = {"float32": "f32", "float16": "f16"}
+    given = f"random:{kinds[known.inputs]}[{size},{size}]"
+    args = [given, given, f"zeros:{kinds[known.output]}[{size},{size}]", *[f"i32={size}"] * 3]
+    cubin = f"{SASS}/{CUBINS[name]}.cubin" if name in CUBINS else f"cubins/{known.file}.cubin"
+    pair = f"{PAIRS[name]} {size}" if name in PAIRS else ""
+    return case(f"{name} {size}", cubin, known.entry, [*launch.grid], [*launch.block], args, pair)
+
+
 def main() -> None:
-    for path in sorted((HERE / "cuda").glob("*.cu")):
+    gemms = [gemm(name, size) for size in (1024, 4096) for name in GEMMS]
+    (HERE / "gemms.json").write_text(json.dumps(gemms, indent=1) + "\n")
+    own = [GEMM_SOURCES / f"{GEMMS[name].file}.cu" for name in GEMMS if name not in CUBINS]
+    for path in [*sorted((HERE / "cuda").glob("*.cu")), *own]:
         cubin, _ = load(path, "sm_90", None, make_options((), {}, ()))
         (HERE / "cubins" / f"{path.stem}.cubin").write_bytes(cubin.image)
     (HERE / "cases.json").write_text(json.dumps(CASES, indent=1) + "\n")
