@@ -112,18 +112,15 @@ class TimeBound:
 
         >>> cycles, floor = {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}
         >>> TimeBound("H100", cycles, floor, 1980.0).verdict()
-        'Without bank conflicts at most ×1.50, where FMA limits it then.'
+        'Without bank conflicts at most ×2.00; ×1.50 where it runs at its bounds: FMA is the next.'
         """
-        after = self.without_conflicts.limiter
         if self.saved <= 0:
             return "No gain: there are no bank conflicts to remove."
-        if self.limiter != "shared":
-            return (
-                f"No gain where {NAMES[self.limiter]} limits it; at most ×{self.most:.2f},"
-                " where it waits for shared memory all the same."
-            )
-        gain = f"×{self.speedup:.2f}"
-        return f"Without bank conflicts at most {gain}, where {NAMES[after]} limits it then."
+        most = f"Without bank conflicts at most ×{self.most:.2f}"
+        if self.speedup < 1.005:
+            return f"{most}; no gain where it runs at its bound: {NAMES[self.limiter]}."
+        after = NAMES[self.without_conflicts.limiter]
+        return f"{most}; ×{self.speedup:.2f} where it runs at its bounds: {after} is the next."
 
     def __str__(self) -> str:
         lines = [f"at least {self.cycles:,.0f} cycles on {self.chip}: {NAMES[self.limiter]}"]
