@@ -23,6 +23,8 @@ __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
 
 MOST_INSTRUCTIONS = 6_000_000
 """Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
+_IN_STEP = 0.2
+"""Blocks of a wave that end within so much of its time are taken to go in step."""
 _STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 
 
@@ -38,6 +40,8 @@ class SmRun:
     """By the names of COUNTS."""
     ends: NDArray[np.int64]
     """When each block of the plan ended."""
+    per_block: float
+    """Cycles per block while every slot was taken; 0: no block followed another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +95,16 @@ def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
 def _rest(
     work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, left: int, without: bool
 ) -> float:
-    """Return the cycles of blocks that were not simulated: whole waves, and one that is not."""
-    ends, wave = np.sort(run.ends), work.resident
-    first = ends[wave - 1] if len(ends) > wave else 0
-    per_wave = float(ends[-1] - first) / ((len(ends) - wave * bool(first)) / wave)
+    """Return the cycles of blocks that were not simulated."""
+    wave = work.resident
+    ends = np.sort(run.ends)
     whole, some = divmod(left, wave)
-    cycles = whole * per_wave
-    if some:
+    per_wave = wave * run.per_block if run.per_block else float(ends[-1])
+    if some and ends[wave - 1] - ends[0] < _IN_STEP * ends[wave - 1]:
+        # Blocks end together: the last ones have the SM to themselves.
         tail = run_sm(work, chip, numbers, np.arange(some) % len(work.traces), without=without)
-        cycles += min(tail.cycles, per_wave)
-    return cycles
+        return whole * per_wave + min(float(tail.cycles), per_wave)
+    return left / wave * per_wave
 
 
 def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
@@ -167,4 +171,7 @@ def run_sm(
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
     cycles = simulate(code, trace, state[0], numbers, stalls, plan, work.warps, resident, without)
     counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
-    return SmRun(int(cycles), stalls, counts, state["end"][0, : len(plan)].copy())
+    ends = state["end"][0, : len(plan)].copy()
+    time, done = (state["last_begun"][0] - state["full"][0]).tolist()
+    per_block = time * counts["instructions"] / len(plan) / done if done > 0 else 0.0
+    return SmRun(int(cycles), stalls, counts, ends, per_block)

@@ -66,6 +66,10 @@ def simulate(
                     _launch(code, trace, state, slot, given, plan[given], warps, now)
                     state.launched = now + machine[_LAUNCH_INTERVAL]
                     given += 1
+                    if given == resident:
+                        state.full[0], state.full[1] = now, state.counts[1]
+                    if given == plan.shape[0]:
+                        state.last_begun[0], state.last_begun[1] = now, state.counts[1]
                 elif at < least:
                     least = at
         least = min(least, dispatch(code, trace, state, machine, without, now))

@@ -172,6 +172,8 @@ STATE = np.dtype(
         # Outcome.
         ("counts", *_numbers(len(COUNTS))), ("begin", *_numbers(MOST_BLOCKS)),
         ("end", *_numbers(MOST_BLOCKS)),
+        # When every slot had its first block, and when the last block began: cycle, instructions.
+        ("full", *_numbers(2)), ("last_begun", *_numbers(2)),
         # Places in the array of traces.
         *((name, np.int64) for name in ("steps", "accesses", "lines", "warps", "did", "bases")),
     ]
