@@ -110,8 +110,8 @@ def _rest(
 def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
     """Return the share of L2's sectors that come from DRAM.
 
-    What the first launch left in the L2 is there, if the grid's footprint fits; where it does not,
-    the grid's footprint is read once, and what blocks share is found in the L2.
+    What the first launch left in the L2 is there as far as the grid's footprint fits; of what does
+    not, each sector comes from DRAM once, and what blocks share is found in the L2.
     """
     stores = [
         number
@@ -120,11 +120,15 @@ def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
     ]
     found = footprint(work.probes, work.traces, work.grid, stores)
     size = found.read + found.written
-    if not chip.l2_bytes or size <= machine["l2_held"] * chip.l2_bytes:
+    if not chip.l2_bytes:
+        return 0.0
+    low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
+    lost = min(max((size - low) / (high - low), 0.0), 1.0)
+    if not lost:
         return 0.0
     sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
     asked = 32.0 * float(np.mean(sectors)) * work.blocks
-    return min(1.0, size / asked) if asked else 0.0
+    return min(1.0, lost * size / asked) if asked else 0.0
 
 
 def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
@@ -169,7 +173,8 @@ def run_sm(
     code = code_arrays(work.instructions, rates_of(chip))
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
-    cycles = simulate(code, trace, state[0], numbers, stalls, plan, work.warps, resident, without)
+    sizes = np.array([work.warps, resident, len(work.traces)], dtype=np.int64)
+    cycles = simulate(code, trace, state[0], numbers, stalls, plan, sizes, without)
     counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
     ends = state["end"][0, : len(plan)].copy()
     time, done = (state["last_begun"][0] - state["full"][0]).tolist()

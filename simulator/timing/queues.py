@@ -149,7 +149,7 @@ def _send(
             extra += cycles - trace[at + 3]
         else:
             held += trace[at + 2]
-            there = _global(trace, state, machine, at, base, kind == _STORE, now)
+            there = _global(trace, state, machine, at, base, warp, kind == _STORE, now)
             base += 1
             done = max(done, there)
     if kind in (_SHARED, _STORE):
@@ -175,11 +175,11 @@ def _send(
 
 @jit()
 def _global(
-    trace: Any, state: Any, machine: Any, at: int, base: int, is_store: bool, now: int
+    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, is_store: bool, now: int
 ) -> int:
     """Serve an access to global memory; when its data are there."""
     done = now + int(machine[_L1])
-    first = trace[state.bases + base]
+    first = trace[state.bases + base] + state.apart[warp]
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
         mask = trace[state.lines + 2 * place + 1]

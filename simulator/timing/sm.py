@@ -47,15 +47,15 @@ def simulate(
     machine: Any,
     stalls: Any,
     plan: Any,
-    warps: int,
-    resident: int,
+    sizes: Any,
     without: bool,
 ) -> int:
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
-    `plan`: the blocks' numbers among the traces, in order; `warps`: those of a block; `without`:
-    every access to shared memory at its floor.
+    `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
+    the SM holds, blocks that were traced; `without`: every access to shared memory at its floor.
     """
+    warps, resident = sizes[0], sizes[1]
     given, ended, now = 0, 0, 0
     while ended < plan.shape[0]:
         least = NEVER
@@ -63,7 +63,7 @@ def simulate(
             if state.block[slot] < 0 and given < plan.shape[0]:
                 at = max(state.free_at[slot], state.launched)
                 if at <= now:
-                    _launch(code, trace, state, slot, given, plan[given], warps, now)
+                    _launch(code, trace, state, slot, given, plan[given], sizes, now)
                     state.launched = now + machine[_LAUNCH_INTERVAL]
                     given += 1
                     if given == resident:
@@ -102,13 +102,16 @@ def _stuck(state: Any, now: int) -> int:
 
 @jit()
 def _launch(
-    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, warps: int, now: int
-) -> None:  # fmt: skip
+    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, sizes: Any, now: int
+) -> None:
     """Begin a block in a slot."""
+    warps, blocks = sizes[0], sizes[2]
     state.begin[place] = now
     state.block[slot] = place
     state.alive[slot] = warps
     state.arrived[slot, :] = 0
+    # A block that stands for several has memory of its own each time: L1 must not know it.
+    apart = place // blocks << 32
     for each in range(warps):
         warp = slot * warps + each
         which = block * warps + each
@@ -119,6 +122,7 @@ def _launch(
         step = state.steps + 4 * trace[state.did + state.at_step[warp]]
         state.at[warp] = 0
         state.at_row[warp] = trace[step + 2]
+        state.apart[warp] = apart
         state.instruction[warp] = trace[step]
         state.issued[warp] = now
         state.ready[warp] = now + 1

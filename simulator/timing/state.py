@@ -133,6 +133,7 @@ STATE = np.dtype(
         ("trace", *_numbers(MOST_WARPS)), ("at_step", *_numbers(MOST_WARPS)),
         ("at", *_numbers(MOST_WARPS)), ("at_row", *_numbers(MOST_WARPS)),
         ("at_base", *_numbers(MOST_WARPS)),
+        ("apart", *_numbers(MOST_WARPS)),  # lines by which its global memory is moved
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
