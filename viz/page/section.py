@@ -27,8 +27,6 @@ class Section:
     """A table, by the names of its columns; a row that begins with "total" is one."""
     sentences: Sequence[str] = ()
     figures: Sequence[go.Figure] = field(default_factory=list)
-    markup: Sequence[str] = ()
-    """HTML, safe already, between the pictures and the figures: further sections of a kernel."""
     folded: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] = ()
     """Tables that a reader unfolds, by what is said of them."""
     level: Level = "nothing"
@@ -70,7 +68,6 @@ def rendered(
                 *part.after,
                 table(part.rows),
                 f"<ul>{said}</ul>" if said else "",
-                *part.markup,
                 *(_drawn(part, name, figure) for name, figure in figures),
                 *(details(words, table(rows)) for words, rows in part.folded),
                 "</section>",

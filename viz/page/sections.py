@@ -15,20 +15,18 @@ from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
 from simulator.results.columns import COSTS, OUTCOMES, law_columns
 from simulator.results.sites import SiteTable
-from simulator.results.tables import rows as as_rows
-from simulator.results.text import Listing
 from simulator.search.optimum import Optimum
 from viz.errors import DrawError
 from viz.kernel_bars import kernel_bars
 from viz.page.access import of_access
 from viz.page.compared import of_comparison, of_geometry, of_optimum
+from viz.page.compiled import of_compiled
 from viz.page.section import Section
 from viz.parity import parity, quantities
-from viz.source_heat import source_heat
 from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
 
 if TYPE_CHECKING:
-    from simulator.sass.report import CompiledReport
+    pass
 
 __all__ = ["compared", "section"]
 
@@ -46,7 +44,7 @@ def section(result: object) -> Section:
     if isinstance(result, KernelReport):
         return _of_kernel(result)
     if isinstance(result, SiteTable):
-        return _of_compiled(result)
+        return of_compiled(result)
     if isinstance(result, Optimum):
         return of_optimum(result)
     table = columns_of(result)
@@ -97,59 +95,6 @@ def _of_kernel(result: KernelReport) -> Section:
         rows,
         sentences,
         [kernel_bars(result)],
-    )
-
-
-def _of_compiled(result: Any) -> Section:
-    report: CompiledReport = result  # not imported: the machine behind it takes half a second
-    sums: list[dict[str, Any]] = [
-        {"memory": "total" if kind == "all" else f"shared {kind}s", **figures}
-        for kind, figures in report.totals().items()
-        if kind in ("load", "store", "all")
-    ]
-    shares = as_rows(report.shares())
-    if any(row["unit"] != "lsu" for row in shares):
-        sums = [{**row, "share": None} for row in sums]
-        sums += [
-            {
-                **dict.fromkeys(sums[0]),
-                **{name: row[name] for name in ("wavefronts", "share")},
-                "memory": f"unit {row['unit']}",
-                "requests": row["executed"],
-            }
-            for row in shares
-        ]
-    listings = report.listings()
-    grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
-    ran = plural(report.blocks, "block")
-    sentences = [
-        f"{report.arch}, grid of {grid} blocks of {block} threads; {ran} executed.",
-        *report.units(),
-        *report.notes,
-    ]
-    if report.title != report.kernel:
-        sentences.append(f"{report.title} is {report.kernel}.")
-    if listings:
-        sentences.append(
-            "Source lines are shaded by their wavefronts: orange with bank conflicts, blue without."
-        )
-    instructions = [
-        {**row, "address": f"{row['address']:#06x}", "file": Listing(row["file"], (), {}).name}
-        for row in as_rows(report.instructions)
-    ]
-    total = report.totals()["all"]
-    cost = [
-        plural(total["wavefronts"], "wavefront"),
-        f"{total['ideal']:,} ideal",
-        plural(total["bank_conflicts"], "bank conflict"),
-    ]
-    return Section(
-        f"{report.title}, {_law(report)}: {', '.join(cost)}",
-        sums,
-        sentences,
-        [kernel_bars(report)] if report.sites else [],
-        markup=[source_heat(listing) for listing in listings],
-        folded=[(plural(len(instructions), "instruction"), instructions)] if instructions else [],
     )
 
 
