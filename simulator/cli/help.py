@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "ops": ("commands", "bankwise ops"),
         "chips": ("catalogue", "bankwise chips"),
         "gpu-check": ("gpu", "bankwise gpu-check --recorded"),
+        "schema": ("schema", "bankwise schema explain"),
     },
 }  # fmt: skip
 """The module of each command, and an example."""

@@ -20,7 +20,7 @@ from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
-    from simulator.sass.code.launches import FoundLaunch
+    from simulator.sass.code.launches import FoundLaunch, Launches
     from simulator.sass.report import By, CompiledReport
 
 __all__ = ["sass"]
@@ -322,7 +322,10 @@ def _list(
     except (CompileError, CubinError) as error:
         if not text:
             raise
-        click.echo(text[0])  # its kernels are known although it does not compile
+        if output in ("json", "csv"):
+            show(_declared(found), output)
+        else:
+            click.echo(text[0])  # its kernels are known although it does not compile
         if isinstance(error, CompileError):
             raise
         return dict.fromkeys(rules, 0)
@@ -340,6 +343,17 @@ def _list(
     shown = text if output == "table" else []
     show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
     return dict.fromkeys(rules, 0)
+
+
+def _declared(found: Launches) -> Table:
+    """Return the kernels that a source declares, of which nothing was compiled."""
+    unknown = dict.fromkeys(("instructions", "shared_bytes", "arch"))
+    rows = [
+        {"kernel": each.full_name, "symbol": None, "parameters": len(each.parameters), **unknown}
+        for listed in found.kernels.values()
+        for each in dict.fromkeys(listed)
+    ]
+    return Table(rows, {"kernels": len(rows)})
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:

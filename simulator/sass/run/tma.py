@@ -28,6 +28,9 @@ __all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_
 TILE_ALIGNMENT = 128
 """Bytes: a tile's place in shared memory (PTX ISA)."""
 BULK_ALIGNMENT = 16
+FARTHEST = 1 << 20
+"""Elements outside of a tensor from which on a coordinate is taken for garbage. The chip would fill
+the tile; a kernel that means that stays near the edge."""
 
 _NAN = {"float16": 0x7FFF, "bfloat16": 0x7FFF, "float64": 0x7FFF_FFFF_FFFF_FFFF}
 
@@ -209,6 +212,13 @@ def _rows(
             f"{len(coordinates)} coordinates for a map of rank {fields.rank}"
             f" (accepted: {fields.rank})",
         )
+    for number, (at, size) in enumerate(zip(coordinates, fields.sizes, strict=True)):
+        outside = max(-at, at - size)
+        if outside > FARTHEST:
+            raise MemoryAccessError(
+                f"coordinate {number} is {at}, which is {outside:,} elements outside of the"
+                f" tensor's {size:,} (accepted: up to {FARTHEST:,} outside, where tiles are filled)"
+            )
     width, itemsize = fields.sizes[0], fields.itemsize
     first, count = int(coordinates[0]), fields.counts[0]
     low = min(max(-first, 0), count) * itemsize
