@@ -48,6 +48,7 @@ def of_access(one: Explanation) -> Section:
             *([memories(drawn)] if one.wavefronts else []),
             *(details(said, markup) for said, markup in folded),
         ],
+        pictures=drawn if one.wavefronts else (),
         cure="; or ".join(picture.code for picture in drawn if picture.code) or _uncured(answer),
     )
 

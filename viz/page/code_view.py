@@ -13,7 +13,7 @@ from simulator.results.tables import rows
 from simulator.results.text import Listing
 from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["CostlyLine", "code_view", "files_of", "hot_lines", "lines_of", "short"]
+__all__ = ["CostlyLine", "code_view", "files_of", "heat_of", "hot_lines", "lines_of", "short"]
 
 _LINKS = 8  # colours that link a source line to its instructions
 _CONTEXT = 12  # source lines shown around one with machine code; what is further off is folded
@@ -96,7 +96,7 @@ def hot_lines(lines: Sequence[CostlyLine]) -> str:
             f' title="{_said(figures)}"><span>{escape(line.place)}</span>'
             f"<code>{escape(line.text)}</code><span>{_ways(figures)}</span>"
             f'<span class="share"><i style="width:{80 * share:.1f}%;background:'
-            f'var(--h{_heat(figures)})"></i>{share:.0%}</span></button></li>'
+            f'var(--h{heat_of(figures)})"></i>{share:.0%}</span></button></li>'
         )
     more = len(lines) - _MOST_HOT
     rest = f"<p class=caveat>{more} more lines touch shared memory.</p>" if more > 0 else ""
@@ -227,7 +227,7 @@ def _row(
             *(short(figures[name]) for name in _HEADS[:-1]),
             "?" if share is None else f"{share:.0%}",
         ]
-        hot = f' style="background:var(--h{_heat(figures)});color:var(--t{_heat(figures)})"'
+        hot = f' style="background:var(--h{heat_of(figures)});color:var(--t{heat_of(figures)})"'
         cells = "".join(
             f"<span{hot if name in ('n_way', 'bank_conflicts') else ''}>{cell}</span>"
             for name, cell in zip(_HEADS, shown, strict=True)
@@ -254,13 +254,13 @@ def _minimap(sizes: Sequence[tuple[int, int]], lines: Sequence[CostlyLine]) -> s
         top = 100 * (starts[line.file] + line.number - 1) / (total or 1)
         marks.append(
             f'<i data-jump="{line.key}" style="top:{top:.2f}%;'
-            f'background:var(--h{_heat(line.figures)})" title="line {line.number}:'
+            f'background:var(--h{heat_of(line.figures)})" title="line {line.number}:'
             f' {_said(line.figures)}"></i>'
         )
     return f'<div class="minimap" aria-hidden="true">{"".join(marks)}</div>'
 
 
-def _heat(figures: Mapping[str, Any]) -> int:
+def heat_of(figures: Mapping[str, Any]) -> int:
     """Return how hot a line is: by the wavefronts for each that would do."""
     waves, ideal = figures["wavefronts"] or 0, figures["ideal"] or 0
     return heat(max(round(waves / ideal) - 1, 0)) if ideal else heat(0)

@@ -15,7 +15,7 @@ from simulator.results.columns import law_columns
 from simulator.results.tables import rows as as_rows
 from simulator.results.text import Listing
 from viz.page.access import beside, shown_picture
-from viz.page.code_view import CostlyLine, code_view, files_of, hot_lines, lines_of
+from viz.page.code_view import CostlyLine, code_view, files_of, heat_of, hot_lines, lines_of
 from viz.page.section import Section, copied, details
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARTS", "of_compiled"]
 
+_MOST_BARS = 12
 _MOST_DRAWN = 40  # lines whose worst accesses are drawn
 
 
@@ -73,6 +74,13 @@ def of_compiled(result: Any) -> Section:
         ],
         folded=[(plural(len(instructions), "instruction"), instructions)] if instructions else [],
         cure=best,
+        pictures=drawn,
+        bars=[
+            (line.place, line.figures["wavefronts"] or 0, heat_of(line.figures))
+            for line in lines[:_MOST_BARS]
+        ]
+        if not drawn
+        else (),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from simulator.asking.pictures import Picture
 from simulator.asking.words import Level
 from simulator.results.columns import COLUMNS, heading, profiler_heading
 
@@ -44,6 +45,10 @@ class Section:
     """HTML, safe already, after the figures."""
     cure: str = ""
     """The cure in a line, for the summary."""
+    pictures: Sequence[Picture] = ()
+    """What `first` draws, for other forms than a page."""
+    bars: Sequence[tuple[str, int, int]] = ()
+    """Where there are no pictures: names with their wavefronts and their heat."""
 
 
 def rendered(

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from layouts.errors import plural
 from simulator.asking.answer import Answer
 from simulator.asking.compare import InputComparison, compare
+from simulator.asking.words import Level
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
@@ -66,13 +67,14 @@ def _law(result: Any) -> str:
 def _of_kernel(result: KernelReport) -> Section:
     figures = (*COSTS, "sectors")
     costs = {"shared": COSTS, "global": ("sectors",)}  # what either memory is charged
+    hottest = sorted(result.rows(), key=_hotness)
     rows: list[dict[str, Any]] = [
         {
             **{name: row[name] for name in ("source", "memory", "op", "requests")},
             **{name: row[name] if name in costs[row["memory"]] else None for name in figures},
             "evidence": row["evidence"],
         }
-        for row in result.rows()
+        for row in hottest
     ]
     for memory, sums in (("shared", result.totals()), ("global", result.global_totals())):
         last = {name: sums["all"].get(name) for name in ("requests", *figures)}
@@ -86,16 +88,46 @@ def _of_kernel(result: KernelReport) -> Section:
                 f"Shared-memory {kind}s: {each:.3g} {noun} per request,"
                 f" {plural(total['bank_conflicts'], 'bank conflict')}."
             )
-    form = f"as {result.form}"
-    chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    chosen = [f"{name} = {value}" for name, value in result.parameters.items()]
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
-    sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
+    total = result.totals()["all"]
+    waves, conflicts = total["wavefronts"], total["bank_conflicts"]
+    level: Level = "conflict" if total["excessive"] else "harmless" if conflicts else "free"
+    if not conflicts:
+        title = f"Conflict-free: {plural(waves, 'wavefront')} of shared memory"
+    elif level == "harmless":
+        title = f"{plural(conflicts, 'bank conflict')} that cost nothing"
+    else:
+        worst = hottest[0]
+        ways = worst["wavefronts"] / (worst["requests"] or 1)
+        title = (
+            f"{worst['op']} at {worst['source']} takes {ways:.3g} wavefronts per request,"
+            f" {worst['wavefronts'] / waves:.0%} of the kernel's"
+        )
     return Section(
-        f"{result.title}, {form}, {_law(result)}",
+        title,
         rows,
         sentences,
         [kernel_bars(result)],
+        level=level,
+        asked=result.title,
+        about=[
+            f"as {result.form}",
+            _law(result),
+            f"grid of {grid} blocks of {block} threads",
+            *chosen,
+        ],
+        numbers={**{name: total[name] for name in COSTS}, "requests": total["requests"]},
+        bars=[
+            (f"{row['op']} {row['source']}", row["wavefronts"], 3 if row["excessive"] else 0)
+            for row in hottest
+            if row["wavefronts"]
+        ][:_MOST_ROWS],
     )
+
+
+def _hotness(row: Mapping[str, Any]) -> tuple[int, ...]:
+    return -row["excessive"], -row["wavefronts"], -row["sectors"]
 
 
 def _of_table(table: Mapping[str, Sequence[Any]], figures: list[go.Figure]) -> Section:
