@@ -23,6 +23,7 @@ from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.code import Code
 from simulator.sass.run.memory import PARAMETERS_AT, Banks, GlobalMemory, LaunchSizes
 from simulator.sass.run.moves import Moves
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally
 from simulator.sass.run.timeline import Recorder, Timeline
 from simulator.sass.run.witness import Witness
@@ -78,6 +79,11 @@ class GridRun:
 
     def __post_init__(self) -> None:
         self._check_sizes()
+        threads = self.block[0] * self.block[1] * self.block[2]
+        watch = RaceWatch(self.program, threads, self.block_shared)
+        plain = self.witness is None and self.moves is None
+        self.races = watch if watch.is_needed and plain else None
+        """What watches the first block for accesses that nothing orders."""
         self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments, self._reads_bank())
         sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
         self.banks = Banks(self.kernel, self.memory, sizes)
@@ -185,7 +191,7 @@ class GridRun:
     def run_each(self, blocks: Iterable[Dim3]) -> list[Tally]:
         """Run the clusters that begin with some blocks one after the other; what each did."""
         todo = list(blocks)
-        cluster = Cluster(self)
+        cluster = Cluster(self, races=self.races)
         tallies = []
         for block in todo:
             try:
@@ -204,7 +210,7 @@ class GridRun:
         workers = 1 if atomics else min(threads or os.cpu_count() or 1, len(blocks), 16)
 
         def some(which: int) -> None:
-            cluster = Cluster(self)
+            cluster = Cluster(self, races=None if which else self.races)
             try:
                 for block in blocks[which::workers]:
                     if self.stopped:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.sass.lift.layout import LINE_SHIFT, MARK, VALUE
 from simulator.sass.lift.sites import MemorySite, Unit
 
 __all__ = ["Recorder", "Run", "Timeline", "TimelineAccess", "TimelineStep"]
 
-MARK = 62
-"""The bit that tells a block of instructions from a row of the trace."""
 _WARP, _START = 56, 32
 _LONGEST = 16  # steps of a loop
 
@@ -98,6 +97,7 @@ class Recorder:
         for begin, end in zip(marks, [*marks[1:], len(events)], strict=True):
             event = int(events[begin])
             rows = events[begin + 1 : end]
+            rows = rows[rows >> VALUE == 0] & (1 << LINE_SHIFT) - 1
             key = (event & ~(31 << _WARP)).to_bytes(8, "little") + rows.tobytes()
             if key not in known:
                 start = event >> _START & (1 << (_WARP - _START)) - 1
