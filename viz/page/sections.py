@@ -22,6 +22,7 @@ from viz.errors import DrawError
 from viz.kernel_bars import kernel_bars
 from viz.page.access import of_access
 from viz.page.compared import of_comparison, of_geometry, of_optimum
+from viz.page.fixes import cure_of, fixes_markup, fixes_of
 from viz.page.section import Section
 from viz.parity import parity, quantities
 from viz.source_heat import source_heat
@@ -120,6 +121,7 @@ def _of_compiled(result: Any) -> Section:
             for row in shares
         ]
     listings = report.listings()
+    fixes = fixes_of(report)
     grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
     ran = plural(report.blocks, "block")
     sentences = [
@@ -148,7 +150,8 @@ def _of_compiled(result: Any) -> Section:
         sums,
         sentences,
         [kernel_bars(report)] if report.sites else [],
-        markup=[source_heat(listing) for listing in listings],
+        markup=[*fixes_markup(fixes), *(source_heat(listing) for listing in listings)],
+        cure=cure_of(fixes),
         folded=[(plural(len(instructions), "instruction"), instructions)] if instructions else [],
     )
 
