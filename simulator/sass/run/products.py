@@ -68,7 +68,7 @@ def _watch(units: Units, watch: Watch, call: Call, form: Gmma) -> None:
     group = call.warp // _WARPS
     operands = [
         wgmma.pieces(
-            units.shared, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
+            units.shared.size, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
             transposed, name,
         )
         for i, (rows, transposed, name) in enumerate(
