@@ -49,6 +49,8 @@ class CompiledReport(SiteTable):
     """Whether the figures are for the whole grid although not all of its blocks ran."""
     thread_instructions: int
     """Instructions executed by threads, in the blocks that ran."""
+    gmma_cycles: int = 0
+    """Cycles of the tensor cores of all SMs that wgmma takes at least, operand reads included."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -87,8 +89,9 @@ class CompiledReport(SiteTable):
 
         `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
         `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
-        `["gmma"]` has executed and wavefronts, the profiler's `…_op_gmma`; `["tma"]` has executed,
-        bytes, rows and sectors. What is not known is left out.
+        `["gmma"]` has executed, wavefronts, the profiler's `…_op_gmma`, and cycles, those that its
+        products take one after the other; `["tma"]` has executed, bytes, rows and sectors. What is
+        not known is left out.
         """
         moved = {**self.global_totals()["all"]}
         lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
@@ -96,7 +99,10 @@ class CompiledReport(SiteTable):
         return {
             **super().totals(),
             "global": moved,
-            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+            "gmma": {
+                **{name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+                "cycles": self.gmma_cycles,
+            },
             "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
         }
 

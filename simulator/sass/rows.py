@@ -50,6 +50,7 @@ def make_report(
         extrapolated=times > 1,
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
+        gmma_cycles=rows.gmma_cycles,
     )
 
 
@@ -66,6 +67,7 @@ class _Rows:
         names = ("address", "opcode", "space", "unit", "file", "line", "executed")
         self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED)}
         self.sites: list[SiteReport] = []
+        self.gmma_cycles = 0
 
     def add(self, number: int, sites: list[tuple[MemorySite, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
@@ -90,6 +92,7 @@ class _Rows:
                 executed = executed if known else None
                 continue
             if site.unit == "gmma":
+                self.gmma_cycles += figures["cycles"]
                 costs.update({name: figures[name] for name in COSTS})
                 continue
             if site.space == "global":

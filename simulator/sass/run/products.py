@@ -37,8 +37,8 @@ def serve(units: Units, call: Call, request: Product) -> int:
         return units.wait(Wait(call, "warpgroup"))
     _multiply(units, slice(first, first + _WARPS), call, request)
     site = units.cluster.site_of(call.number)
-    wavefronts = request.form.wavefronts
-    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
+    wavefronts, cycles = request.form.wavefronts, request.form.cycles
+    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts, cycles=cycles)
     units.wake(waits)
     return Reply.GO_ON
 
