@@ -2,7 +2,7 @@
 
     python examples/kernels.py [FOLDER]
 
-The kernels are those of the catalogue; docs/kernels.md says whose they are.
+The kernels are those of the catalogue; docs/how-to/kernels.md says whose they are.
 """
 
 import sys

@@ -2,7 +2,8 @@
 
     from gpu_check import measure, count_on_gpu, compare, infer_phases
 
-Nothing here needs a GPU to be imported. docs/validation.md says how it measures, and what it saw.
+Nothing here needs a GPU to be imported. docs/explanation/validation.md says how
+it measures, and what it saw.
 """
 
 from gpu_check.clocks import Measurements, measure

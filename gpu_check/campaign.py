@@ -98,7 +98,7 @@ def provenance(plan: Plan, device: int) -> dict[str, Any]:
     return {**chip_provenance(device), "seed": plan.seed, "how": HOW}
 
 
-HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/validation.md"
+HOW = "gpu_check: 32 warps timed, 1 warp counted; see docs/explanation/validation.md"
 """How figures are measured, in the provenance of a recording."""
 
 

@@ -4,7 +4,7 @@
 
     from bankwise import simulate, count, explain, replay, kernels, sweep, optimize
 
-docs/model.md explains the law; README.md starts with examples.
+docs/explanation/model.md explains the law; README.md starts with examples.
 """
 
 from importlib import import_module
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from simulator.results.sites import SiteReport, SiteTable
     from simulator.sass.replay import replay_compiled
     from simulator.sass.run.map_argument import TensorMap
+    from simulator.sass.triton.context import triton
     from simulator.search import Access, Optimum, optimize
     from simulator.sweeps.sweep import Sweep, sweep
 
@@ -131,6 +132,7 @@ __all__ = [
     "simulate",
     "sweep",
     "totals",
+    "triton",
 ]
 
 # Imported when first asked for: a question is answered in less time than all of them take.
@@ -164,6 +166,7 @@ _LATER = {
     "replay_compiled": "simulator.sass.replay",
     "simulate": "simulator.gemm.simulate",
     "sweep": "simulator.sweeps.sweep",
+    "triton": "simulator.sass.triton.context",
 }
 
 

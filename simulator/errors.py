@@ -15,6 +15,7 @@ __all__ = [
     "AddressError",
     "BankwiseError",
     "BarrierError",
+    "CheckError",
     "ChipError",
     "CompileError",
     "CubinError",
@@ -70,6 +71,10 @@ class OptionError(BankwiseError):
 
 class InputError(BankwiseError):
     """Data that cannot be read as warp accesses."""
+
+
+class CheckError(BankwiseError):
+    """A file of limits, a baseline or an entry that cannot be checked."""
 
 
 class QuantityError(BankwiseError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
@@ -22,10 +22,11 @@ from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
 from simulator.law.loops import is_loop
-from simulator.results.text import Table
+from simulator.results.text import Table, as_html
 
 if TYPE_CHECKING:
     from simulator.asking.cure import Cure
+    from simulator.asking.pictures import Picture
 
 __all__ = ["Answer", "AnswerLine"]
 
@@ -111,6 +112,49 @@ class Answer(Explanation):
         """Layouts that cost less: the least padding, the simplest swizzle."""
         return self._cures[0]
 
+    @property
+    def uncured(self) -> str:
+        """Why there is no cure; empty where there is one."""
+        return self._cures[1]
+
+    @property
+    def caveat(self) -> str:
+        """What a cure may do to accesses that were not given."""
+        loads = {"read": ("load", "store"), "write": ("store", "load")}
+        given = loads.get(self.instruction.verb)
+        return (
+            f"only the {given[0]} was given: the {given[1]} may suffer"
+            if given
+            else "only this access was given: others may suffer"
+        )
+
+    def pictures(self) -> list[Picture]:
+        """Return the access as it was asked, then with each cure, both for their worst warp."""
+        from simulator.asking.pictures import Picture, with_cure
+
+        several = len(self.warps.wavefronts) > 1
+        heading = "As written" if self.text else "As given"
+        found = [Picture(heading, (("", self),), self.warp if several else None)]
+        if self.asked is not None:  # addresses have no layout to cure
+            found += [with_cure(self.asked, cure, self.rule) for cure in self.cures]
+        return found
+
+    def table(self) -> Table:
+        """Return the table of an `Explanation`; its totals also hold the answer, for JSON."""
+        table = super().table()
+        found, why = self._cures
+        answer = {
+            "verdict": self.verdict,
+            "level": verdict(self).level,
+            "cause": self.cause,
+            "warp": self.warp,
+            "block": None if self.block is None else "x".join(map(str, self.block)),
+            "assumed": list(self.assumed),
+            "cures": [{name: getattr(each, name) for name in _CURE} for each in found],
+            "no_cure": why,
+        }
+        return replace(table, totals={**table.totals, "answer": answer})
+
     def lines(self) -> list[AnswerLine]:
         """Return the answer, line by line."""
         level = verdict(self).level
@@ -156,23 +200,14 @@ class Answer(Explanation):
         if not found:
             yield AnswerLine(f"Cure     {why}")
             return
-        rows = [(f"{_kind(each)}{each.text}", _size(each), _more(each)) for each in found]
+        rows = [(f"{_kind(each)}{each.text}", each.size, each.effort) for each in found]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for number, (row, each) in enumerate(zip(rows, found, strict=True)):
             cells = "".join(
                 f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
             )
-            yield AnswerLine(
-                f"{'  or' if number else 'Cure':<9}{cells}"
-                f"{_leaves(each, len(self.warps.wavefronts))}"
-            )
-        loads = {"read": ("load", "store"), "write": ("store", "load")}
-        given = loads.get(self.instruction.verb)
-        yield AnswerLine(
-            f"         only the {given[0]} was given: the {given[1]} may suffer"
-            if given
-            else "         only this access was given: others may suffer"
-        )
+            yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
+        yield AnswerLine(f"         {self.caveat}")
 
     def _figures(self) -> Iterator[AnswerLine]:
         ways = f"{self.wavefronts}-way" if self.wavefronts else "0-way"
@@ -210,12 +245,17 @@ class Answer(Explanation):
         return f"```text\n{self}\n```"
 
     def _repr_html_(self) -> str:
+        from simulator.asking.pictures import beside
+
         lines = (
             "".join(_spanned(text, _COLORS[level][1]) for text, level in line.parts())
             for line in self.lines()
         )
-        picture = f"<details><summary>{_FOLDED}</summary>{super()._repr_html_()}</details>"
-        return "<pre>{}</pre>".format("\n".join(lines)) + (picture if self.wavefronts else "")
+        figures, *rest = Explanation.shown(self)
+        tables = as_html(replace(figures, title=self.sentences[0])) + "".join(map(as_html, rest))
+        folded = f"<details><summary>{_FOLDED}</summary>{tables}</details>"
+        drawn = beside(self.pictures()) if self.wavefronts else ""
+        return "<pre>{}</pre>{}{}".format("\n".join(lines), drawn, folded)
 
     def details(self) -> list[Table]:
         """Return the tables of an `Explanation`: its sentences and what each wavefront serves."""
@@ -223,6 +263,12 @@ class Answer(Explanation):
 
 
 _FOLDED = "What each wavefront serves"
+
+_CURE = (
+    "kind", "text", "notation", "bytes", "more", "operations", "wavefronts", "bank_conflicts",
+    "excessive", "cycles",
+)  # fmt: skip
+"""What JSON says of a cure."""
 
 _NO_LAYOUT = (
     "not searched: addresses do not say how the array lies (ask in C, such as"
@@ -240,20 +286,3 @@ def _spanned(text: str, color: str) -> str:
 
 def _kind(cure: Cure) -> str:
     return {"pad": "pad to ", "swizzle": "swizzle ", "layout": "lay as "}[cure.kind]
-
-
-def _size(cure: Cure) -> str:
-    if cure.bytes is None:
-        return ""
-    return f"{cure.bytes:,} bytes{f' (+{cure.more:,})' if cure.more else ''}"
-
-
-def _more(cure: Cure) -> str:
-    return f"{plural(cure.operations, 'operation')} more" if cure.operations else "no operation"
-
-
-def _leaves(cure: Cure, warps: int) -> str:
-    if not cure.bank_conflicts:
-        return "conflict-free"
-    each = " per block" if warps > 1 else ""
-    return f"leaves {plural(cure.bank_conflicts, 'bank conflict')}{each}"

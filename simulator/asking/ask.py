@@ -147,8 +147,7 @@ def answer(asked: AskedAccess, rule: Rule = "silicon", sources: ArrayLike | None
     addresses: NDArray[np.int64] = asked.addresses()
     masks = None if asked.whole else asked.masks
     warps = counting.count(asked.instruction, addresses, masks, sources=sources, rule=rule)
-    keys = warps.bank_conflicts.astype(np.int64) * 256 + warps.wavefronts
-    worst = int(np.argmax(keys))
+    worst = warps.worst()
     own = None if sources is None else np.broadcast_to(np.asarray(sources), addresses.shape)[worst]
     one = explaining.explain(
         asked.instruction, addresses[worst], int(asked.masks[worst]), sources=own, rule=rule

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layouts.c_text import column, operand
+from layouts.errors import plural
 from layouts.tile import Tile
 from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
 from simulator.inputs.asked import AskedAccess
 from simulator.law.counting import Counts, count
+from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import group
 from simulator.search.swizzles import Swizzles, TileProblem, best_layout
 
-__all__ = ["MOST_PAD", "Cure", "cures"]
+__all__ = ["MOST_PAD", "Cure", "cures", "explained"]
 
 _LIMIT = 10_000_000  # accesses counted at most, as for `optimize`
 
@@ -56,6 +58,30 @@ class Cure:
     bank_conflicts: int
     excessive: int
     cycles: int
+    addresses: NDArray[np.int64] = field(repr=False, compare=False)
+    """In bytes, shape (warps, 32); 0 for a lane that is not active."""
+
+    @property
+    def size(self) -> str:
+        """The bytes of the array in words, and how many they are more; empty if not known."""
+        if self.bytes is None:
+            return ""
+        return f"{self.bytes:,} bytes{f' (+{self.more:,})' if self.more else ''}"
+
+    @property
+    def effort(self) -> str:
+        """The operations in words."""
+        if not self.operations:
+            return "no operation"
+        return f"{plural(self.operations, 'operation')} more"
+
+    @property
+    def leaves(self) -> str:
+        """What is left of the conflicts of all warps, in words."""
+        if not self.bank_conflicts:
+            return "conflict-free"
+        each = " per block" if len(self.addresses) > 1 else ""
+        return f"leaves {plural(self.bank_conflicts, 'bank conflict')}{each}"
 
 
 def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
@@ -82,6 +108,14 @@ def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
         return better, ""
     padding = f"no padding of up to {MOST_PAD} columns and " if tile else ""
     return [], f"{padding}no swizzle Sw<B,M,S> takes fewer cycles"
+
+
+def explained(asked: AskedAccess, cure: Cure, rule: Rule) -> tuple[int, Explanation]:
+    """Return the worst warp with a cure, and its explanation."""
+    counts = count_asked(asked, cure.addresses, rule)
+    worst = counts.worst()
+    one = explain(asked.instruction, cure.addresses[worst], int(asked.masks[worst]), rule=rule)
+    return asked.warps[worst], one
 
 
 def count_asked(asked: AskedAccess, addresses: NDArray[np.int64], rule: Rule) -> Counts:
@@ -154,6 +188,7 @@ def _counted(
         int(counts.bank_conflicts.sum()),
         int(counts.excessive.sum()),
         int(counts.cycles.sum()),
+        addresses,
     )
 
 

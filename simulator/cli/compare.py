@@ -50,7 +50,7 @@ def compare(
     given = [_result(each) if each.split()[:1] and each.split()[0] in COMMANDS else each
              for each in inputs]  # fmt: skip
     found = run(*given, names=inputs, rule=rule, **options)
-    kept()[before:] = [each.result for each in found.inputs]
+    kept()[before:] = [found]
     show_results({rule: found}, output)
     return int(fail_if_worse and found.worse)
 

@@ -22,8 +22,17 @@ __all__ = ["report", "run_input"]
 @click.argument("file")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--title", help="Headline of the page.")
+@click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if an input has bank conflicts.")
 @page_options
-def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, force: bool) -> int:
+def report(
+    *,
+    file: str,
+    inputs: Sequence[str],
+    title: str | None,
+    fail_on_conflict: bool,
+    cdn: bool,
+    force: bool,
+) -> int:
     """Write one page of figures, FILE, on several results.
 
     Each of INPUTS is a command in quotes, such as 'simulate --warp-shape 2x16' (without
@@ -34,14 +43,18 @@ def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, fo
     from viz import report as write
 
     check_target(file, force=force, page=True)
-    codes = [run_input(given) for given in inputs]
+    flags = ["--fail-on-conflict"] * fail_on_conflict
+    codes = [run_input(given, flags) for given in inputs]
     write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
     click.echo(f"Wrote {click.format_filename(file)}", err=True)
     return max(codes)
 
 
-def run_input(given: str) -> int:
-    """Run one input for its results; what it would print is not wanted here."""
+def run_input(given: str, flags: Sequence[str] = ()) -> int:
+    """Run one input for its results; what it would print is not wanted here.
+
+    `flags` are added for a command that has them.
+    """
     if given.lower().endswith(".csv"):
         keep(_columns(given))
         return 0
@@ -60,6 +73,8 @@ def run_input(given: str) -> int:
             f"input {given!r} is not a command with a report (accepted: {', '.join(sorted(known))},"
             " each with its options in one pair of quotes, or a .csv file)"
         )
+    own = {text for option in known[name].params for text in option.opts}
+    words = [*(flag for flag in flags if flag in own), *words]
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
+from simulator.cli.failing import FLAGS, Costs, must_hold
+from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from simulator.sass.report import By, CompiledReport
 
 __all__ = ["sass"]
+
+Found = TypeVar("Found")
 
 
 @cli.command(cls=CompilerCommand)
@@ -41,7 +44,7 @@ __all__ = ["sass"]
               help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
               " map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
-              " requires.")  # fmt: skip
+              " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -65,12 +68,21 @@ __all__ = ["sass"]
     help="Stop after so many instructions of warps, over the launch.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
-@click.option("--triton", metavar="MODULE:KERNEL", help="Compile a Triton kernel instead of FILE.")
+@click.option("--triton", metavar="FILE.py[:KERNEL]", help="Launch a kernel as Triton does; of a"
+              " file alone, replay every launch of the script. FILE is executed.")  # fmt: skip
+@click.option("--constexpr", "constexprs", multiple=True, metavar="NAME=VALUE",
+              help="A constant of a Triton kernel.")  # fmt: skip
+@click.option("--config", default="all", show_default=True,
+              help="Of triton.autotune: all, a number, or BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
-@click.option("--warps", default=4, show_default=True, help="Warps of a Triton kernel.")
+@click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
+@click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
 @common
 @html_options
-def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
+@fix_options
+def sass(
+    *, rules: Sequence[str], output: Format, listing: bool, **options: Any
+) -> dict[str, Costs]:
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
     FILE is CUDA source, PTX, a cubin, a fatbinary, an object or a library. Of source without a
@@ -82,9 +94,18 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
 
     options["chip"] = optional_chip(options["chip"])
     options["arch"] = arch_for(options["arch"], options["chip"])
+    if listing and options["triton"]:
+        from simulator.cli.triton import list_triton
+
+        listed, text = list_triton(options["triton"])
+        show(Table(listed, {"kernels": len(listed)}, sums=[], text=text), output)
+        return dict.fromkeys(rules, Costs())
     given, kernel = _given(options)
     if listing:
-        return _list(given, options, kernel, output, rules)
+        from simulator.cli.listing import list_kernels
+
+        list_kernels(given, options, kernel, output)
+        return dict.fromkeys(rules, Costs())
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
@@ -93,6 +114,8 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
         return _run_file(options, symbols, compiler, rules, output)
     arrays = _arrays(options["arrays"])
     arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
+    if options["triton"]:
+        return _run_triton(options, arguments, rules, output)
     launch = {
         "kernel": kernel, "grid": shape(options["grid"], "--grid"),
         "block": shape(options["block"], "--block"), "shared_bytes": options["shared_bytes"],
@@ -100,15 +123,34 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
     }  # fmt: skip
-    if options["triton"]:
-        launch["block"] = (32 * options["warps"],)
-        launch["shared_bytes"] = given.shared_bytes
-        arguments += given.hidden_arguments(math.prod(launch["grid"]))
-        given = given.cubin
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
     _use_outputs(options, next(iter(reports.values())))
-    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+    return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
+
+
+def _run_triton(
+    options: dict[str, Any], arguments: list[Any], rules: Sequence[str], output: Format
+) -> dict[str, Costs]:
+    """Replay what Triton launches."""
+    from simulator.cli.triton import triton_launches
+    from simulator.errors import LaunchError
+
+    common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
+    found = {
+        rule: _watched(
+            lambda **watched: triton_launches(options, arguments, **common, **watched),
+            rule=rule,
+        )
+        for rule in rules
+    }
+    if not any(found.values()):
+        raise LaunchError(f"{options['triton']} launched no kernel")
+    told = _Told(options, output)
+    for launches in zip(*found.values(), strict=True):
+        reports = dict(zip(rules, launches, strict=True))
+        told.tell(reports)
+    return told.finish(rules)
 
 
 def _symbol(text: str) -> tuple[str, Any]:
@@ -167,9 +209,10 @@ def _launches_itself(options: dict[str, Any]) -> bool:
 def _run_file(
     options: dict[str, Any], symbols: dict[str, Any], compiler: Sequence[str],
     rules: Sequence[str], output: Format,
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, Costs]:  # fmt: skip
     """Replay the launches that a source makes."""
     from simulator.cli.sources import run_launches
+    from simulator.errors import SassError
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in
@@ -184,26 +227,55 @@ def _run_file(
             for rule in rules
         }
 
-    rows: list[dict[str, Any]] = []
-    tables = output in ("table", "md")
+    told = _Told(options, output)
 
-    def told(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
-        if tables:
-            _show_reports(reports, output, options["by"])
-        else:
-            keep(*reports.values())
-            place = {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block}
-            for rule, report in reports.items():
-                found = report.table(by=options["by"]).rows
-                rows.extend({**place, **row, "rule": rule} for row in found)
-        _use_outputs(options, next(iter(reports.values())))
+    def tell(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
+        told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler))
-    conflicts = run_launches(launches, options["file"], options["kernel"], replay, told, tables)
-    if not tables:
-        sums = {rule: {"bank_conflicts": total} for rule, total in conflicts.items()}
-        show(Table(rows, sums if len(rules) > 1 else sums[rules[0]]), output)
-    return conflicts
+    says = told.tables and not options["fix_diff"]
+    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
+    costs = told.finish(rules)
+    if failed and must_hold():
+        raise SassError(
+            f"{failed} of {len(launches.launches)} launches could not be replayed, and may conflict"
+        )
+    return costs
+
+
+class _Told:
+    """Several launches, told one after the other; as JSON and CSV in one table."""
+
+    def __init__(self, options: dict[str, Any], output: Format) -> None:
+        self.options, self.output = options, output
+        self.tables = output in ("table", "md")
+        self.rows: list[dict[str, Any]] = []
+        self.costs: dict[str, Costs] = {}
+
+    def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
+        """Show a launch, by rule, or add its rows; save and check what it left."""
+        for rule, report in reports.items():
+            more = Costs.of(report.totals()["all"])
+            self.costs[rule] = self.costs.get(rule, Costs()).plus(more)
+        if self.tables:
+            _show_reports(reports, self.output, self.options["by"])
+        else:
+            keep(*reports.values())
+            for rule, report in reports.items():
+                sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
+                found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
+                rows = report.table(by=self.options["by"]).rows
+                self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
+        _use_outputs(self.options, next(iter(reports.values())))
+
+    def finish(self, rules: Sequence[str]) -> dict[str, Costs]:
+        """Show the rows that were added; give the costs by rule."""
+        if not self.tables:
+            sums = {
+                rule: {"bank_conflicts": each.bank_conflicts} for rule, each in self.costs.items()
+            }
+            show(Table(self.rows, sums if len(rules) > 1 else sums[rules[0]]), self.output)
+        return self.costs
 
 
 def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
@@ -211,15 +283,16 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
     from simulator.cli.options import refuse_ignored
 
     if triton is None:
-        refuse_ignored(("signature", "warps"), "without --triton")
+        of_triton = ("signature", "warps", "stages", "constexprs", "config")
+        refuse_ignored(of_triton, "without --triton")
     else:
-        refuse_ignored(("kernel", "block", "shared_bytes", "cubin"), "with --triton")
+        refuse_ignored(("kernel", "block", "shared_bytes", "cubin", "symbols"), "with --triton")
     if listing:
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks"]
-        refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
+        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
@@ -227,12 +300,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     if options["triton"]:
         if options["file"]:
             raise click.UsageError("FILE and --triton: give one")
-        from simulator.sass.code.triton import compile_kernel
-
-        compiled = compile_kernel(
-            options["triton"], options["signature"] or "", options["arch"], options["warps"]
-        )
-        return compiled, compiled.kernel
+        return None, None
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
     from simulator.cli.options import is_given
@@ -251,47 +319,13 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     return path, options["kernel"]
 
 
-def _list(
-    given: Any, options: dict[str, Any], kernel: str | None, output: Format, rules: Sequence[str]
-) -> dict[str, int]:
-    from simulator.cli.sources import commands
-    from simulator.errors import CompileError, CubinError
-    from simulator.sass.code.demangling import demangled
-    from simulator.sass.code.images import load
-    from simulator.sass.code.options import parse_options
-    from simulator.sass.found import is_source, launches_in
-
-    built = parse_options(click.get_current_context().meta[COMPILER])
-    text: list[str] = []
-    if isinstance(given, Path) and is_source(given):
-        found = launches_in(given, built)
-        text = ["\n".join(commands(found, options["file"]))] if found.kernels else []
-    try:
-        cubin, _ = load(getattr(given, "cubin", given), options["arch"], kernel, built)
-    except (CompileError, CubinError) as error:
-        if not text:
-            raise
-        click.echo(text[0])  # its kernels are known although it does not compile
-        if isinstance(error, CompileError):
-            raise
-        return dict.fromkeys(rules, 0)
-    rows = [
-        {
-            "kernel": demangled(each.name),
-            "symbol": each.name,
-            "parameters": len(each.parameters),
-            "instructions": each.code_bytes // 16,
-            "shared_bytes": max(each.shared_bytes - cubin.architecture.reserved, 0),
-            "arch": cubin.architecture.name,
-        }
-        for each in cubin.kernels.values()
-    ]
-    shown = text if output == "table" else []
-    show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
-    return dict.fromkeys(rules, 0)
-
-
 def _replay(given: Any, **launch: Any) -> CompiledReport:
+    from simulator.sass.replay import replay_compiled
+
+    return _watched(lambda **watched: replay_compiled(given, **watched), **launch)
+
+
+def _watched(run: Callable[..., Found], **launch: Any) -> Found:
     """Replay; on a terminal say what is waited for and how fast it runs, else once if it lasts."""
     on_terminal = sys.stderr.isatty()
     late = _Late()
@@ -299,11 +333,9 @@ def _replay(given: Any, **launch: Any) -> CompiledReport:
     say("starting")  # to import what is needed takes a moment, too
     if not on_terminal and sys.stderr is sys.__stderr__:
         late.start()
-    from simulator.sass.replay import replay_compiled
-
     progress = _show_progress(say) if on_terminal else None
     try:
-        return replay_compiled(given, progress=progress, announce=say, **launch)
+        return run(progress=progress, announce=say, **launch)
     finally:
         late.cancel()
         if on_terminal:
@@ -350,7 +382,10 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
 def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
     """Print a table of all rules, and keep the reports for a page."""
     keep(*reports.values())
+    if kept_for_diff(reports):
+        return
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    show(by_rule({rule: each.table(by=by) for rule, each in reports.items()}), output)
+    table = by_rule({rule: each.table(by=by) for rule, each in reports.items()})
+    show_with_fixes(table, reports, output)

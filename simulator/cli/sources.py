@@ -115,26 +115,17 @@ def run_launches(
     replay: Callable[[FoundLaunch, dict[str, Any]], dict[str, CompiledReport]],
     show: Callable[[FoundLaunch, dict[str, CompiledReport]], None],
     hot: bool = True,
-) -> dict[str, int]:
+) -> int:
     """Replay each launch that is known in full, and ask for the rest by name.
 
-    Gives the bank conflicts by rule; `hot` prints the lines with most of them at the end. Raises
-    SassError where nothing could be replayed.
+    Gives how many of the launches in the file could not be replayed; `hot` prints the lines with
+    most conflicts at the end. Raises SassError where nothing could be replayed.
     """
-    from layouts.errors import accepted
-    from simulator.errors import LaunchError, SassError
-    from simulator.sass.arguments import argument
+    from simulator.errors import SassError
+    from simulator.sass.found import launch_of, wanted_launches
 
-    launched = {_plain(each.kernel) for each in launches.launches}
-    names = [*launches.kernels, *(launched - {*launches.kernels})]
-    if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
-        raise LaunchError(f"{Path(file).name} has no kernel {kernel!r}: {accepted(kernel, names)}")
-    wanted = [
-        each
-        for each in launches.launches
-        if kernel is None or _plain(kernel) == _plain(each.kernel)
-    ]
-    conflicts: dict[str, int] = {}
+    wanted, idle = wanted_launches(launches, Path(file).name, kernel)
+    replayed = 0
     hottest: list[tuple[int, str]] = []
     problems: list[str] = []
     for each in wanted:
@@ -145,20 +136,14 @@ def run_launches(
             )
             continue
         try:
-            launch = {
-                "kernel": each.kernel, "grid": shape(each.grid, "--grid"),
-                "block": shape(each.block, "--block"), "shared_bytes": int(each.shared_bytes),
-                "args": [argument(text, i) for i, text in enumerate(each.arguments)],
-            }  # fmt: skip
-            reports = replay(each, launch)
+            reports = replay(each, launch_of(each))
         except SassError as error:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {each.command(file)}"
             )
             continue
         show(each, reports)
-        for rule, report in reports.items():
-            conflicts[rule] = conflicts.get(rule, 0) + report.totals()["all"]["bank_conflicts"]
+        replayed += 1
         first = next(iter(reports.values()))
         rows = first.lines()
         part = "" if _of_the_grid(first) else f"  ({first.blocks} of {prod(first.grid)} blocks)"
@@ -169,14 +154,10 @@ def run_launches(
             )
             if cost
         ]
-    if kernel is None:
-        idle = [name for name in launches.kernels if name not in launched]
-    else:
-        idle = [] if wanted else [_plain(kernel)]
     for name in idle:
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
-    if not conflicts:
+    if not replayed:
         text = "\n".join(problems) or (
             f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
         )
@@ -187,7 +168,7 @@ def run_launches(
             click.echo(f"{cost:>14,}  {place}")
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
-    return conflicts
+    return len(wanted) - replayed
 
 
 def _of_the_grid(report: CompiledReport) -> bool:

@@ -2,7 +2,7 @@
 
 `names()` lists them, `get(name)` gives one, `simulator.replay(name, m=…, n=…, k=…)` counts it.
 A name is `<document>.<kernel>`; each module here describes one document's kernels.
-docs/kernels.md has them all with their figures.
+docs/how-to/kernels.md has them all with their figures.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ sources lie side by side, `specification` says what that costs; this says it for
 `numpy_turns` and `numba_turns` say the same of many copies at once.
 
 Source of each rule: clocks and counters of an NVIDIA H100 and an H200 (sm_90), in
-gpu_check/data/h100_copy_probes.npz, h100_copies.npz and h200_copies.npz; docs/validation.md
-compares every row.
+gpu_check/data/h100_copy_probes.npz, h100_copies.npz and h200_copies.npz;
+docs/explanation/validation.md compares every row.
 """
 
 from __future__ import annotations

@@ -138,6 +138,18 @@ class Counts(Result):
         """Return some of the accesses, by any index that NumPy takes."""
         return Counts(np.stack([row[index] for row in self.figures]))
 
+    def worst(self) -> int:
+        """Return the place of the access with most bank conflicts, then most wavefronts.
+
+        Of several it is the first; places are counted in C order.
+
+        >>> rows, columns = ([step * lane for lane in range(32)] for step in (4, 128))
+        >>> count("LDS", [rows, columns]).worst()
+        1
+        """
+        keys = self.bank_conflicts.astype(np.int64) * 256 + self.wavefronts
+        return int(np.argmax(keys))
+
     def totals(self) -> dict[str, int | float]:
         """Return sums over all accesses; requests are those with an active lane on this pipe."""
         requests = int(np.count_nonzero(self.figures[0]))

@@ -2,8 +2,8 @@
 
 Sources
     [H200]  hardware counters and clocks of an NVIDIA H200 (sm_90), recorded in gpu_check/data
-            and, earlier, in tests/silicon/data; docs/validation.md says how, and compares
-            every row.
+            and, earlier, in tests/silicon/data; docs/explanation/validation.md says how,
+            and compares every row.
     [GTC]   NVIDIA's published phases ("8B words are accessed in 2 phases ... 16B words are
             accessed in 4 phases"), a slide reproduced in the tutorial that README.md names.
 """
@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from layouts.errors import short
 from layouts.shapes import is_integer
 from simulator.errors import InstructionError
-from simulator.law.spellings import respelled
+from simulator.law.spellings import respelled, uncounted
 
 __all__ = [
     "INSTRUCTIONS",
@@ -390,6 +390,11 @@ def instruction(op: str | Instruction) -> Instruction:
     spelled = str(op).strip().upper()
     if spelled not in _SPELLINGS:
         spelled = respelled(str(op)).strip().upper()
+    if spelled not in _SPELLINGS and (does := uncounted(str(op))):
+        raise InstructionError(
+            f"{short(op)} {does} (accepted: what `bankwise ops` lists;"
+            " `bankwise sass` executes whole kernels)"
+        )
     if spelled not in _SPELLINGS:
         # The nearest spellings; the whole list would be no help.
         near = difflib.get_close_matches(spelled[:40], _SPELLINGS, n=4, cutoff=0)

@@ -6,7 +6,7 @@ a *round*. `numpy_turns` and `numba_turns` say the same of many loops at once.
 
 It holds for one warp alone: where several add to the same words, rounds can fail that would succeed
 alone. Source: counters of an NVIDIA H200 and an H100 (sm_90), in gpu_check/data/h200_loops.npz and
-h100_loops.npz; docs/validation.md compares every row.
+h100_loops.npz; docs/explanation/validation.md compares every row.
 """
 
 from __future__ import annotations

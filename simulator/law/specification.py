@@ -2,7 +2,7 @@
 
 This is the specification. `numpy_engine` and `numba_engine` say the same thing for many
 accesses at once; tests hold the three equal, and all three to recorded silicon.
-docs/model.md derives each rule from what was measured.
+docs/explanation/model.md derives each rule from what was measured.
 """
 
 from __future__ import annotations

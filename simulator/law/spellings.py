@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["respelled"]
+__all__ = ["respelled", "uncounted"]
 
 _SHARED = r"\.shared(?:::cta)?"
 _ORDER = r"(?:\.(?:weak|volatile|relaxed|acquire|release|sys|gpu|cta|cluster))*"
@@ -29,6 +29,33 @@ _LOOSE = (
     (re.compile(r"LDGSTS(\.64|\.128)?", re.IGNORECASE), r"LDGSTS.E\1"),
     (re.compile(r"LDGSTS\.BYPASS\.128", re.IGNORECASE), r"LDGSTS.E.BYPASS.128"),
 )
+
+# What kernels have beside accesses to shared memory by lanes' addresses, and where it is counted.
+_TILES = (
+    "moves whole tiles by a descriptor, and has no bank conflicts;"
+    " what conflicts are the STS, STSM, LDS and LDSM around it"
+)
+_ELSEWHERE = (
+    (re.compile(r"(?:h|q|i|b)?gmma|wgmma|warpgroup|tcgen05|utc"), _TILES),
+    (re.compile(r"tma|utma|ublk|cp\.async\.bulk|cp\.reduce\.async\.bulk"), _TILES),
+    (
+        re.compile(r"ldg|stg|atomg|red$|red\.global|(?:ld|st|atom)\.global"),
+        "reads or writes global memory",
+    ),
+    (re.compile(r"ldl|stl|(?:ld|st)\.local"), "reads or writes local memory"),
+    (re.compile(r"ldc|uldc|(?:ld)\.(?:const|param)"), "reads constant memory"),
+    (re.compile(r"shfl|vote|match|redux|bar"), "has no addresses"),
+)
+
+
+def uncounted(op: str) -> str | None:
+    """Return what an instruction does that is not an access to shared memory, or None.
+
+    >>> uncounted("LDG.E.128")
+    'reads or writes global memory'
+    """
+    text = op.strip().lower()
+    return next((does for known, does in _ELSEWHERE if known.match(text)), None)
 
 
 def respelled(op: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TRAFFIC", "Column", "heading", "law_columns",
-    "profiler_heading",
+    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TENSOR", "TRAFFIC", "Column", "heading",
+    "law_columns", "profiler_heading",
 ]  # fmt: skip
 
 
@@ -52,6 +52,8 @@ _ALL = (
     Column("lines", "lines", "Lines", "cache lines of 128 bytes", True),
     Column("bytes", "bytes copied", "Bytes", "bytes", True),
     Column("rows", "rows copied", "Rows", "rows of tiles", True),
+    Column("tensor_cycles", "tensor cycles", unit="cycles of wgmma's tensor cores"),
+    Column("share", "share of pipe", unit="percent of shared memory's wavefronts"),
     Column("executed", "executed", "Instructions Executed", "executions by a warp"),
     # What the figures are of.
     Column("access", "access", "Access"),
@@ -86,6 +88,13 @@ _ALL = (
     Column("wavefronts_change", "+/-", unit="wavefronts"),
     Column("bank_conflicts_change", "+/-", unit="wavefronts"),
     Column("cycles_change", "+/-", unit="cycles"),
+    # What to change in an array.
+    Column("array", "array"),
+    Column("text", "write"),
+    Column("array_bytes_before", "bytes before", unit="bytes"),
+    Column("array_bytes", "bytes", unit="bytes"),
+    Column("unremovable", "unremovable", unit="wavefronts"),
+    Column("proved", "proved"),
     # The instructions.
     Column("width", "bytes per lane", unit="bytes"),
     Column("merges", "merges equal words"),
@@ -119,6 +128,10 @@ TRAFFIC = ("sectors", "ideal_sectors")
 
 COPIED = ("bytes", "rows")
 """What copies of tiles and of bulks move, in the order in which tables show it."""
+
+
+TENSOR = ("tensor_cycles",)
+"""What wgmma takes beside its operand reads."""
 
 
 def heading(name: str) -> str:

@@ -1,15 +1,20 @@
-"""What a notebook shows of one access without JavaScript: its banks as coloured cells.
+"""Pictures of one access in HTML: its banks, and its words in memory, as coloured cells.
 
-The colours of lanes are defined here, and nowhere else: `viz` draws with the same ones.
+A colour tells how long a lane waits: the first wavefront of a phase is calm, each later one is
+hotter. Notebooks show the pictures as they are; a page replaces the colours by its theme's. The
+colours of lanes are defined here, too, and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["LANE_COLORS", "bank_table", "ink"]
+__all__ = ["HEAT", "LANE_COLORS", "bank_table", "heat", "ink", "memory_table"]
+
+BANKS = 32
 
 # A loop through eight colours whose lightness rises to lane 14 and falls again, blue on the way
 # up and orange on the way down, so that it can be read without telling red from green: lanes
@@ -32,6 +37,26 @@ def _loop(lane: int) -> str:
 LANE_COLORS: Sequence[str] = tuple(map(_loop, range(32)))
 """A colour for each lane, `#rrggbb`; lane 31's is next to lane 0's."""
 
+HEAT: Sequence[tuple[str, str]] = (
+    ("#93c1ec", "#10202f"),
+    ("#ffd873", "#2a1f00"),
+    ("#fbb03b", "#2a1600"),
+    ("#ea7a22", "#1d0b00"),
+    ("#bd3f16", "#ffffff"),
+    ("#791f12", "#ffffff"),
+)
+"""Background and ink of what is served at once, after 1 wavefront, 2-3, 4-7, 8-15 and 16 or more:
+from blue to dark red, and darker with each step."""
+
+
+def heat(wait: int) -> int:
+    """Return the place in `HEAT` of a lane that waits for so many wavefronts.
+
+    >>> [heat(wait) for wait in (0, 1, 2, 3, 4, 8, 31)]
+    [0, 1, 2, 2, 3, 4, 5]
+    """
+    return min(wait.bit_length(), len(HEAT) - 1)
+
 
 def ink(background: str) -> str:
     """Choose black or white text for a background `#rrggbb`, by luma (ITU-R BT.601).
@@ -43,29 +68,130 @@ def ink(background: str) -> str:
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
-def bank_table(served: Mapping[str, Sequence[Any]]) -> str:
-    """Draw one row per wavefront, one cell per bank; a cell names its first lane, `+` for more.
+class _Cell(NamedTuple):
+    """Neighbouring banks that one wavefront serves for the same lanes."""
 
-    `served`: the columns phase, wavefront, bank, word and lanes of an `Explanation`. Pointing at a
-    cell tells its lanes and its word.
+    bank: int
+    banks: int
+    word: int
+    lanes: tuple[int, ...]
+    phase: int
+    wavefront: int
+
+
+def bank_table(served: Mapping[str, Sequence[Any]], *, passes: int = 1, label: str = "") -> str:
+    """Return a table with a row per wavefront: 32 banks across, in a cell the first lane served.
+
+    `served`: the columns phase, wavefront, bank, word and lanes of an `Explanation`; `passes`: the
+    wavefronts that its instruction takes for each word. A cell ends in + where it serves more
+    lanes than it names. Pointing at it tells its lanes and words. `label` says what it shows.
     """
-    head = "".join(f'<th style="{_CELL}">{bank}</th>' for bank in range(32))
-    lines = [f"<tr><th>phase</th><th>wavefront</th>{head}</tr>"]
-    names = ("phase", "wavefront", "bank", "word", "lanes")
-    rows = zip(*(served[name] for name in names), strict=True)
-    for (phase, number), wavefront in groupby(rows, key=lambda row: row[:2]):
-        cells = [f'<td style="{_CELL}"></td>'] * 32
-        for _, _, bank, word, lanes in wavefront:
-            first, *more = lanes
-            color = LANE_COLORS[first]
-            cells[bank] = (
-                f'<td style="{_CELL};background:{color};color:{ink(color)}"'
-                f' title="bank {bank}, word {word},'
-                f' lane{"s" if more else ""} {", ".join(map(str, lanes))}">'
-                f"{first}{'+' if more else ''}</td>"
-            )
-        lines.append(f"<tr><td>{phase}</td><td>{number}</td>{''.join(cells)}</tr>")
-    return f"<table>{''.join(lines)}</table>"
+    rows = []
+    several = len(set(served["phase"])) > 1
+    for (phase, number), wavefront in groupby(_cells(served), key=lambda one: one[4:]):
+        first = f"phase {phase}" if several else "wavefront 0"
+        name = str(number) if number else first
+        head = f'<th scope="row" title="phase {phase}, wavefront {number}">{name}</th>'
+        cells = _placed(wavefront, passes)
+        rows.append(f'<tr data-phase="{phase}" data-wavefront="{number}">{head}{cells}</tr>')
+    return _table(rows, "banks", label)
 
 
-_CELL = "padding:0;width:1.9em;height:1.9em;text-align:center;font-size:80%"
+def memory_table(served: Mapping[str, Sequence[Any]], *, passes: int = 1, label: str = "") -> str:
+    """Return a table of the words in memory, 32 across: in a cell the first lane that wants it.
+
+    A row begins with its address in bytes; rows that no lane wants are left out. The columns are
+    those of `bank_table`. A word's colour is that of its last wavefront.
+    """
+    words: dict[int, _Cell] = {}
+    for cell in _each(served):
+        known = words.get(cell.word)
+        lanes = () if known is None else known.lanes
+        more = tuple(lane for lane in cell.lanes if lane not in lanes)
+        late = cell if known is None or cell.wavefront >= known.wavefront else known
+        words[cell.word] = late._replace(lanes=(*lanes, *more))
+    rows = []
+    before = None
+    for row, cells in groupby(
+        _joined(words[word] for word in sorted(words)), key=lambda cell: cell.word // BANKS
+    ):
+        skipped = before is not None and row > before + 1
+        before = row
+        begin = f"{row * BANKS * 4:,}"
+        head = f'<th scope="row" title="from byte {begin} on">{begin}</th>'
+        rows.append(f"<tr{' class=skips' if skipped else ''}>{head}{_placed(cells, passes)}</tr>")
+    return _table(rows, "memory", label)
+
+
+def _each(served: Mapping[str, Sequence[Any]]) -> Iterator[_Cell]:
+    names = ("bank", "word", "lanes", "phase", "wavefront")
+    for bank, word, lanes, phase, number in zip(*(served[name] for name in names), strict=True):
+        yield _Cell(bank, 1, word, tuple(lanes), phase, number)
+
+
+def _cells(served: Mapping[str, Sequence[Any]]) -> Iterator[_Cell]:
+    return _joined(sorted(_each(served), key=lambda cell: (cell.phase, cell.wavefront, cell.bank)))
+
+
+def _joined(cells: Iterator[_Cell] | Sequence[_Cell]) -> Iterator[_Cell]:
+    """Join neighbours that go to the same lanes and lie side by side in memory."""
+    last: _Cell | None = None
+    for cell in cells:
+        if (
+            last is not None
+            and cell.bank == last.bank + last.banks
+            and cell.word == last.word + last.banks
+            and cell[3:] == last[3:]
+        ):
+            last = last._replace(banks=last.banks + 1)
+            continue
+        if last is not None:
+            yield last
+        last = cell
+    if last is not None:
+        yield last
+
+
+def _placed(cells: Iterator[_Cell], passes: int) -> str:
+    """Return the cells of a row; the banks between them are empty."""
+    parts = []
+    at = 0
+    for cell in cells:
+        parts.append("<td></td>" * (cell.bank - at))
+        at = cell.bank + cell.banks
+        parts.append(_drawn(cell, passes))
+    return "".join([*parts, "<td></td>" * (BANKS - at)])
+
+
+def _drawn(cell: _Cell, passes: int) -> str:
+    first, *more = cell.lanes
+    step = heat(cell.wavefront // passes)
+    paper, text = HEAT[step]
+    lanes = ", ".join(map(str, cell.lanes))
+    told = (
+        f"{_span('bank', cell.bank, cell.banks)}, {_span('word', cell.word, cell.banks)},"
+        f" lane{'s' if more else ''} {lanes}"
+    )
+    span = f' colspan="{cell.banks}"' if cell.banks > 1 else ""
+    return (
+        f'<td{span} data-lanes="{" ".join(map(str, cell.lanes))}"'
+        f' data-phase="{cell.phase}" data-wavefront="{cell.wavefront}"'
+        f' style="background:var(--h{step},{paper});color:var(--t{step},{text})"'
+        f' title="{told}">{first}{"+" if more else ""}</td>'
+    )
+
+
+def _span(noun: str, first: int, many: int) -> str:
+    return f"{noun} {first}" if many == 1 else f"{noun}s {first}-{first + many - 1}"
+
+
+def _table(rows: Sequence[str], kind: str, label: str) -> str:
+    heads = "".join(f"<th>{bank}</th>" for bank in range(BANKS))
+    named = f' aria-label="{escape(label)}"' if label else ""
+    columns = f'<col class="begin"><col span="{BANKS}">'
+    size = "large" if len(rows) <= 4 else "medium" if len(rows) <= 12 else "small"
+    return (
+        f'<table class="picture {kind} {size}"{named}><colgroup>{columns}</colgroup>'
+        f'<thead><tr><th scope="col">{"bank" if kind == "banks" else "byte"}</th>{heads}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
-from simulator.errors import CubinError
-from simulator.sass.code.launches import Launches, find_launches
+from layouts.errors import accepted
+from simulator.errors import CubinError, LaunchError
+from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.translation import translate
 
-__all__ = ["is_source", "launches_in"]
+__all__ = ["is_source", "launch_of", "launches_in", "wanted_launches"]
 
 _MOST_HEADERS = 64
 _LONGEST_HEADER = 1 << 18
@@ -44,3 +47,50 @@ def launches_in(path: Path, options: CompilerOptions | None = None) -> Launches:
         if name and len(source.text) <= _LONGEST_HEADER
     ]  # fmt: skip
     return find_launches(text, outside, near[:_MOST_HEADERS])
+
+
+def wanted_launches(
+    launches: Launches, file: str, kernel: str | None
+) -> tuple[list[FoundLaunch], list[str]]:
+    """Return the launches of a kernel, or all, and the names of the kernels without a launch.
+
+    Raises LaunchError for a kernel that the file does not have.
+    """
+    launched = {_plain(each.kernel) for each in launches.launches}
+    names = [*launches.kernels, *(launched - {*launches.kernels})]
+    if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
+        raise LaunchError(f"{file} has no kernel {kernel!r}: {accepted(kernel, names)}")
+    wanted = [
+        each
+        for each in launches.launches
+        if kernel is None or _plain(kernel) == _plain(each.kernel)
+    ]
+    if kernel is None:
+        return wanted, [name for name in launches.kernels if name not in launched]
+    return wanted, [] if wanted else [_plain(kernel)]
+
+
+def launch_of(found: FoundLaunch) -> dict[str, Any]:
+    """Return what `replay_compiled` takes for a launch that is known in full.
+
+    Raises LaunchError for a grid, a block or an argument that cannot be.
+    """
+    from simulator.sass.arguments import argument
+
+    return {
+        "kernel": found.kernel,
+        "grid": _shape(found.grid, "grid"),
+        "block": _shape(found.block, "block"),
+        "shared_bytes": int(found.shared_bytes),
+        "args": [argument(text, i) for i, text in enumerate(found.arguments)],
+    }
+
+
+def _plain(kernel: str) -> str:
+    return re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
+
+
+def _shape(text: str, what: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text):
+        raise LaunchError(f"{what} {text!r} (accepted: 8, 8x8 or 8x8x8)")
+    return tuple(map(int, text.split("x")))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Parameter
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "Pointer"]
 
 _ACCEPTED = (
     "NumPy arrays, tensor maps over them, NumPy scalars such as numpy.int32(1024), None for a null"
@@ -27,6 +27,14 @@ _ACCEPTED = (
 )
 _DEEPEST = 16
 _MAP_BYTES = 128
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An argument that points into an array, to a byte of it."""
+
+    array: NDArray[Any]
+    offset: int
 
 
 @runtime_checkable
@@ -55,6 +63,8 @@ class _Piece:
     data: bytes | int | _Map
     """Bytes, the number of an array, or a tensor map."""
     said: str
+    inside: int = 0
+    """The byte of the array that it points to."""
 
     @property
     def size(self) -> int:
@@ -66,9 +76,10 @@ class _Piece:
 
 @dataclass(frozen=True)
 class _Array:
-    """An array among the arguments, by its number."""
+    """An array among the arguments, by its number, and the byte of it that is pointed to."""
 
     number: int
+    inside: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,7 @@ class Parameters:
             for piece in pieces:
                 value = piece.data
                 if isinstance(value, int):
-                    value = addresses[value].to_bytes(8, "little")
+                    value = (addresses[value] + piece.inside).to_bytes(8, "little")
                 elif isinstance(value, _Map):
                     value = value.map.encode(addresses[value.number])
                 data[piece.offset : piece.offset + len(value)] = value
@@ -158,6 +169,8 @@ class Parameters:
             if value.dtype.hasobject:
                 raise LaunchError(f"argument {index} holds {value.dtype} (accepted: {_ACCEPTED})")
             return self._numbered(value)
+        if isinstance(value, Pointer):
+            return replace(self._numbered(value.array), inside=value.offset)
         if isinstance(value, MapOfArray):
             number = self._numbered(value.array).number
             self.mapped.add(number)
@@ -286,7 +299,7 @@ class Parameters:
                 total = piece.size
                 alignment = total if total in (1, 2, 4, 8) else self._alignment(each)
                 offset = -(-offset // alignment) * alignment
-                pieces.append(_Piece(base + offset, piece.data, piece.said))
+                pieces.append(replace(piece, offset=base + offset))
             offset += total
             most = max(most, alignment)
         return pieces, -(-max(offset, 1) // most) * most, most
@@ -295,7 +308,7 @@ class Parameters:
         if value is None:
             return _Piece(offset, bytes(8), "a null pointer")
         if isinstance(value, _Array):
-            return _Piece(offset, value.number, "a pointer")
+            return _Piece(offset, value.number, "a pointer", value.inside)
         if isinstance(value, _Map):
             return _Piece(offset, value, "a tensor map")
         if isinstance(value, list):

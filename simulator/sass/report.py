@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
+from layouts.errors import plural
 from simulator.errors import LaunchError
-from simulator.law.chips import Chip, ChipLike
-from simulator.results.columns import COPIED, COSTS, TRAFFIC, law_columns
+from simulator.gemm.occupancy import DEVICES, Device, Occupancy, occupancy
+from simulator.law.chips import CHIPS, Chip, ChipLike
+from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
 
 if TYPE_CHECKING:
+    from simulator.fixing.fix import Fix
     from simulator.sass.run.timeline import Timeline
+    from simulator.sass.sampling import Relaunch
     from simulator.timing.kernel_time import KernelTime
-    from simulator.timing.work import Work
 
 __all__ = ["By", "CompiledReport"]
 
 By = Literal["instruction", "line"]
 """What a row of a table is."""
 
-_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED)
+_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR)
 _UNITS = ("lsu", "gmma", "tma")
+_FIXING = "simulator.fixing"  # it stands above, and is found when it is asked for
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +47,8 @@ class CompiledReport(SiteTable):
     opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line, executed
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
-    view counts them; of tma bytes and rows of tiles.
+    view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
+    cores take, as measured on an H100 (`simulator.law.wgmma`).
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -52,20 +59,20 @@ class CompiledReport(SiteTable):
     """Whether the figures are for the whole grid although not all of its blocks ran."""
     thread_instructions: int
     """Instructions executed by threads, in the blocks that ran."""
+    registers: int = 0
+    """Of 32 bits, per thread; 0: not known."""
+    shared_bytes: int = 0
+    """Of a block, static and dynamic, without what the driver takes."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
-    rerun: Callable[[], dict[tuple[int, int, int], Timeline]] | None = field(
-        default=None, repr=False, compare=False
-    )
-    """What `timelines` calls; None: the launch is not known any more."""
-    work: Callable[[Chip], Work] | None = field(default=None, repr=False, compare=False)
-    """What `time` calls; None as above."""
+    rerun: Relaunch | None = field(default=None, repr=False, compare=False)
+    """What runs the launch again; None: it is not known any more."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the launch."""
-        return {**self.__dict__, "rerun": None, "work": None}
+        return {**self.__dict__, "rerun": None}
 
     def timelines(self) -> dict[tuple[int, int, int], Timeline]:
         """Return what each warp did, in order, by block: corners, edges and an interior one.
@@ -75,9 +82,16 @@ class CompiledReport(SiteTable):
         Raises LaunchError for a report that was pickled or that an error stopped, and whatever the
         run raises.
         """
+        return self.relaunch().timelines()
+
+    def relaunch(self) -> Relaunch:
+        """Return what runs the launch again. Raises LaunchError where it is not known any more."""
         if self.rerun is None:
-            raise self._forgotten()
-        return self.rerun()
+            raise LaunchError(
+                f"the launch of {self.title} is not known any more (accepted: the report that"
+                " replay_compiled returned, in the same process)"
+            )
+        return self.rerun
 
     def time(self, chip: ChipLike | None = None, *, clock_mhz: float | None = None) -> KernelTime:
         """Return the time that the launch takes on a chip, and where it goes.
@@ -89,29 +103,70 @@ class CompiledReport(SiteTable):
         """
         from simulator.timing.kernel_time import time_of
 
-        if self.work is None:
-            raise self._forgotten()
         chosen = Chip.of(chip or self.chip or "H100")
-        return time_of(self.work(chosen), chosen, clock_mhz)
+        return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
 
-    def _forgotten(self) -> LaunchError:
-        return LaunchError(
-            f"the launch of {self.title} is not known any more (accepted: the report that"
-            " replay_compiled returned, in the same process)"
-        )
+    def fixes(self) -> list[Fix]:
+        """Return what to change in each array with bank conflicts, those that save most first.
+
+        The launch runs again, with the arguments as they are now: to see every access, and with
+        each layout that is said. An array that no layout helps is a Fix without a text.
+
+        Raises LaunchError as `timelines` does, and whatever the run raises.
+        """
+        found: list[Fix] = import_module(_FIXING).find_fixes(self)
+        return found
+
+    def fixed(self, fixes: Sequence[Fix]) -> CompiledReport:
+        """Return the report of the launch with some of its fixes together, which runs again.
+
+        Raises OptionError for two fixes of one array, LaunchError as `timelines` does, and
+        whatever the run raises.
+        """
+        made: CompiledReport = import_module(_FIXING).rerun_with(self, fixes)
+        return made
 
     @property
     def title(self) -> str:
         """The kernel's name, and its template's arguments where they are simple."""
         return plain_name(self.kernel)
 
+    def occupancy(self) -> Occupancy | None:
+        """Return how many of the blocks fit an SM; None where registers or limits are not known.
+
+        It is an SM of the report's chip; without one of a chip that such code is made for.
+        """
+        device = self._device()
+        if device is None or not self.registers:
+            return None
+        return occupancy(prod(self.block), self.registers, self.shared_bytes, device)
+
+    def _device(self) -> Device | None:
+        capability = int(self.arch.removeprefix("sm_").rstrip("af"))
+        name = self.chip or next(
+            (each for each in reversed(CHIPS) if Chip.of(each).capability == capability), None
+        )
+        return DEVICES.get(name) if name is not None else None
+
+    def _resources(self) -> list[str]:
+        """Say what a block takes of an SM."""
+        found, device = self.occupancy(), self._device()
+        if found is None or device is None:
+            return []
+        fit = f"{plural(found.blocks, 'block')}, {plural(found.warps, 'warp')} ({found.ratio:.0%})"
+        limits = " and ".join(found.limited_by)
+        taken = (
+            f"{self.registers} registers per thread, {self.shared_bytes:,} bytes of shared memory"
+        )
+        return [f"{taken} per block: {fit}, fit an SM of {device.name}, limited by {limits}."]
+
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.
 
         `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
         `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
-        `["gmma"]` has executed and wavefronts, the profiler's `…_op_gmma`; `["tma"]` has executed,
-        bytes, rows and sectors. What is not known is left out.
+        `["gmma"]` has executed, wavefronts (the profiler's `…_op_gmma`) and tensor_cycles;
+        `["tma"]` has executed, bytes, rows and sectors. What is not known is left out.
         """
         moved = {**self.global_totals()["all"]}
         lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
@@ -119,7 +174,7 @@ class CompiledReport(SiteTable):
         return {
             **super().totals(),
             "global": moved,
-            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts")},
+            "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts", *TENSOR)},
             "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
         }
 
@@ -148,22 +203,52 @@ class CompiledReport(SiteTable):
             ]
         return columns
 
+    def shares(self) -> Columns:
+        """Return how much of the shared-memory pipe each unit takes: a row for each that ran.
+
+        Columns: unit (lsu; gmma; tma), executed, wavefronts, share in percent of all wavefronts,
+        tensor_cycles, bytes. TMA's bytes pass beside that pipe (measured of loads: no
+        wavefronts).
+        """
+        pipe = self._pipe or 1
+        names, found = ("unit", "executed", "wavefronts", "share", *TENSOR, "bytes"), []
+        for unit in _UNITS:
+            each = [row for row in self._rows if row["unit"] == unit]
+            sums = {name: _summed(each, name) for name in names if name not in ("unit", "share")}
+            if sums["executed"]:
+                share = round(100 * sums["wavefronts"] / pipe, 1)
+                found.append({"unit": unit, **sums, "share": share})
+        return {name: [row[name] for row in found] for name in names}
+
+    @property
+    def _pipe(self) -> int:
+        """Wavefronts of all units."""
+        return _summed(self._rows, "wavefronts")
+
     def units(self) -> list[str]:
         """Return what units other than the load-store unit did, a sentence for each that ran."""
-        totals = self.totals()
-        gmma, tma, lsu = totals["gmma"], totals["tma"], totals["all"]["wavefronts"]
-        reads, said = gmma["wavefronts"], []
-        if gmma["executed"]:
-            both = reads + lsu or 1
+        by_unit = {row["unit"]: row for row in rows(self.shares())}
+        gmma, tma, said = by_unit.get("gmma"), by_unit.get("tma"), []
+        if gmma or tma:
+            lsu = by_unit.get("lsu", {"wavefronts": 0, "share": 0.0})
+            parts = [f"loads, stores and atomics (lsu) {lsu['wavefronts']:,} ({lsu['share']:g} %)"]
+            if gmma:
+                reads = f"{gmma['wavefronts']:,} ({gmma['share']:g} %)"
+                parts.append(f"wgmma's operand reads (gmma) {reads}")
+            if tma:
+                parts.append("TMA (tma) none")
+            said.append(f"Of {self._pipe:,} wavefronts of shared memory: {', '.join(parts)}.")
+        if gmma:
             said.append(
-                f"Of {reads + lsu:,} wavefronts of shared memory, wgmma's operand reads take"
-                f" {reads:,} ({reads / both:.0%}), loads, stores and atomics {lsu:,}"
-                f" ({lsu / both:.0%})."
+                f"wgmma takes {gmma['tensor_cycles']:,} cycles of tensor cores. Nsight Compute's"
+                " source view, and memory_l1_wavefronts_shared of metrics(), have its operand"
+                " reads among shared memory's wavefronts."
             )
-        if tma["executed"]:
+        if tma:
+            moved = self.totals()["tma"]
             said.append(
-                f"TMA moved {tma['bytes']:,} bytes in {tma['rows']:,} rows by"
-                f" {tma['executed']:,} copies."
+                f"TMA moved {moved['bytes']:,} bytes in {moved['rows']:,} rows by"
+                f" {moved['executed']:,} copies."
             )
         return said
 
@@ -188,10 +273,16 @@ class CompiledReport(SiteTable):
         """Return a row per instruction or source line that was executed, the notes, the sources."""
         columns = self.instructions if by == "instruction" else self.lines()
         law = law_columns(self.rule, self.chip)
-        found = [{**row, **law} for row in rows(columns) if row["executed"] != 0]
+        pipe = self._pipe or 1
+        found = [
+            {**row, "share": _percent(row["wavefronts"], pipe), **law}
+            for row in rows(columns)
+            if row["executed"] != 0
+        ]
         units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
             **{name: _summed(found, name) for name in _FIGURES},
+            "share": 100.0 if self._pipe else 0.0,
             "requests": self.totals()["all"]["requests"],
             "blocks": self.blocks,
             "extrapolated": self.extrapolated,
@@ -211,14 +302,16 @@ class CompiledReport(SiteTable):
                 *(["No instruction touches shared memory."] if is_quiet else []),
                 *self.units(),
                 *self.notes,
+                *self._resources(),
                 *symbol,
             ],
             hidden=(
-                *(("unit",) if units <= {"lsu"} else ()),
+                *(("unit", "share") if units <= {"lsu"} else ()),
+                *(() if "gmma" in units else TENSOR),
                 *(() if "tma" in units else COPIED),
                 *law,
             ),
-            columns=[*names, "file", "line", *_FIGURES, *law],
+            columns=[*names, "file", "line", *_FIGURES, "share", *law],
             listings=self.listings(),
         )
 
@@ -270,6 +363,10 @@ class CompiledReport(SiteTable):
 def _summed(found: list[dict[str, Any]], name: str) -> int:
     """Sum what is known of a figure."""
     return sum(row[name] or 0 for row in found)
+
+
+def _percent(part: int | None, whole: int) -> float | None:
+    return None if part is None else round(100 * part / whole, 1)
 
 
 def _sum(values: Any) -> int | None:

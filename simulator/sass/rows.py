@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from layouts.errors import plural
-from simulator.results.columns import COPIED, COSTS, TRAFFIC
+from simulator.law.wgmma import wgmma_cycles
+from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
+from simulator.sass.lift.requests import Product, Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
+from simulator.sass.run.doubts import notes_of
 from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
 
 __all__ = ["make_report"]
+
+_MOST_RACES = 4
 
 
 def make_report(
@@ -25,7 +30,7 @@ def make_report(
 
     `differing`: instructions whose accesses to global memory are not known for the whole grid.
     """
-    rows = _Rows(tally, times, list(notes), differing)
+    rows = _Rows(tally, times, list(notes), differing, launch.program.requests)
     sites: dict[int, list[int]] = {}
     for index, site in enumerate(launch.program.sites):
         sites.setdefault(site.number, []).append(index)
@@ -34,6 +39,11 @@ def make_report(
             f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
             " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
         )
+    found = launch.races.found() if launch.races else []
+    rows.notes += [f"{each}" for each in found[:_MOST_RACES]]
+    if len(found) > _MOST_RACES:
+        rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
+    rows.notes += notes_of(launch, launch.done.doubts)
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(
@@ -50,6 +60,8 @@ def make_report(
         extrapolated=times > 1,
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
+        registers=launch.kernel.registers,
+        shared_bytes=launch.block_shared,
     )
 
 
@@ -57,20 +69,22 @@ class _Rows:
     """The rows of a report while they are collected."""
 
     def __init__(
-        self, tally: Tally, times: int, notes: list[str], differing: Collection[int]
-    ) -> None:
+        self, tally: Tally, times: int, notes: list[str], differing: Collection[int],
+        requests: Mapping[int, Request],
+    ) -> None:  # fmt: skip
+        self.requests = requests
         self.tally = tally
         self.times = times
         self.notes = notes
         self.differing = differing
         names = ("address", "opcode", "space", "unit", "file", "line", "executed")
-        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED)}
+        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED, *TENSOR)}
         self.sites: list[SiteReport] = []
 
     def add(self, number: int, sites: list[tuple[MemorySite, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
         instruction = sites[0][0].instruction
-        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED), 0)
+        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED, *TENSOR), 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
         for site, index in sites:
@@ -91,6 +105,7 @@ class _Rows:
                 continue
             if site.unit == "gmma":
                 costs.update({name: figures[name] for name in COSTS})
+                costs["tensor_cycles"] = self._tensor_cycles(number, figures["requests"])
                 continue
             if site.space == "global":
                 known = number not in self.differing
@@ -113,6 +128,14 @@ class _Rows:
         }
         for name, value in row.items():
             self.columns[name].append(value)
+
+    def _tensor_cycles(self, number: int, requests: int) -> int:
+        """Give the cycles of a wgmma's products; each is a request of four warps."""
+        request = self.requests[number]
+        if not isinstance(request, Product):
+            return 0
+        form = request.form
+        return round(requests / 4 * wgmma_cycles(form.n, form.operands))
 
     def _is_known(self, site: MemorySite, figures: dict[str, int]) -> bool:
         """Say whether what a site costs in shared memory is known, and if not, note it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,20 +15,9 @@ if TYPE_CHECKING:
     from simulator.law.chips import Chip
     from simulator.sass.run.grid import Dim3, GridRun
 
-__all__ = ["make_work", "sampled_blocks", "work_of"]
+__all__ = ["make_work", "sampled_blocks"]
 
 _MOST_SAMPLES = 32
-
-
-def work_of(launch: GridRun) -> Callable[[Chip], Work]:
-    """Return what runs sampled blocks again; it does not keep the launch's memory and code."""
-    given = {each.name: getattr(launch, each.name) for each in fields(launch) if each.init}
-    kind = type(launch)
-
-    def work(chip: Chip) -> Work:
-        return make_work(kind(**given | {"progress": None, "announce": None}), chip)
-
-    return work
 
 
 def make_work(launch: GridRun, chip: Chip) -> Work:

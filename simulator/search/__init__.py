@@ -2,7 +2,7 @@
 
     from simulator.search import Access, optimize
 
-docs/search.md starts with examples.
+docs/explanation/search.md starts with examples.
 """
 
 from importlib import import_module

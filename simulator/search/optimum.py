@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from layouts.errors import plural
 from layouts.tile import Tile
 from simulator.law.chips import Chip
-from simulator.law.instructions import Rule
+from simulator.law.instructions import Instruction, Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
 from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import Objective, counts_of
 
-__all__ = ["AccessRow", "Certificate", "Optimum", "access_rows", "amount"]
+__all__ = [
+    "AccessRow", "Certificate", "Optimum", "WorstAccess", "access_rows", "amount",
+    "worst_accesses",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,19 @@ class AccessRow:
     bank_conflicts: int
 
 
+@dataclass(frozen=True)
+class WorstAccess:
+    """The warp access of one row that had most bank conflicts: what a picture shows of it."""
+
+    access: str
+    instruction: Instruction
+    mask: int
+    before: tuple[int, ...] | None
+    """Byte addresses of the lanes under the first layout."""
+    after: tuple[int, ...]
+    """Byte addresses of the lanes under the best."""
+
+
 @dataclass(frozen=True, eq=False)
 class Optimum(Result):
     """The layout with the least cost."""
@@ -74,6 +90,8 @@ class Optimum(Result):
     """Choices that cannot run, by reason."""
     chip: Chip | None = None
     """Whose law counted; None: the H200's."""
+    worst: tuple[WorstAccess, ...] = field(default=(), repr=False, compare=False)
+    """One per row of `accesses`."""
 
     @property
     def proved(self) -> bool:
@@ -214,6 +232,31 @@ def amount(cost: int, objective: Objective) -> str:
     """
     noun = objective.replace("_", " ")
     return f"{cost:,} {noun[:-1] if cost == 1 else noun}"
+
+
+def worst_accesses(
+    before: tuple[Case, Tile] | None, after: tuple[Case, Tile], rule: Rule
+) -> tuple[WorstAccess, ...]:
+    """Return of each row the warp access with most bank conflicts, before if it could run."""
+    found = []
+    for position, group in enumerate(after[0].groups):
+        old = before[0].groups[position] if before and _alike(before[0], after[0]) else None
+        if before is not None and old is not None:
+            place = counts_of(old, before[1], before[0].element, rule).worst()
+            first = tuple((before[1].offset(old.places[place]) * before[0].element).tolist())
+        else:
+            place, first = counts_of(group, after[1], after[0].element, rule).worst(), None
+        last = tuple((after[1].offset(group.places[place]) * after[0].element).tolist())
+        named, mask = group.name.removeprefix(f"{group.instruction.name} "), int(group.masks[place])
+        found.append(WorstAccess(named, group.instruction, mask, first, last))
+    return tuple(found)
+
+
+def _alike(before: Case, after: Case) -> bool:
+    """Whether both make the same accesses, one by one."""
+    return [len(each.places) for each in before.groups] == [
+        len(each.places) for each in after.groups
+    ]
 
 
 def access_rows(

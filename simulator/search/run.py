@@ -20,7 +20,7 @@ from simulator.errors import MissingPackageError, SearchError, install
 from simulator.law.chips import Chip
 from simulator.law.instructions import Rule
 from simulator.search.cases import Case
-from simulator.search.optimum import Certificate, Optimum, access_rows, amount
+from simulator.search.optimum import Certificate, Optimum, access_rows, amount, worst_accesses
 from simulator.search.pricing import Objective, misfit, price, recount
 from simulator.search.swizzles import Found, Swizzles, TileProblem, best_layout, single_terms
 from simulator.search.tile import TileLayout
@@ -239,6 +239,7 @@ class Search:
             accesses=access_rows(before, (case, layout), self.rule),
             skipped=dict(self.skipped),
             chip=self.problem.chip,
+            worst=worst_accesses(before, (case, layout), self.rule),
         )
 
     def _before(self) -> tuple[Case, Tile] | None:

@@ -11,5 +11,13 @@ from simulator.testing.asserts import (
     assert_conflict_free,
     assert_wavefronts,
 )
+from simulator.testing.kernels import AssertKernelConflictFree, assert_kernel_conflict_free
 
-__all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "assert_wavefronts"]
+__all__ = [
+    "AssertConflictFree",
+    "AssertKernelConflictFree",
+    "AssertWavefronts",
+    "assert_conflict_free",
+    "assert_kernel_conflict_free",
+    "assert_wavefronts",
+]

@@ -317,7 +317,7 @@ def memory(n: int) -> None:
 )
 @click.option("--threads", default=2, show_default=True)
 def main(rounds: int, accesses: int, largest: int, threads: int) -> None:
-    """Print the tables of docs/performance.md."""
+    """Print the tables of docs/explanation/performance.md."""
     who_is_right(rounds)
     beside_a_copy(rounds, accesses)
     by_size(rounds, largest)

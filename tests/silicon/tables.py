@@ -1,4 +1,4 @@
-"""Print the tables of docs/validation.md: `python -m tests.silicon.tables`."""
+"""Print the tables of docs/explanation/validation.md: `python -m tests.silicon.tables`."""
 
 from __future__ import annotations
 

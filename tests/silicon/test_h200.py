@@ -50,7 +50,7 @@ def test_closed_forms_equal_the_counters(engine: str) -> None:
 
 
 def test_one_in_three_of_the_benchmarks_accesses_needs_the_pair_condition() -> None:
-    # What docs/performance.md says of tools that know the published phases only.
+    # What docs/explanation/performance.md says of tools that know the published phases only.
     accesses = common_accesses()
     right = [
         (int(counts.wavefronts) == access.wavefronts, counts.bank_conflicts == 0)
@@ -72,7 +72,7 @@ def test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law() ->
             counts.ideal[same], recorded["ncu_source_ideal"][same], err_msg=op
         )
         compared += int(same.sum())
-    assert compared == 839  # of 880: docs/validation.md says where the view differs
+    assert compared == 839  # of 880: docs/explanation/validation.md says where the view differs
 
 
 def test_measured_cycles_lie_within_half_a_cycle_of_the_model() -> None:
@@ -97,6 +97,8 @@ def test_documented_rule_explains_78_percent_of_the_vector_loads() -> None:
 
 @pytest.mark.parametrize("table", tables.TABLES)
 def test_validation_page_holds_the_tables(table: object, request: pytest.FixtureRequest) -> None:
-    page = Path(request.config.rootpath, "docs", "validation.md").read_text(encoding="utf-8")
+    page = Path(request.config.rootpath, "docs", "explanation", "validation.md").read_text(
+        encoding="utf-8"
+    )
     assert callable(table)
     assert table() in page

@@ -227,7 +227,8 @@ class TestCopiesFromAnywhere:
     def test_two_lines_of_one_tag_bank_take_a_third_cycle(self) -> None:
         """One lane reads line 0, one another; up to line 2^18 - 1.
 
-        The eight lines from 2^18 on are not told right: docs/validation.md has them as open.
+        The eight lines from 2^18 on are not told right;
+        docs/explanation/validation.md has them as open.
         """
         recorded = copies("h100_tag_lines")
         for line, cycles in zip(recorded["lines"].tolist(), recorded["cycles"], strict=True):

@@ -42,7 +42,8 @@ def page(
     chosen = optional_chip(chip)
     start = {"text": text, "block": block, "op": op, "rule": rule}
     start = {name: value for name, value in start.items() if value is not None}
-    style = _source("page.css")
+    colors = (files("viz.page") / "colors.css").read_text(encoding="utf-8")
+    style = f"{colors}{_source('page.css')}"
     scripts = [_source(name) for name in SCRIPTS]
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))};"

@@ -12,36 +12,6 @@
   const TICK = 100; // of a colour scale, whose first tick also holds the unit
   let chosen = null;
 
-  // A trace that an earlier figure has too.
-  for (const { figure } of figures) {
-    figure.data = figure.data.map((trace) => 
-      trace.as ? structuredClone(figures[trace.as[0]].figure.data[trace.as[1]]) : trace);
-  }
-
-  // Frames tell the cells that change, the place and code of each; Plotly takes all cells.
-  for (const { figure } of figures) {
-    let cells = null;
-    for (const frame of figure.frames ?? []) {
-      cells ??= unpacked(figure.data[0].z);
-      const changed = frame.data[0].z;
-      cells = cells.slice();
-      for (let k = 0; k < changed.length; k += 2) {
-        const columns = cells[0].length;
-        const row = Math.floor(changed[k] / columns);
-        cells[row] = cells[row].slice();
-        cells[row][changed[k] % columns] = changed[k + 1];
-      }
-      frame.data[0].z = cells;
-    }
-  }
-
-  // The rows of an array of bytes, as Plotly writes them.
-  function unpacked({ bdata, shape }) {
-    const codes = Int8Array.from(atob(bdata), (byte) => byte.charCodeAt(0));
-    const [rows, columns] = shape.split(",").map(Number);
-    return Array.from({ length: rows }, (_, row) => codes.slice(row * columns, (row + 1) * columns));
-  }
-
   const theme = () => chosen ?? (dark.matches ? "dark" : "light");
 
   // Lines that a legend takes: Plotly gives all entries the width of the longest.
@@ -128,7 +98,7 @@
         const { layout, cell, ticks } = laidOut(figure.data, figure.layout, div.clientWidth);
         const data = labelled(figure.data, figure.layout.meta.bankwise, cell, ticks);
         const config = { displaylogo: false, modeBarButtons: [["toImage"]] };
-        return window.Plotly.newPlot(div, { data, layout, config, frames: figure.frames });
+        return window.Plotly.newPlot(div, { data, layout, config });
       })
     ).then(() => { root.dataset.drawn = String(Number(root.dataset.drawn ?? 0) + 1); });
   }

@@ -24,8 +24,9 @@ def report(
 ) -> str:
     """Return an HTML page on results, and write it to `file`: tables, sentences, figures.
 
-    A result is what `explain`, `simulate`, `replay`, `replay_compiled` or `optimize` returned, the
-    columns of a sweep, or a comparison with a GPU (see `viz.parity`); two of the same kind are
+    A result is what `explain`, `simulate`, `replay`, `replay_compiled`, `optimize` or `compare`
+    returned, the columns of a sweep, or a comparison with a GPU (see `viz.parity`). The page of one
+    begins with its verdict, that of several with a table of them; two of the same kind are
     compared, too. The page works without a network; with `cdn` it is small and loads Plotly from
     Plotly's server. `command` is what the page names as its origin. The same results give the
     same bytes.
@@ -45,14 +46,11 @@ def report(
         raise DrawError("nothing to report (accepted: one or more results)")
     sections = [section(result) for result in results]
     if len(results) == 2:
-        sections[1].figures = [*sections[1].figures, *compared(*results)]
-    heading = title
-    if heading is None:
-        heading = sections[0].title if len(sections) == 1 else f"{len(sections)} results"
+        sections = [*compared(*results), *sections]
     made = command
     if made is None:
         made = f"viz.report({', '.join(type(result).__name__ for result in results)})"
-    html = page(heading, sections, [made, *_versions()], cdn=cdn)
+    html = page(title, sections, [made, *_versions()], cdn=cdn)
     if file is not None:
         write_page(file, html, force=force)
     return html

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from layouts.errors import plural
+from simulator.asking.answer import Answer
+from simulator.asking.compare import InputComparison, compare
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
@@ -16,18 +18,14 @@ from simulator.results.sites import SiteTable
 from simulator.results.tables import rows as as_rows
 from simulator.results.text import Listing
 from simulator.search.optimum import Optimum
-from viz.bank_heatmap import bank_heatmap
-from viz.compare import compare
 from viz.errors import DrawError
 from viz.kernel_bars import kernel_bars
-from viz.page.page import Section
+from viz.page.access import of_access
+from viz.page.compared import of_comparison, of_geometry, of_optimum
+from viz.page.section import Section
 from viz.parity import parity, quantities
 from viz.source_heat import source_heat
-from viz.strips import strips
 from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
-from viz.timeline import timeline
-from viz.warp_map import warp_map
-from viz.word_map import word_map
 
 if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
@@ -40,33 +38,17 @@ _MOST_ROWS = 12  # of a table in the page: the pictures show all
 def section(result: object) -> Section:
     """Return what a page shows of one result; raises DrawError for something else."""
     if isinstance(result, Explanation):
-        return Section(
-            strips(result).finding,
-            [
-                {
-                    "op": result.op,
-                    **result.to_dict()["totals"],
-                    **law_columns(result.rule, result.chip),
-                }
-            ],
-            result.sentences[1:],
-            [bank_heatmap(result), word_map(result), timeline(result)],
-        )
+        return of_access(result)
     if isinstance(result, FragmentReport):
-        rows = [*result.rows(), {"fragment": "total", "op": "", **result.to_dict()["totals"]}]
-        sentences = [f"{part.name}: {part.reason}" for part in result.fragments]
-        return Section(
-            f"{result.title}; {result.rule} rule",
-            rows,
-            [*sentences, *result.notes],
-            _of_fragments(result),
-        )
+        return of_geometry(result)
+    if isinstance(result, InputComparison):
+        return of_comparison(result)
     if isinstance(result, KernelReport):
         return _of_kernel(result)
     if isinstance(result, SiteTable):
         return _of_compiled(result)
     if isinstance(result, Optimum):
-        return _of_optimum(result)
+        return of_optimum(result)
     table = columns_of(result)
     if found := quantities(table):
         figures = [parity(table, quantity) for quantity in found]
@@ -81,17 +63,6 @@ def _law(result: Any) -> str:
         f"{key} {value}" if key == "chip" else f"{value} rule"
         for key, value in law_columns(result.rule, result.chip).items()
     )
-
-
-def _of_fragments(result: FragmentReport) -> list[go.Figure]:
-    figures = [warp_map(result)]
-    for part in result.fragments:
-        figures += [
-            bank_heatmap(result, fragment=part.name),
-            word_map(result, fragment=part.name),
-        ]
-    worst = max(result.fragments, key=lambda part: part.bank_conflicts)
-    return [*figures, timeline(result, fragment=worst.name)]
 
 
 def _of_kernel(result: KernelReport) -> Section:
@@ -136,6 +107,18 @@ def _of_compiled(result: Any) -> Section:
         for kind, figures in report.totals().items()
         if kind in ("load", "store", "all")
     ]
+    shares = as_rows(report.shares())
+    if any(row["unit"] != "lsu" for row in shares):
+        sums = [{**row, "share": None} for row in sums]
+        sums += [
+            {
+                **dict.fromkeys(sums[0]),
+                **{name: row[name] for name in ("wavefronts", "share")},
+                "memory": f"unit {row['unit']}",
+                "requests": row["executed"],
+            }
+            for row in shares
+        ]
     listings = report.listings()
     grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
     ran = plural(report.blocks, "block")
@@ -170,16 +153,6 @@ def _of_compiled(result: Any) -> Section:
     )
 
 
-def _of_optimum(result: Optimum) -> Section:
-    table = result.table()
-    rows = [
-        {name: value for name, value in row.items() if name not in table.hidden}
-        for row in [*table.rows, {**dict.fromkeys(table.rows[0], ""), "access": "total",
-                                  **result.totals()}]
-    ]  # fmt: skip
-    return Section(table.title.rstrip("."), rows, table.text)
-
-
 def _of_table(table: Mapping[str, Sequence[Any]], figures: list[go.Figure]) -> Section:
     """Show a sweep's best rows, or a comparison's worst ones; all would drown the page."""
     number = len(next(iter(table.values())))
@@ -211,15 +184,22 @@ def _value(table: Mapping[str, Sequence[Any]]) -> str:
     raise DrawError(f"columns {', '.join(table)} hold no outcome (accepted: {', '.join(OUTCOMES)})")
 
 
-def compared(first: object, second: object) -> list[go.Figure]:
-    """Return the figure of two results of one kind side by side, or none for other pairs."""
-    drawn = (Explanation, FragmentReport)
-    both_drawn = isinstance(first, drawn) and isinstance(second, drawn)
-    both_kernels = isinstance(first, SiteTable) and isinstance(second, SiteTable)
-    if not (both_drawn or both_kernels):
+def compared(first: object, second: object) -> list[Section]:
+    """Return the section of two results of one kind side by side, or none for other pairs."""
+    accesses = (Explanation, FragmentReport)
+    kinds = [accesses, (SiteTable,)]
+    if not any(isinstance(first, kind) and isinstance(second, kind) for kind in kinds):
         return []
-    names = ("First", "Second")
-    laws = _law(first), _law(second)
-    if laws[0] != laws[1]:
-        names = (f"First, {laws[0]}", f"Second, {laws[1]}")
-    return [compare(first, second, names=names)]
+    if isinstance(first, FragmentReport) is not isinstance(second, FragmentReport):
+        return []
+    names = [_name(first, "First"), _name(second, "Second")]
+    if names[0] == names[1]:
+        names = [f"First: {names[0]}", f"Second: {names[1]}"]
+    return [of_comparison(compare(first, second, names=names))]
+
+
+def _name(result: Any, otherwise: str) -> str:
+    """Name a result by what was asked."""
+    if isinstance(result, Answer) and result.text:
+        return result.text
+    return getattr(result, "title", "") or f"{otherwise}: {getattr(result, 'op', '')}"

@@ -24,8 +24,7 @@ __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
-_CTA_PER_CLUSTER = 0x3D
-_REGISTERS = 0x2F
+_CTA_PER_CLUSTER, _REGISTER_COUNT = 0x3D, 0x2F
 _UNKNOWN = 0xFFFFFFFF
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
 
@@ -72,12 +71,12 @@ class CubinKernel:
     """(bank, offset, variable, offset in it): 64-bit addresses to fill in."""
     entries: dict[str, int]
     """Functions inside the kernel's code, by symbol: their offset."""
-    registers: int = 0
-    """Of a thread; 0: the file does not say."""
-    code: bytes = field(default=b"", repr=False)
-    """The instructions, 16 bytes each."""
     cluster: tuple[int, int, int] | None = None
     """The blocks of a cluster, where the kernel requires a number of them."""
+    registers: int = 0
+    """Of 32 bits, per thread; 0: not known."""
+    code: bytes = field(default=b"", repr=False)
+    """The instructions, 16 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +181,8 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         raise CubinError(f"the cubin is for an architecture with flags {flags:#x} ({known})")
     architecture = ARCHITECTURES[number]
     symbols = list(sections[".symtab"].iter_symbols()) if ".symtab" in sections else []
-    stacks = _of_kernels(sections, symbols, _FRAME_SIZE, _MIN_STACK_SIZE)
-    registers = _of_kernels(sections, symbols, _REGISTERS)
+    stacks = _largest(sections, symbols, (_FRAME_SIZE, _MIN_STACK_SIZE))
+    registers = _largest(sections, symbols, (_REGISTER_COUNT,))
     addresses = tuple(_addresses(elf, sections, symbols))
     kernels = {}
     for name, section in sections.items():
@@ -198,8 +197,8 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         ):
             raise CubinError(f"{kernel} is not linked yet (accepted: a linked cubin)")
         kernels[kernel] = _kernel(
-            kernel, elf, section, sections, symbols, stacks.get(kernel, 0),
-            registers.get(kernel, section["sh_info"] >> 24), addresses,
+            kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
+            registers.get(kernel, 0),
         )  # fmt: skip
     if not kernels:
         raise CubinError("the cubin holds no kernel")
@@ -212,8 +211,8 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
 
 
 def _kernel(
-    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any], stack: int,
-    registers: int, addresses: tuple[tuple[int, int, str, int], ...],
+    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any],
+    addresses: tuple[tuple[int, int, str, int], ...], stack: int, registers: int,
 ) -> CubinKernel:  # fmt: skip
     parameters: dict[int, Parameter] = {}
     base, cluster = 0, None
@@ -246,18 +245,20 @@ def _kernel(
             for symbol in symbols
             if symbol["st_shndx"] == index and symbol["st_info"]["type"] == "STT_FUNC"
         },
+        cluster,
         registers,
         _data(code),
-        cluster,
     )
 
 
-def _of_kernels(sections: dict[str, Any], symbols: list[Any], *names: int) -> dict[str, int]:
-    """Return the largest number that some of the module's attributes give each kernel."""
+def _largest(
+    sections: dict[str, Any], symbols: list[Any], attributes: tuple[int, ...]
+) -> dict[str, int]:
+    """Give the largest of some of the module's attributes, by kernel."""
     found: dict[str, int] = {}
     if ".nv.info" in sections:
         for attribute, value in _attributes(_data(sections[".nv.info"])):
-            if attribute in names and isinstance(value, bytes):
+            if attribute in attributes and isinstance(value, bytes):
                 symbol, size = struct.unpack("<II", value)
                 name = symbols[symbol].name
                 if size != _UNKNOWN:  # recursion: what a launch has by default must do

@@ -40,6 +40,10 @@ class SassInstruction:
         return " ".join(filter(None, (self.guard, self.opcode, self.operands)))
 
 
+_SPILL = '(*"SpillRefill"*)'
+"""A remark of the disassembler's, behind a register that the compiler spilled."""
+
+
 @lru_cache
 def tool(name: str) -> str:
     """Find a program of the CUDA toolkit: on PATH, under CUDA_HOME, or from its PyPI package.
@@ -87,6 +91,7 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
         # In JSON nvdisasm 13.0 mixes up the operands of LDS and LDGSTS; its listing has them right.
         if "[" in operands and "`" not in shown and entry["opcode"] in shown:
             operands = shown.partition(entry["opcode"])[2].replace(" ", "")
+        operands = operands.replace(_SPILL, "")
         instructions.append(
             SassInstruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
         )

@@ -15,6 +15,7 @@ from simulator.sass.lift.numbers import halves, packed, to16
 from simulator.sass.lift.spaces import WORDS, in_block, in_global, in_local, in_shared, trace
 from simulator.sass.lift.state import context
 from simulator.sass.lift.values import Value
+from simulator.sass.lift.watching import watch_read, watch_write
 
 __all__ = ["OPERATIONS", "TYPES"]
 
@@ -61,6 +62,9 @@ def _atomic(at: Emitter, find, width: int, options: tuple[int, int, int], counte
     place = find(at, block, warp, mask, addresses, width)
     if counted:
         trace(at, block, warp, site, place)
+    if find is in_shared:
+        watch_read(at, block, warp, site, place)
+        watch_write(at, block, warp, site, place)
     offsets = stacked(at, place.offsets)
     spins = how == "CAST" and find is in_shared
     tried = at.variable(at.i32(0))

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from simulator.errors import UnsupportedError
+from simulator.law.wgmma import Operands
 
 __all__ = ["Gmma", "parse_gmma"]
 
@@ -55,6 +56,11 @@ class Gmma:
     def registers(self) -> int:
         """Accumulator registers per thread: two float16 share one."""
         return self.n // (4 if self.accumulator == "f16" else 2)
+
+    @property
+    def operands(self) -> Operands:
+        """Where A and B lie: SS, both in shared memory; RS, A in registers."""
+        return "SS" if self.a_register is None else "RS"
 
     @property
     def wavefronts(self) -> int:

@@ -13,6 +13,9 @@ __all__ = [
     "BARRIERS",
     "CONTEXT",
     "FAULTED",
+    "LINE_MASK",
+    "LINE_SHIFT",
+    "MARK",
     "NUMBER",
     "PREDICATES",
     "REGISTERS",
@@ -24,6 +27,7 @@ __all__ = [
     "SUBWARPS",
     "UNIFORM",
     "UNIFORM_PREDICATES",
+    "VALUE",
     "ZERO",
     "Fault",
     "State",
@@ -42,14 +46,19 @@ _NAMES = (
     # Memory. `arena` is 2 GiB past the first byte of global memory, so that 32 bits reach all.
     "shared", "shared_start", "shared_bytes", "arena", "arena_start", "starts", "ends", "ranges",
     "range", "local", "local_bytes", "banks", "bank_at", "generic_shared",
+    # Where each byte of shared memory lies instead, or 0: see simulator.sass.run.moves.
+    "moves",
     # The trace.
-    "trace", "heads", "weights", "slots", "traced", "trace_rows", "sources",
+    "trace", "heads", "weights", "slots", "traced", "trace_rows", "sources", "places",
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
     # The block, and its place in the cluster.
     "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared", "neighbours",
     # The function that serves what is not compiled.
     "serve",
+    # What watches shared memory for the asynchronous proxy, where `watch` is set.
+    "watch", "written", "landing", "reading", "fences", "fenced", "suspect",
+    "read_until", "barriers_opened",  # side by side
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
@@ -79,6 +88,12 @@ SPECIAL = SCRATCH + 4 * ROW
 BARRIERS = SPECIAL + 4 * ROW
 """16 rows: the convergence barriers."""
 REGISTERS = BARRIERS + 16 * ROW
+
+
+# What is noted of an access: its row of the trace, and above it the line of its first byte; and
+# behind a store, with VALUE, what all of its lanes store. MARK begins a straight run.
+LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
+VALUE, MARK = 61, 62
 
 
 class State(IntEnum):

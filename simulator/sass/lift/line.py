@@ -138,6 +138,10 @@ class Line:
     """What it accesses, where it is counted: one memory, or two."""
     request: Request | None = None
     """What a unit of Hopper's is asked to do."""
+    touched: set[int] = field(default_factory=set)
+    """Registers of lanes that it reads or writes."""
+    written: set[int] = field(default_factory=set)
+    """Those that it writes, as far as `target` read them."""
 
     @cached_property
     def name(self) -> str:
@@ -196,6 +200,8 @@ class Line:
             return None
         if place.uniform != self.writes_uniform:
             raise DecodeProblem(f"destination of {self.name}")
+        if not place.uniform:
+            self.written.update(range(place.number, place.number + words))
         return TargetOperand(place.number, place.uniform)
 
     def named(self, register: Register, words: int = 1) -> Named:
@@ -206,6 +212,7 @@ class Line:
             raise DecodeProblem(f"register {register.number} of {self.name}")
         if not register.uniform:
             self.most_register = max(self.most_register, register.number + words)
+            self.touched.update(range(register.number, register.number + words))
         return Named(register.number, register.uniform)
 
     def plain(self, words: int = 1) -> Named:

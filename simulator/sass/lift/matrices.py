@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from simulator.sass.lift.emitter import Emitter
@@ -19,17 +21,19 @@ from simulator.sass.lift.spaces import (
 )
 from simulator.sass.lift.state import context, field, pointer, record
 from simulator.sass.lift.values import Value
+from simulator.sass.lift.watching import watch_read, watch_write
 
 __all__: list[str] = []
 
 _HALVES = vector(I16)
+_Watch = Callable[[Emitter, Value, Value, Value, Place], None]
 
 
 # ---- LDSM, STSM: lane 8·i + r gives the address of row r of matrix i. ---------------------------
 @helper(I1, POINTER, I32, WORDS, I64, I64)
 def load_matrices(at: Emitter, matrices: int, transposed: int) -> None:
     """LDSM."""
-    place, rows = _rows(at, matrices)
+    place, rows = _rows(at, matrices, watch_read)
     everyone = at.i32(-1).by_lane
     for matrix in range(matrices):
         if not transposed:
@@ -47,7 +51,7 @@ def load_matrices(at: Emitter, matrices: int, transposed: int) -> None:
 @helper(I1, POINTER, I32, WORDS, I64, I64)
 def store_matrices(at: Emitter, matrices: int, transposed: int) -> None:
     """STSM; where rows lie on one another, the last lane's stays."""
-    place, rows = _rows(at, matrices)
+    place, rows = _rows(at, matrices, watch_write)
     everyone = at.i32(-1).by_lane
     for matrix in range(matrices):
         value = at.load(rows, WORDS, matrix * ROW)
@@ -60,7 +64,7 @@ def store_matrices(at: Emitter, matrices: int, transposed: int) -> None:
     at.give(at.bit(True))
 
 
-def _rows(at: Emitter, matrices: int) -> tuple[Place, Value]:
+def _rows(at: Emitter, matrices: int, watch: _Watch) -> tuple[Place, Value]:
     """Find the rows of all matrices; the helper ends for no lanes, and where some are missing."""
     warp, mask, addresses, row, site = at.arguments
     with at.when(mask == 0, likely=False):
@@ -72,8 +76,10 @@ def _rows(at: Emitter, matrices: int) -> tuple[Place, Value]:
     asked = at.i32((1 << 8 * matrices) - 1)
     place = in_shared(at, block, warp, asked, addresses, 16)
     offsets = asked.by_lane.choose(place.offsets, 0)
-    trace(at, block, warp, site, Place(place.base, offsets, mask))
-    return Place(place.base, offsets, mask), at.beside(warp, row)
+    rows = Place(place.base, offsets, mask, is_shared=True)
+    trace(at, block, warp, site, rows)
+    watch(at, block, warp, site, Place(place.base, offsets, asked, is_shared=True))
+    return rows, at.beside(warp, row)
 
 
 def _words(at: Emitter, place: Place, matrix: int) -> Value:
@@ -107,6 +113,7 @@ def copy(at: Emitter, width: int) -> None:
     misaligned = (sources & (width - 1)) != 0
     refuse(at, block, warp, misaligned & mask.by_lane, misaligned, sources)
     trace(at, block, warp, site, place, _sources(at, block, copied, mask, sources))
+    watch_write(at, block, warp, site, place, is_marked=False)
     to, copied = stacked(at, place.offsets), mask & copied
     with at.when(copied != 0):
         source = in_global(at, block, warp, copied, sources, width)

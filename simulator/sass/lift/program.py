@@ -6,7 +6,7 @@ it becomes a trap that is refused when it is reached.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,11 @@ from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.line import ALWAYS, Condition, Line
 from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
-from simulator.sass.lift.requests import Request
+from simulator.sass.lift.requests import Product, Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.table import OPCODES, Emit
+from simulator.sass.lift.unwaited import RegisterUse, early_touches
+from simulator.sass.lift.watching import suspecting
 
 if TYPE_CHECKING:
     from simulator.sass.lift.block import Block
@@ -63,6 +65,8 @@ class Program:
     sites: list[MemorySite] = field(default_factory=list)
     requests: dict[int, Request] = field(default_factory=dict)
     """What units of Hopper's are asked to do, by instruction."""
+    early: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Instructions that may touch registers of products too soon, with those products."""
     leaders: set[int] = field(default_factory=set)
     """Instructions at which straight runs begin, as far as the code tells."""
     registers: int = 1
@@ -104,6 +108,7 @@ class Program:
 def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Program:
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
+    touches = [RegisterUse()] * len(instructions)
     for number, instruction in enumerate(instructions):
         line = Line(number, instruction, (), (), kernel, instructions)
         guard, uniform = ALWAYS, False
@@ -130,6 +135,18 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
         program.steps.append(
             DecodedInstruction(instruction, guard, uniform, emit, line.ends, "", sites)
         )
+        touches[number] = RegisterUse(
+            frozenset(line.touched), frozenset(line.written), tuple(line.targets)
+        )
+    products = {
+        number: request.form
+        for number, request in program.requests.items()
+        if isinstance(request, Product)
+    }
+    program.early = early_touches(instructions, products, touches)
+    for number in program.early:
+        step = program.steps[number]
+        program.steps[number] = replace(step, emit=suspecting(step.emit))
     return program
 
 

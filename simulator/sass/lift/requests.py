@@ -17,6 +17,7 @@ __all__ = [
     "AsyncStore",
     "Bulk",
     "ClusterBarrier",
+    "GroupWait",
     "Mbarrier",
     "Operand",
     "Product",
@@ -105,6 +106,13 @@ class Product:
 
 
 @dataclass(frozen=True)
+class GroupWait:
+    """WARPGROUP.DEPBAR: waits until no more than `left` groups of products are in flight."""
+
+    left: int
+
+
+@dataclass(frozen=True)
 class ClusterBarrier:
     """UCGABAR_ARV and UCGABAR_WAIT: the barrier of all threads of a cluster."""
 
@@ -123,4 +131,4 @@ class AsyncStore:
     element: str = ""
 
 
-Request = Mbarrier | TileCopy | Bulk | Product | ClusterBarrier | AsyncStore
+Request = Mbarrier | TileCopy | Bulk | Product | GroupWait | ClusterBarrier | AsyncStore

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.kinds import I32, I64, vector
-from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
+from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, NUMBER, ROW, SLOT_BITS, Fault
 from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
@@ -26,6 +26,8 @@ class Place:
     offsets: Value
     mask: Value
     """32 bits, a bit for each lane; one is set at least."""
+    is_shared: bool = False
+    """Whether it is the block's own shared memory."""
 
     def safe(self) -> Value:
         """Offsets, that of the first lane for those outside of the mask."""
@@ -65,7 +67,8 @@ def in_shared(
     too_small = field(at, block, "shared_bytes") < width
     wrong = (misaligned | (offsets > most) | too_small) & mask.by_lane
     refuse(at, block, warp, wrong, misaligned, addresses)
-    return Place(pointer(at, block, "shared"), offsets, mask)
+    moved = _moved(at, block, warp, offsets, mask, addresses, width)
+    return Place(pointer(at, block, "shared"), moved, mask, is_shared=True)
 
 
 def in_block(
@@ -81,7 +84,28 @@ def in_block(
     misaligned = (addresses & (width - 1)) != 0
     refuse(at, block, warp, (misaligned | (offsets > most)) & mask.by_lane, misaligned, addresses)
     base = at.load(pointer(at, block, "blocks_shared"), I64, rank * 8)
-    return Place(at.pointer(base), offsets, mask)
+    moved = _moved(at, block, warp, offsets, mask, addresses, width)
+    return Place(at.pointer(base), moved, mask)
+
+
+def _moved(
+    at: Emitter, block: Value, warp: Value, offsets: Value, mask: Value, addresses: Value,
+    width: int,
+) -> Value:  # fmt: skip
+    """Give where these bytes of shared memory lie, where a replay tries another layout.
+
+    What a lane accesses must stay together and aligned there.
+    """
+    found = at.variable(offsets)
+    table = pointer(at, block, "moves")
+    with at.when(field(at, block, "moves") != 0, likely=False):
+        active, first = mask.by_lane, at.beside(table, offsets * 4)
+        moved = at.gather(first, active, offsets, 4)
+        last = at.gather(at.beside(first, 4 * (width - 1)), active, offsets, 4)
+        torn = ((last - moved) != (width - 1)) | ((moved & (width - 1)) != 0)
+        refuse(at, block, warp, torn & active, torn, addresses)
+        found.set(moved)
+    return found.get()
 
 
 def in_local(
@@ -127,7 +151,7 @@ def trace(
 
     A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same,
     whichever warp it is of. It is looked up by a hash, and compared. A copy's `sources` are part
-    of its pattern.
+    of its pattern. Where a witness wants the very addresses of shared memory, `places` keeps them.
     """
     mask, offsets = place.mask, place.offsets
     active = mask.by_lane
@@ -135,8 +159,8 @@ def trace(
     with at.when((mask & 1) == 0, likely=False):
         begin.set(offsets.lane(mask.lowest))
     first = begin.get()
-    turn = first & 127
-    begins = first.resized(64) << 16  # where it is now, beside the row's number
+    turn = first & (field(at, block, "places").resized(32) if place.is_shared else 127)
+    line = (first >> 7 & LINE_MASK).resized(64) << LINE_SHIFT
     pattern = active.choose(offsets - first, 0)
     slots = pointer(at, block, "slots")
     whole = pattern if sources is None else pattern ^ sources * 0x632BE5AB
@@ -154,7 +178,7 @@ def trace(
             differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
-            note(at, block, before | begins)
+            note(at, block, before | line)
             new.set(0)
     with at.when(new.get(), likely=False):
         row = field(at, block, "traced")
@@ -166,7 +190,7 @@ def trace(
             at.store(value, heads, row * 16 + 4 * part)
         at.store(at.i64(1), weights, row * 8)
         at.store(row.resized(32), slots, slot)
-        note(at, block, row | begins)
+        note(at, block, row | line)
 
 
 def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:

@@ -221,6 +221,7 @@ def release(at: Emitter) -> None:
         enough = arrived.get() + extra >= (needed != 0).choose(needed, total.get())
         with at.when(waiting.get() & enough):
             opened.set(1)
+            count(at, block, "barriers_opened", 1)
             at.store(at.i64(0), pointer(at, block, "extra"), which * 8)
             at.store(at.i64(0), pointer(at, block, "needed"), which * 8)
             # What they voted is latched: the first to go on may vote before the last has read.

@@ -30,6 +30,7 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
         words = {addresses[lane]: data[lane] | high[lane] << 32 for lane in lanes_of(call.taken)}
         for address, word in words.items():
             owner, place = units.block_at(address)
+            owner.sees(call.number, "mbarrier", place, 8)
             mbarrier.initialise(owner.shared, place, word)
     elif form.action == "invalidate":
         for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):
@@ -54,7 +55,7 @@ def _arrive_often(units: Units, call: Call, request: Mbarrier, addresses: list[i
             some = 1 if form.drops else min(count, mbarrier.load(owner.shared, place).pending or 1)
             mbarrier.arrive(owner.shared, place, some, drop=form.drops, completes=form.completes)
             count -= some
-            _changed(owner)
+            _changed(owner, place)
 
 
 def _arrive(
@@ -77,7 +78,7 @@ def _arrive(
         if target >= 0:
             units.warps.row(call.warp, target)[lane] = before & 0xFFFFFFFF
             units.warps.row(call.warp, target + 1)[lane] = before >> 32
-        _changed(owner)
+        _changed(owner, place)
 
 
 def _amount(what: Amount, word: int) -> int:
@@ -88,7 +89,7 @@ def complete(units: Units, address: int, size: int) -> None:
     """Tell the mbarrier at a cluster's address that bytes have come."""
     owner, place = units.block_at(address)
     mbarrier.complete_tx(owner.shared, place, size)
-    _changed(owner)
+    _changed(owner, place)
 
 
 def _wait(units: Units, call: Call, request: Mbarrier) -> int:
@@ -96,9 +97,19 @@ def _wait(units: Units, call: Call, request: Mbarrier) -> int:
     passed = _passed(units, asked)
     if not passed:
         return units.wait(Wait(call, "mbarrier", asked, predicate))
+    _note_waits(units, call.warp, asked)
     if predicate is not None:
         units.warps.write_predicate(call.warp, predicate, call.taken, passed)
     return Reply.GO_ON
+
+
+def _note_waits(units: Units, warp: int, asked: tuple[Asked, ...]) -> None:
+    """Note for what a warp has waited."""
+    if units.watch:
+        for each in asked:
+            owner, place = units.block_at(each.address)
+            if owner is units:
+                units.watch.waited(warp, place)
 
 
 def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
@@ -128,15 +139,18 @@ def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
     return passed
 
 
-def _changed(owner: Units) -> None:
-    """Let those go on whose phase is over now."""
+def _changed(owner: Units, place: int) -> None:
+    """Let those go on whose phase is over now, after something happened at an mbarrier."""
     owner.cluster.quiet = 0
+    if owner.watch:
+        owner.watch.turned(place, int(owner.shared[place + 7]) >> 7)
     ready = []
     for wait in owner.waits:
         if wait.what == "mbarrier":
             passed = _passed(owner, wait.asked)
             if passed:
                 _answer(owner, wait, passed)
+                _note_waits(owner, wait.call.warp, wait.asked)
                 ready.append(wait)
     owner.wake(ready)
 

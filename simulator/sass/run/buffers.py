@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Placed", "placed", "view_of"]
+__all__ = ["Placed", "placed", "span", "view_of"]
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ def placed(
     [(0, 0), (1, 0), (0, 8)]
     """
     spans = [
-        _span(array) if array.size and (array.flags.c_contiguous or number in strided) else None
+        span(array) if array.size and (array.flags.c_contiguous or number in strided) else None
         for number, array in enumerate(arrays)
     ]
-    groups = [[number] for number, span in enumerate(spans) if span is None]
+    groups = [[number] for number, each in enumerate(spans) if each is None]
     end = 0
-    for span, number in sorted((span, n) for n, span in enumerate(spans) if span is not None):
-        if span[0] < end:
+    for reach, number in sorted((each, n) for n, each in enumerate(spans) if each is not None):
+        if reach[0] < end:
             groups[-1].append(number)
         else:
             groups.append([number])
-        end = max(end, span[1])
+        end = max(end, reach[1])
     groups.sort(key=min)
     found: dict[int, Placed] = {}
     sizes = []
@@ -72,7 +72,7 @@ def view_of(memory: NDArray[np.uint8], place: Placed, array: NDArray[Any]) -> ND
     )
 
 
-def _span(array: NDArray[Any]) -> tuple[int, int]:
+def span(array: NDArray[Any]) -> tuple[int, int]:
     """Return the first byte of an array in memory, and the one behind its last."""
     low = high = array.__array_interface__["data"][0]
     for size, stride in zip(array.shape, array.strides, strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 from simulator.sass.lift.requests import Request
 from simulator.sass.run import barriers
 from simulator.sass.run.faults import deadlock
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import Tally
 from simulator.sass.run.timeline import Notes
 from simulator.sass.run.units import Units
@@ -27,7 +28,10 @@ _MOST_QUIET = 256
 class Cluster:
     """Runs the blocks of one cluster at a time, each in its own worker."""
 
-    def __init__(self, launch: GridRun, recorders: Sequence[Notes] | None = None) -> None:
+    def __init__(
+        self, launch: GridRun, recorders: Sequence[Notes] | None = None,
+        races: RaceWatch | None = None,
+    ) -> None:  # fmt: skip
         self.launch = launch
         x, y, z = launch.cluster
         ranks = range(x * y * z)
@@ -37,7 +41,14 @@ class Cluster:
         self.requests: dict[int, Request] = launch.program.requests
         self.units: list[Units] = []
         self.workers = [
-            Worker(launch, self, rank, recorders[rank] if recorders else None) for rank in ranks
+            Worker(
+                launch,
+                self,
+                rank,
+                recorders[rank] if recorders else None,
+                races if not rank else None,
+            )
+            for rank in ranks
         ]
         self.units += [worker.units for worker in self.workers]
         self.arrivals: dict[tuple[int, int], int] = {}
@@ -108,7 +119,10 @@ class Cluster:
         if any(waits for _, waits in waiting):
             passed = self.passed()
             for units, waits in waiting:
-                units.wake([wait for wait in waits if wait.arrivals <= passed])
+                woken = [wait for wait in waits if wait.arrivals <= passed]
+                if woken and units.watch:
+                    units.watch.opened()
+                units.wake(woken)
 
     def wakes(self, units: Units) -> None:
         """Take note that a subwarp of a block may go on: its scheduler has to choose again."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from simulator.errors import MemoryAccessError, TensorMapError
 from simulator.sass.lift.requests import AsyncStore, Bulk, Reply, TileCopy
-from simulator.sass.run import barriers, tma
+from simulator.sass.lift.watching import PIECE
+from simulator.sass.run import barriers, mbarrier, tma
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.reductions import reduction
 from simulator.sass.run.standing import Call
@@ -34,7 +35,11 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     if request.action != "load":
         coordinates = state.uniforms(warp, request.place + 1, request.rank)
         combine = reduction(request.operation, fields.element) if request.operation else None
-        moved = tma.store_tile(fields, coordinates, units.memory, owner.shared, place, combine)
+        _read(units, owner, place, fields.bytes, call)
+        _see_tile(owner, call, fields, place)
+        moved = tma.store_tile(
+            fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
+        )
         _count(units, call, moved)
         return Reply.GO_ON
     coordinates = state.uniforms(warp, request.place + 2, request.rank)
@@ -42,13 +47,20 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     bits = 16 // (request.rank - 2) if request.im2col else 0
     offsets = [extra >> bits * axis & (1 << bits) - 1 for axis in range(request.rank - 2)]
     blocks = _multicast(units, extra >> 16) if request.multicast else [owner]
+    _see_tile(owner, call, fields, place)
     moved = tma.load_tile(
         fields, coordinates, units.memory, [block.shared for block in blocks], place,
-        offsets if request.im2col else (),
+        offsets if request.im2col else (), owner.pieces,
     )  # fmt: skip
-    _tell(blocks, state.uniform(warp, request.place + 1), moved.bytes, request.multicast)
+    barrier = state.uniform(warp, request.place + 1)
+    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
+
+
+def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
+    row = fields.counts[0] * fields.itemsize
+    units.sees(call.number, "tile", place, fields.bytes, fields.swizzle or 0, row)
 
 
 def _map_at(units: Units, address: int) -> MapFields:
@@ -72,14 +84,28 @@ def _multicast(units: Units, mask: int) -> list[Units]:
     return [block for block in blocks if mask >> block.rank & 1]
 
 
-def _tell(blocks: list[Units], address: int, size: int, multicast: bool) -> None:
-    """Tell the mbarrier of each block that got bytes."""
+def _tell(
+    blocks: list[Units], place: int, barrier: int, size: int, call: Call, multicast: bool
+) -> None:
+    """Tell the mbarrier of each block that got bytes, and its watch."""
     for block in blocks:
-        there = address & 0xFFFFFF | block.rank << 24 if multicast else address
+        there = barrier & 0xFFFFFF | block.rank << 24 if multicast else barrier
+        owner, at = block.block_at(there)
+        if block.watch and owner is block:
+            parity = mbarrier.load(block.shared, at).phase
+            block.watch.land(place, size, at, parity, call.number)
         barriers.complete(block, there, size)
 
 
+def _read(units: Units, owner: Units, place: int, size: int, call: Call) -> None:
+    """Have what a copy reads from its block's shared memory watched."""
+    if units.watch and owner is units:
+        pieces = slice(place // PIECE, -(-(place + size) // PIECE))
+        units.watch.read(pieces, [call.warp], call.number)
+
+
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
+    units.note(call, moved.sectors, moved.bytes)
     site = units.cluster.site_of(call.number)
     units.count(site, requests=1, sectors=moved.sectors, bytes=moved.bytes, rows=moved.rows)
 
@@ -95,11 +121,14 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
     if request.way == "G.S":
         owner, place = units.block_at(state.uniform(warp, request.source))
         address = state.uniform_pair(warp, request.to)
+        _read(units, owner, place, size, call)
+        place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)
         return Reply.GO_ON
     owner, place = units.block_at(state.uniform(warp, request.to))
     blocks = _multicast(units, word >> 16) if request.multicast else [owner]
+    place = owner.placed(call.number, "bulk", place, size)
     if request.way == "S.G":
         address = state.uniform_pair(warp, request.source)
         moved = tma.load_bulk(
@@ -107,8 +136,11 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         )
     else:
         source, from_ = units.block_at(state.uniform(warp, request.source))
+        _read(units, source, from_, size, call)
+        from_ = source.placed(call.number, "bulk", from_, size)
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
-    _tell(blocks, state.uniform(warp, request.to + 1), moved.bytes, request.multicast)
+    barrier = state.uniform(warp, request.to + 1)
+    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
 
@@ -127,6 +159,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
                 f"{size} bytes at shared address {place:#x} of block {owner.rank} (accepted:"
                 f" multiples of {size} within its {owner.shared.size} bytes)"
             )
+        place = owner.placed(call.number, "store", place, size)
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]
         old[:] = new if combine is None else combine(old[None], new[None])[0]

@@ -23,8 +23,11 @@ from simulator.sass.lift.program import Program
 from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.code import Code
 from simulator.sass.run.memory import PARAMETERS_AT, Banks, GlobalMemory, LaunchSizes
+from simulator.sass.run.moves import Moves
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally
 from simulator.sass.run.timeline import Notes, Recorder, Timeline
+from simulator.sass.run.witness import Witness
 
 __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
 
@@ -60,6 +63,10 @@ class GridRun:
     """Whose law counts, and whose shared memory there is; None: the H200's law."""
     cluster: Dim3 = (1, 1, 1)
     """Blocks that run together: of a cluster."""
+    moves: Moves | None = None
+    """Where shared memory's bytes lie instead of where the code puts them."""
+    witness: Witness | None = None
+    """What is told of every access to shared memory."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = field(init=False, default=0)
@@ -73,6 +80,11 @@ class GridRun:
 
     def __post_init__(self) -> None:
         self._check_sizes()
+        threads = self.block[0] * self.block[1] * self.block[2]
+        watch = RaceWatch(self.program, threads, self.block_shared)
+        plain = self.witness is None and self.moves is None
+        self.races = watch if watch.is_needed and plain else None
+        """What watches the first block for accesses that nothing orders."""
         self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments, self._reads_bank())
         sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
         self.banks = Banks(self.kernel, self.memory, sizes)
@@ -185,7 +197,7 @@ class GridRun:
     def run_each(self, blocks: Iterable[Dim3]) -> list[Tally]:
         """Run the clusters that begin with some blocks one after the other; what each did."""
         todo = list(blocks)
-        cluster = Cluster(self)
+        cluster = Cluster(self, races=self.races)
         tallies = []
         for block in todo:
             try:
@@ -204,7 +216,7 @@ class GridRun:
         workers = 1 if atomics else min(threads or os.cpu_count() or 1, len(blocks), 16)
 
         def some(which: int) -> None:
-            cluster = Cluster(self)
+            cluster = Cluster(self, races=None if which else self.races)
             try:
                 for block in blocks[which::workers]:
                     if self.stopped:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from simulator.law.chips import Chip, counted_on
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
 from simulator.sass.lift.sites import MemorySite
+from simulator.sass.run.watch import Doubts
 
 __all__ = ["FIGURES", "Tally", "figures_of"]
 
@@ -38,6 +39,8 @@ class Tally:
     """Accesses of threads to shared memory through generic addresses."""
     neighbours: int = 0
     """Accesses of warps to the shared memory of other blocks of their cluster."""
+    doubts: Doubts = field(default_factory=dict)
+    """What may not hold on the chip, and the first block in which it was seen."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -46,6 +49,10 @@ class Tally:
             self.threads + other.threads,
             self.generic + other.generic,
             self.neighbours + other.neighbours,
+            {
+                each: min(found[each] for found in (self.doubts, other.doubts) if each in found)
+                for each in {**self.doubts, **other.doubts}
+            },
         )
 
     def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:

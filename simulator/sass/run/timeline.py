@@ -12,18 +12,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.sites import MemorySite
+from simulator.sass.lift.layout import LINE_SHIFT, MARK, VALUE
+from simulator.sass.lift.sites import MemorySite, Unit
 from simulator.sass.run.tally import FIGURES
 
 __all__ = [
-    "MARK", "ROWS", "START", "WARP", "Noted", "Notes", "Recorder", "Run", "Timeline",
-    "TimelineAccess", "TimelineStep",
-]  # fmt: skip
+    "START",
+    "WARP",
+    "Noted",
+    "Notes",
+    "Recorder",
+    "Run",
+    "Timeline",
+    "TimelineAccess",
+    "TimelineStep",
+]
 
-MARK = 62
-"""The bit that tells a block of instructions from a row of the trace."""
-ROWS = (1 << 16) - 1
-"""The bits of a row's number; above them are 32, the offset of its first lane."""
 WARP, START = 56, 32
 """Where a block of instructions has its warp, five bits, and its first instruction."""
 _LONGEST = 16  # steps of a loop
@@ -43,6 +47,10 @@ class TimelineAccess:
     """Sectors of 32 bytes of global memory."""
     lanes: int
     """Lanes that took part."""
+    unit: Unit = "lsu"
+    """A product of a warpgroup (gmma) stands in each of its four warps, with a share of cycles."""
+    bytes: int = 0
+    """What TMA copied."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +126,13 @@ class Recorder:
 
     def add(self, noted: Noted) -> None:
         """Take what was noted."""
-        accesses = self._accesses(noted)
-        events = np.where(noted.events >> MARK, noted.events, noted.events & ROWS)
+        events, accesses = noted.events, self._accesses(noted)
         marks = np.flatnonzero(events >> MARK)
         known: dict[bytes, int] = {}
         for begin, end in zip(marks, [*marks[1:], len(events)], strict=True):
             event = int(events[begin])
             rows = events[begin + 1 : end]
+            rows = rows[rows >> VALUE == 0] & (1 << LINE_SHIFT) - 1
             key = (event & ~(31 << WARP)).to_bytes(8, "little") + rows.tobytes()
             if key not in known:
                 start = event >> START & (1 << (WARP - START)) - 1
@@ -137,10 +145,13 @@ class Recorder:
     def _accesses(self, noted: Noted) -> list[TimelineAccess]:
         found = []
         sectors_of = noted.figures[:, FIGURES.index("sectors")].tolist()
-        for (which, mask, *_), cycles, sectors in zip(
+        for (which, mask, *amounts), cycles, sectors in zip(
             noted.heads.tolist(), noted.cycles.tolist(), sectors_of, strict=True
         ):
             site = self.sites[which]
+            if site.unit != "lsu":
+                found.append(_of_unit(site, mask, *amounts))
+                continue
             known = site.space == "global" or site.op is not None
             lanes = (mask & 0xFFFFFFFF).bit_count()
             found.append(
@@ -155,6 +166,14 @@ class Recorder:
         self._known = {}
         self.__post_init__()
         return timeline
+
+
+def _of_unit(site: MemorySite, mask: int, sectors: int, amount: int) -> TimelineAccess:
+    """Give the access of a unit; `amount`: wavefronts of wgmma, bytes of TMA."""
+    is_copy = site.unit == "tma"
+    lanes = (mask & 0xFFFFFFFF).bit_count()
+    cycles, size = (0, amount) if is_copy else (amount, 0)
+    return TimelineAccess(site.number, site.space, cycles, sectors, lanes, site.unit, size)
 
 
 def _coded(steps: NDArray[np.int64]) -> tuple[Run, ...]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, MARK, VALUE
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.tally import FIGURES
-from simulator.sass.run.timeline import MARK, ROWS, START, WARP
+from simulator.sass.run.timeline import START, WARP
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class Tracer:
         """Take what was noted."""
         if not len(noted.events):
             return
-        events, known = noted.events, self._named(noted)
+        known = self._named(noted)
+        events = noted.events[noted.events >> VALUE & 1 == 0]
         is_mark = events >> MARK != 0
         coded = np.where(is_mark, events & ~(31 << WARP), 0)
-        rows = events[~is_mark] & ROWS
+        rows = events[~is_mark] & (1 << LINE_SHIFT) - 1
         coded[~is_mark] = known[rows]
         marks = np.flatnonzero(is_mark)
         warps = (events[marks] >> WARP & 31).tolist()
@@ -81,10 +83,10 @@ class Tracer:
             self._done[warp].append(step)
         # The lines of accesses to global memory, each with its warp.
         of = np.repeat(events[marks] >> WARP & 31, np.diff([*marks, len(events)]))[~is_mark]
-        is_global = np.array([site.space != "shared" for site in self.sites] or [False])
+        is_global = np.array([_has_lines(site) for site in self.sites] or [False])
         chosen = is_global[noted.heads[rows, 0]] if len(rows) else np.zeros(0, np.bool_)
-        first = events[~is_mark][chosen] >> 16 & 0xFFFFFFFF
-        lines = (first ^ 1 << 31) >> 7  # offsets count from the middle of 4 GiB
+        # Lines count from the middle of 4 GiB.
+        lines = (events[~is_mark][chosen] >> LINE_SHIFT & LINE_MASK) ^ (LINE_MASK + 1) >> 1
         for warp in range(self.warp_count):
             mine = lines[of[chosen] == warp]
             if len(mine):
@@ -95,8 +97,14 @@ class Tracer:
         floors, cycles = noted.floors.tolist(), noted.cycles.tolist()
         sectors = noted.figures[:, _SECTORS].tolist()
         named = np.zeros(len(noted.heads), dtype=np.int64)
-        for place, (which, mask, turn, _) in enumerate(noted.heads.tolist()):
+        for place, (which, mask, turn, amount) in enumerate(noted.heads.tolist()):
             site = self.sites[which]
+            if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
+                # Of a unit: sectors and bytes of TMA, wavefronts of wgmma.
+                cycles_of, size = (0, amount) if site.unit == "tma" else (amount, 0)
+                row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
+                named[place] = self._rows.setdefault(row, len(self._rows))
+                continue
             is_shared = site.space == "shared"
             lanes = [lane for lane in range(32) if mask >> lane & 1]
             lines = () if is_shared else _lines(noted.trace[place, lanes], turn, site.width)
@@ -154,6 +162,11 @@ def block_trace(
         block, steps, rows, np.cumsum([0, *map(len, done)]), np.concatenate(done),
         np.cumsum([0, *map(len, bases)]), np.concatenate(bases),
     )  # fmt: skip
+
+
+def _has_lines(site: MemorySite) -> bool:
+    """Whether it is noted which lines of global memory an access touches."""
+    return site.space != "shared" and site.unit == "lsu"
 
 
 def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:

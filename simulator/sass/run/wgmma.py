@@ -32,7 +32,15 @@ from simulator.sass.lift.gmma_form import Gmma
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.tma import swizzled
 
-__all__ = ["Descriptor", "accumulators_of", "fragment_of", "matrix_of", "multiply", "operand"]
+__all__ = [
+    "Descriptor",
+    "accumulators_of",
+    "fragment_of",
+    "matrix_of",
+    "multiply",
+    "operand",
+    "pieces",
+]
 
 Registers = NDArray[np.uint32]
 """Registers of a warpgroup, shape (registers, 4 warps, 32 lanes)."""
@@ -99,6 +107,17 @@ def operand(
 
     `rows` is 64 of A and n of B; `transposed`: MN-major. Raises what `multiply` raises.
     """
+    places = pieces(shared, word, rows, transposed, name)
+    found = shared[: shared.size & ~15].view("V16").take(places)
+    if not transposed:
+        return _numbers(found.view(np.uint8).reshape(rows, 32), kind)
+    return _numbers(found.view(np.uint8).reshape(16, 2 * rows), kind).T
+
+
+def pieces(
+    shared: Bytes, word: int, rows: int, transposed: bool = False, name: str = "A"
+) -> NDArray[np.int64]:
+    """Return the 16-byte pieces of shared memory that `operand` reads, in the matrix's order."""
     form = Descriptor.of(word)
     if form.base_offset:
         raise UnsupportedError(
@@ -115,10 +134,7 @@ def operand(
             f"{name}'s matrix descriptor {word:#x} reaches shared address"
             f" {(base + high) * 16 + 15:#x}, beyond the block's {shared.size} bytes"
         )
-    found = shared[base << 4 : (base + high + 1) << 4].view("V16").take(places)
-    if not transposed:
-        return _numbers(found.view(np.uint8).reshape(rows, 32), kind)
-    return _numbers(found.view(np.uint8).reshape(16, 2 * rows), kind).T
+    return places + base
 
 
 @lru_cache(maxsize=512)

@@ -25,10 +25,12 @@ from simulator.sass.lift.layout import (
 )
 from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Noted, Notes
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
+from simulator.sass.run.watch import SUSPECT, Watch, is_watched
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
@@ -65,10 +67,14 @@ class Worker:
     """The state of one block of a cluster: warps, shared memory, the trace."""
 
     def __init__(
-        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Notes | None = None
-    ) -> None:
+        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Notes | None = None,
+        races: RaceWatch | None = None,
+    ) -> None:  # fmt: skip
         self.launch = launch
         self.recorder = recorder
+        self.races = races
+        self.notes = recorder is not None or races is not None
+        """Whether what warps do is noted, in the first block."""
         self.rank = rank
         self.is_alone = launch.cluster == (1, 1, 1)
         program, x, y, z = launch.program, *launch.block
@@ -77,7 +83,9 @@ class Worker:
         self.warp_bytes = REGISTERS + ROW * (program.registers + 4)
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
-        self.window = _aligned(start + max(16, -(-launch.block_shared // 16) * 16))
+        moves = launch.moves
+        size = launch.block_shared if moves is None else moves.bytes
+        self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[start:]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
@@ -95,13 +103,23 @@ class Worker:
         self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
         """Of rows of copies: where their lanes read."""
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
-        self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
+        self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
-        self.units = Units(cluster, rank, Warps(self.warps), self.window, start, self.figures)
+        self.watch = None
+        if is_watched(program.requests) and moves is None:
+            self.watch = Watch(program, self.window.size, start, self.count)
+            self._suspect = SUSPECT(self.watch.suspect)
+        self.units = Units(
+            cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
+        )
+        self.units.moves, self.units.witness = moves, launch.witness
+        if recorder:
+            self.units.notes = self._note
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
         self._template = self._first_state()
+        self._begun = False
 
     def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
@@ -119,14 +137,29 @@ class Worker:
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
-            "sources": self.sources, "noting": int(self.recorder is not None),
-            "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "sources": self.sources, "noting": int(self.notes),
+            "events": self.events, "event_room": _EVENTS if self.notes else 1 << 62,
+            "moves": 0 if launch.moves is None else launch.moves.table,
+            "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
         for name, value in values.items():
             self.set(name, value.ctypes.data if isinstance(value, np.ndarray) else value)
+        if self.watch:
+            self._fill_watch(self.watch)
         cluster.bases[self.rank] = self.shared.ctypes.data
         # 32 signed bits reach 4 GiB from the middle.
         self.set("arena", self.get("arena") + (1 << 31))
+
+    def _fill_watch(self, watch: Watch) -> None:
+        first = watch.first
+        self.set("watch", 1)
+        self.set("suspect", ctypes.cast(self._suspect, ctypes.c_void_p).value or 0)
+        self.set("written", watch.written[first:].ctypes.data)
+        self.set("landing", watch.landing[first:].ctypes.data)
+        self.set("reading", watch.reading[first:].ctypes.data)
+        self.set("fenced", watch.fenced.ctypes.data)
+        place = CONTEXT["read_until"] // 8
+        watch.use(self.context[place : place + 2])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -174,6 +207,9 @@ class Worker:
 
     def begin(self, block: Dim3) -> None:
         """Set the state up for a block."""
+        if self.races and self._begun:
+            self._end_races()
+        self._begun = True
         self.warps[:] = self._template
         self.shared[:] = 0
         self.local[:] = 0
@@ -185,6 +221,9 @@ class Worker:
         self.set("resume", -1)
         self.block = block
         self.units.begin()
+        if self.watch:
+            self.set("fences", 0)
+            self.watch.begin(block)
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
@@ -268,11 +307,18 @@ class Worker:
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
+            if self.races:
+                self.races.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+                self.set("event_count", 0)
+                self.set("noting", int(not self.races.is_over))
             if self.recorder:
                 events = self.events[: self.get("event_count")]
                 noted = Noted(events, heads, self.trace[:rows], figures, cycles, floors)
                 self.recorder.add(noted)
                 self.set("event_count", 0)
+            if launch.witness:
+                weights, sources = self.weights[:rows], self.sources[:rows]
+                launch.witness.see(heads, self.trace[:rows], weights, sources)
             figures *= self.weights[:rows, None]
             order = np.argsort(heads[:, 0], kind="stable")
             which, starts = np.unique(heads[order, 0], return_index=True)
@@ -280,13 +326,27 @@ class Worker:
         self.slots[:] = -1
         self.set("traced", 0)
 
+    def _end_races(self) -> None:
+        """End the watch, when its block is done."""
+        self.flush()
+        self.races = None
+        self.set("noting", 0)
+
+    def _note(self, access: tuple[int, int, int, int]) -> None:
+        """Note an access of a unit in the trace, which has room; it is counted elsewhere."""
+        row, event = self.get("traced"), self.get("event_count")
+        self.heads[row], self.trace[row], self.weights[row] = access, 0, 0
+        self.events[event] = row
+        self.set("traced", row + 1)
+        self.set("event_count", event + 1)
+
     def take(self) -> Tally:
         """Give what was counted since the last time."""
         self.flush()
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"),
+            self.get("neighbours"), self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0

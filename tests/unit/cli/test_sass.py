@@ -275,10 +275,11 @@ def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None
         "--arg", "tma:random:f16[64,256]:box=64x64:swizzle=128", "--arg", "zeros:f32[192,64]",
         "--arg", "i32=256", "--html", str(page),
     )  # fmt: skip
-    assert "operand reads take 768 (50%), loads, stores and atomics 768 (50%)." in table
+    assert "loads, stores and atomics (lsu) 768 (50 %)" in table
+    assert "wgmma's operand reads (gmma) 768 (50 %)" in table
     assert "TMA moved 196,608 bytes in 1,536 rows by 24 copies." in table
     text = page.read_text(encoding="utf-8")
-    assert "operand reads take 768 (50%)" in text
+    assert "operand reads (gmma) 768 (50 %)" in text
     assert "gmma" in text
 
 

@@ -47,7 +47,7 @@ def test_every_spelling_is_unique() -> None:
     assert len(set(spellings)) == len(spellings)
 
 
-@pytest.mark.parametrize("odd", ["", "LDG", "LDS.256", "ATOMS.ADD.64", "ATOMS", "ldmatrix"])
+@pytest.mark.parametrize("odd", ["", "LDX", "LDS.256", "ATOMS.ADD.64", "ATOMS", "ldmatrix"])
 def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
     with pytest.raises(InstructionError) as caught:
         instruction(odd)
@@ -129,3 +129,19 @@ def test_short_copies_take_longer_than_their_wavefronts() -> None:
 def test_idle_phases_of_a_swap_take_both_of_its_passes() -> None:
     alone = count("ATOMS.CAS.64", [0] * 32, 1)
     assert (alone.wavefronts, alone.phases, alone.cycles) == (2, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("op", "does"),
+    [
+        ("wgmma.mma_async", "moves whole tiles by a descriptor"),
+        ("UTMALDG.2D", "moves whole tiles by a descriptor"),
+        ("LDG.E.128", "reads or writes global memory"),
+        ("SHFL.BFLY", "has no addresses"),
+    ],
+)
+def test_refuses_what_is_no_access_to_shared_memory_and_says_where_it_is_counted(
+    op: str, does: str
+) -> None:
+    with pytest.raises(InstructionError, match=f"'{op}' {does}.*`bankwise sass`"):
+        instruction(op)

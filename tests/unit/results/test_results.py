@@ -178,8 +178,9 @@ def test_notebooks_show_a_table_and_coloured_cells_without_javascript() -> None:
     assert page.count("script") == 0
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     served = [a for t, a in page.tags if t == "td" and "background" in (a.get("style") or "")]
-    assert len(served) == len(explanation.to_dict()["served"]["word"])
-    assert "bank 1, word 33, lane 1" in {attributes["title"] for attributes in served}
+    words = len(explanation.to_dict()["served"]["word"])
+    assert sum(int(attributes.get("colspan") or 1) for attributes in served) == words
+    assert "banks 0-1, words 32-33, lane 1" in {attributes["title"] for attributes in served}
     both = Page(simulate("2x16")._repr_html_())
     assert both.count("script") == 0
     assert both.count("table") == 3

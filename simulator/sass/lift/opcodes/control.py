@@ -17,21 +17,28 @@ from simulator.sass.lift.operands import (
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
+from simulator.sass.lift.watching import fence
 
 __all__: list[str] = []
 
 
 @lifts(
     "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
-    "CCTLT", "NANOSLEEP", "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
+    "CCTLT", "NANOSLEEP", "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
     "UTMACMDFLUSH", "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
 )  # fmt: skip
 def _nothing(line: Line) -> Emit:
-    if line.name == "FENCE" and not line.has("VIEW"):
-        raise DecodeProblem(f"opcode {line.instruction.opcode}")
     line.skip()
     return lambda block: None
+
+
+@lifts("FENCE", says="Shows what a warp wrote to TMA and wgmma: without it a note says so.")
+def _fence(line: Line) -> Emit:
+    if not line.has("VIEW"):
+        raise DecodeProblem(f"opcode {line.instruction.opcode}")
+    line.skip()
+    return fence
 
 
 @lifts("EXIT", says="Ends its active lanes.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from simulator.errors import UnsupportedError
+from simulator.sass.lift.block import Block
 from simulator.sass.lift.gmma_form import parse_gmma
 from simulator.sass.lift.line import Line
 from simulator.sass.lift.operands import DecodeProblem, Memory, Predicate, Register, Word
@@ -12,6 +13,7 @@ from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
     ClusterBarrier,
+    GroupWait,
     Mbarrier,
     Operand,
     Product,
@@ -22,6 +24,7 @@ from simulator.sass.lift.serving import served
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.syncs import parse_syncs
 from simulator.sass.lift.table import Emit, lifts
+from simulator.sass.lift.unwaited import groups_left
 
 __all__: list[str] = []
 
@@ -164,8 +167,16 @@ def _count_copies(line: Line, is_store: bool) -> None:
 @lifts("WARPGROUP", says="Orders a warpgroup's products; each is done at once here.")
 def _warpgroup(line: Line) -> Emit:
     line.only("ARRIVE", "DEPBAR", "LE")
+    left = groups_left(line.instruction)
     line.skip()
-    return lambda block: block.check(block.help("whole_warp"))
+    ordered = served(line, GroupWait(left)) if left is not None else None
+
+    def emit(block: Block) -> None:
+        block.check(block.help("whole_warp"))
+        if ordered is not None:
+            ordered(block)
+
+    return emit
 
 
 @lifts("USETMAXREG", says="Changes a warp's number of registers; there are always enough here.")

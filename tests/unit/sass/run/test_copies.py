@@ -35,7 +35,7 @@ def test_a_tile_is_where_its_swizzle_puts_it(span: int | None, row: int) -> None
     assert totals["tma"] == {
         "executed": 6, "bytes": given.nbytes, "rows": 6 * 64, "sectors": given.nbytes // 32,
     }  # fmt: skip
-    assert totals["gmma"] == {"executed": 0, "wavefronts": 0}
+    assert totals["gmma"] == {"executed": 0, "wavefronts": 0, "tensor_cycles": 0}
     # The other accesses of global memory are the stores: the copies are not among their sectors.
     assert totals["global"]["sectors"] == 2 * given.nbytes // 32
     units = dict(zip(report.instructions["opcode"], report.instructions["unit"], strict=True))

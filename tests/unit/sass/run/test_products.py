@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import DeadlockError, MemoryAccessError, UnsupportedError
+from simulator.law.wgmma import wgmma_cycles
 from tests.hopper_kernels import ran
 from tests.sass_kernels import needs_compiler
 
@@ -59,7 +60,9 @@ def test_halves_are_summed_negated_and_scale_d_is_a_predicate(add: int) -> None:
     # Warp w, lane 4 g + q: rows 16 w + 8 v + g, columns 2 q and 2 q + 1.
     fragments = wanted.reshape(4, 2, 8, 4, 2).transpose(0, 2, 3, 1, 4)
     assert (left == fragments).all()
-    assert report.totals()["gmma"] == {"executed": 4, "wavefronts": 16 + 8 // 4}
+    cycles = round(wgmma_cycles(8))
+    wanted = {"executed": 4, "wavefronts": 16 + 8 // 4, "tensor_cycles": cycles}
+    assert report.totals()["gmma"] == wanted
 
 
 def test_a_diverged_warpgroup_is_an_error() -> None:
@@ -82,3 +85,38 @@ def test_a_descriptor_out_of_bounds_is_an_error_with_its_place() -> None:
         product(leading="200000")
     assert "hopper.cuh:" in str(caught.value)
     assert caught.value.partial.totals()["gmma"]["wavefronts"] == 0  # type: ignore[attr-defined]
+
+
+BITS = """
+// A (64 x 256 bits) and B (8 x 256 bits): rows of 32 bytes in core matrices of 8 rows x 16 bytes.
+extern "C" __global__ void product(const u32 *a, const u32 *b, int *d) {
+    __shared__ alignas(128) u32 a_tile[64 * 8], b_tile[8 * 8];
+    for (int i = threadIdx.x; i < 64 * 8; i += blockDim.x)
+        a_tile[i / 8 / 8 * 32 + i % 8 / 4 * 256 + i / 8 % 8 * 4 + i % 4] = a[i];
+    for (int i = threadIdx.x; i < 8 * 8; i += blockDim.x)
+        b_tile[i % 8 / 4 * 32 + i / 8 % 8 * 4 + i % 4] = b[i];
+    writes_are_visible();
+    __syncthreads();
+    int s[4] = {1, 2, 3, 4};
+    products_begin();
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc"
+                 " {%0, %1, %2, %3}, %4, %5, 1;"
+                 : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
+                 : "l"(matrix(a_tile, 1024, 128, 0)), "l"(matrix(b_tile, 128, 128, 0)));
+    products_end();
+    products_wait<0>();
+    for (int i = 0; i < 4; ++i) d[4 * threadIdx.x + i] = s[i];
+}"""
+
+
+def test_bits_are_anded_and_counted() -> None:
+    a, b = (RANDOM.integers(0, 1 << 32, (rows, 8), dtype=np.uint32) for rows in (64, 8))
+    report = ran(BITS, [a, b, np.zeros((4, 8, 4, 2, 2), np.int32)])
+    opcodes = report.instructions["opcode"]
+    assert any(opcode.startswith("BGMMA.64x8x256.AND.POPC") for opcode in opcodes)
+    wanted = np.bitwise_count(a[:, None] & b[None]).sum(axis=-1, dtype=np.int32)
+    # Warp w, lane 4 g + q: rows 16 w + 8 v + g, columns 2 q and 2 q + 1.
+    fragments = wanted.reshape(4, 2, 8, 4, 2).transpose(0, 2, 3, 1, 4)
+    before = np.array([[1, 2], [3, 4]], np.int32)
+    assert (report.outputs[2] == fragments + before).all()
+    assert report.totals()["gmma"]["wavefronts"] == 16 + 8 // 4

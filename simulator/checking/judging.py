@@ -1,0 +1,195 @@
+"""Whether what was measured keeps its limits: the limits of its entry, and what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from layouts.errors import plural
+from simulator.checking.arrays import array_cost
+from simulator.checking.baseline import Recorded
+from simulator.checking.config import Limits
+from simulator.checking.figures import LIMITS, Figures
+from simulator.checking.measured import LineCost, Measured, SourcePlace
+from simulator.errors import CheckError
+
+__all__ = ["Finding", "Outcome", "judge"]
+
+Scope = Literal["entry", "line", "array", "allowance", "baseline"]
+"""Whose limit it is."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A limit that is broken, at the place where a reader should look."""
+
+    scope: Scope
+    limit: str
+    """The figure."""
+    message: str
+    place: SourcePlace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An access or a launch, and the limits that it breaks."""
+
+    measured: Measured
+    findings: tuple[Finding, ...] = ()
+    recorded: Recorded | None = None
+    error: str = ""
+    """Why it could not be checked."""
+
+    @property
+    def status(self) -> Literal["holds", "broken", "error"]:
+        """Whether all limits hold."""
+        if self.error:
+            return "error"
+        return "broken" if self.findings else "holds"
+
+    @property
+    def better(self) -> bool:
+        """Whether it costs less than the baseline says."""
+        if self.recorded is None or self.error:
+            return False
+        return self.recorded.better(self.measured.held)
+
+
+def judge(measured: Measured, baseline: Mapping[str, Recorded] | None) -> Outcome:
+    """Compare an access or a launch with its limits, and with a baseline where there is one."""
+    if measured.error:
+        return Outcome(measured, error=measured.error)
+    recorded = None if baseline is None else baseline.get(measured.name)
+    entry = measured.entry
+    limited = entry.limits or entry.per_line or entry.arrays
+    if not limited and baseline is None:
+        keys = ", ".join(f"{name} = …" for name in LIMITS)
+        return Outcome(measured, error=f"it has no limit (accepted: {keys}, or a baseline)")
+    findings = [
+        *_entry(measured, entry.limits),
+        *_per_line(measured, entry.per_line),
+        *_allowances(measured),
+    ]
+    problem = ""
+    try:
+        findings += _arrays(measured)
+    except CheckError as error:
+        problem = str(error)
+    if recorded is not None:
+        findings += _baseline(measured, recorded)
+    elif baseline is not None and not limited:
+        message = "it is not in the baseline (bankwise check --update records it)"
+        findings.append(Finding("baseline", "baseline", message, measured.place))
+    return Outcome(measured, tuple(findings), recorded, problem)
+
+
+def _entry(measured: Measured, limits: Limits) -> Iterator[Finding]:
+    held = [line for line in measured.lines if line.allowance is None]
+    for name, most in limits.items():
+        value = getattr(measured.held, name)
+        if value > most:
+            yield from _spread(measured, "entry", name, _said(name, value, most), held, most)
+
+
+def _spread(
+    measured: Measured, scope: Scope, name: str, said: str, lines: Sequence[LineCost], most: float
+) -> Iterator[Finding]:
+    """Yield a finding at each line that has a part in it, or else at the whole."""
+    guilty = [line for line in lines if _takes_part(line, name, most) and line.place is not None]
+    if not guilty:
+        cure = measured.cure()
+        yield Finding(scope, name, f"{said}. {cure}" if cure else said, measured.place)
+    for line in guilty:
+        assert line.place is not None  # noqa: S101 (so were they chosen)
+        here = said if len(guilty) == 1 else f"{_said_of(line, name)} of {said}"
+        yield Finding(scope, name, f"{here}{_about(line)}", line.place)
+
+
+def _takes_part(line: LineCost, name: str, most: float) -> bool:
+    """Return whether a line is to blame: it conflicts, or where nothing does, it costs."""
+    value: float = getattr(line.figures, name)
+    return value > most if name == "ways" else value > 0
+
+
+def _said_of(line: LineCost, name: str) -> str:
+    return _quantity(name, getattr(line.figures, name))
+
+
+def _about(line: LineCost) -> str:
+    figures = line.figures
+    return f" ({', '.join(line.opcodes)}: {figures.ways:.4g}-way)" if figures.conflicts else ""
+
+
+def _quantity(name: str, value: float) -> str:
+    return f"{value:.4g}-way" if name == "ways" else plural(int(value), LIMITS[name].noun)
+
+
+def _said(name: str, value: float, most: float) -> str:
+    limit = f"{most:.4g}" if name == "ways" else f"{int(most):,}"
+    return f"{_quantity(name, value)} (accepted: {limit})"
+
+
+def _per_line(measured: Measured, limits: Limits) -> Iterator[Finding]:
+    for line in measured.lines:
+        if line.allowance is not None:
+            continue
+        for name, most in limits.items():
+            value = getattr(line.figures, name)
+            if value > most:
+                message = f"{_said(name, value, most)} per line{_about(line)}"
+                yield Finding("line", name, message, line.place or measured.place)
+
+
+def _allowances(measured: Measured) -> Iterator[Finding]:
+    for line in measured.lines:
+        allowed = line.allowance
+        if allowed is not None and allowed.exceeded(line.figures):
+            name = allowed.figure or "conflicts"
+            message = (
+                f"{_quantity(name, getattr(line.figures, name))}, and the line's comment allows"
+                f" {allowed.said}{_about(line)}"
+            )
+            yield Finding("allowance", name, message, line.place or measured.place)
+
+
+def _arrays(measured: Measured) -> Iterator[Finding]:
+    for array, limits in measured.entry.arrays.items():
+        cost = array_cost(measured, array)
+        for name, most in limits.items():
+            least, upper = getattr(cost.least, name), getattr(cost.most, name)
+            if least > most:
+                said = f"array {array}: {_said(name, least, most)}"
+                yield from _spread(measured, "array", name, said, cost.lines, most)
+            elif upper > most:
+                places = ", ".join(
+                    line.place.name if line.place else "code without a line"
+                    for line in cost.shared
+                    if getattr(line.figures, name)
+                )
+                raise CheckError(
+                    f"array {array}: {name} lie between {_number(least)} and {_number(upper)}, and"
+                    f" {_number(most)} is the limit: {places} may access it, or another array"
+                    " (accepted: one array per line)"
+                )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+
+
+def _baseline(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
+    for name in recorded.worse(measured.held):
+        before, now = getattr(recorded.figures, name), getattr(measured.held, name)
+        said = f"{_quantity(name, now)} instead of the baseline's {before:,}"
+        worse = [
+            line
+            for line in measured.lines
+            if line.allowance is None and _grew(line, recorded, name)
+        ]
+        yield from _spread(measured, "baseline", name, said, worse, 0)
+
+
+def _grew(line: LineCost, recorded: Recorded, name: str) -> bool:
+    before: Figures = recorded.lines.get(line.text, Figures())
+    return bool(getattr(line.figures, name) > getattr(before, name))

@@ -1,0 +1,142 @@
+"""What `bankwise check` found: a row per access or launch, and the limits that are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layouts.errors import plural
+from simulator.checking.figures import LIMITS
+from simulator.checking.judging import Finding, Outcome
+from simulator.checking.measured import SourcePlace
+from simulator.checking.printing import printable
+from simulator.results.tables import Result
+from simulator.results.text import Table
+
+__all__ = ["CheckReport"]
+
+_MOST_LINES = 20
+"""Broken limits that people read of one entry; the other formats hold all."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckReport(Result):
+    """The outcome of each entry of a file."""
+
+    config: Path
+    outcomes: tuple[Outcome, ...]
+    baseline: Path | None = None
+
+    @property
+    def code(self) -> int:
+        """The command's exit code: 0 all limits hold, 1 one is broken, 2 an entry is in error."""
+        if self.count("error"):
+            return 2
+        return int(self.count("broken") > 0)
+
+    def count(self, status: str) -> int:
+        """Return how many entries have a status: holds, broken or error."""
+        return sum(1 for each in self.outcomes if each.status == status)
+
+    @property
+    def verdict(self) -> str:
+        """What came out, in a line."""
+        said = []
+        if broken := self.count("broken"):
+            said.append(f"{broken} of {len(self.outcomes)} break a limit")
+        if errors := self.count("error"):
+            said.append(f"{errors} of {len(self.outcomes)} cannot be checked")
+        return "; ".join(said) or f"All limits hold: {_entries(len(self.outcomes))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{"entries": {column: list}, "totals": {…}}`: a row per access or launch."""
+        rows = [self._row(each) for each in self.outcomes]
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        statuses = {name: self.count(name) for name in ("holds", "broken", "error")}
+        return {"entries": columns, "totals": {**statuses, "code": self.code}}
+
+    def _row(self, each: Outcome) -> dict[str, Any]:
+        figures = each.measured.figures
+        return {
+            "entry": each.measured.name,
+            "kind": each.measured.entry.kind,
+            "status": each.status,
+            "file": each.measured.place.file,
+            "line": each.measured.place.line,
+            **{name: None if each.error else getattr(figures, name) for name in LIMITS},
+            "findings": [
+                {
+                    "scope": one.scope,
+                    "limit": one.limit,
+                    "message": one.message,
+                    "file": one.place.file,
+                    "line": one.place.line,
+                }
+                for one in each.findings
+            ],
+            "error": each.error,
+            "notes": list(each.measured.notes),
+        }
+
+    def table(self) -> Table:
+        """Return a row per entry, then what is broken, line by line."""
+        shown = self.to_dict()
+        rows = [
+            {
+                **row,
+                "entry": printable(row["entry"]),
+                "ways": None if row["ways"] is None else round(row["ways"], 3),
+            }
+            for row in self.rows()
+        ]
+        return Table(
+            rows,
+            shown["totals"],
+            sums=[],
+            title=self.verdict,
+            text=list(filter(None, (said(each) for each in self.outcomes))),
+            hidden=("kind", "file", "line", "findings", "error", "notes"),
+        )
+
+
+def said(outcome: Outcome) -> str:
+    """Return what is to be said of an outcome, in lines; nothing where all is well."""
+    name, lines = outcome.measured.name, []
+    if outcome.error:
+        lines.append(f"{name}: {outcome.error}")
+    findings = outcome.findings
+    lines += [f"{name}: {each.place.name}: {each.message}" for each in findings[:_MOST_LINES]]
+    if len(findings) > _MOST_LINES:
+        lines.append(f"{name}: {plural(len(findings) - _MOST_LINES, 'more place')}")
+    if outcome.better:
+        lines.append(f"{name}: costs less than the baseline says (--update keeps that)")
+    lines += [f"{name}: {note}" for note in outcome.measured.notes]
+    lines += [f"{name}: {text}" for text in _allowed(outcome)]
+    return "\n".join(printable(line, lines=True) for line in lines)
+
+
+def _allowed(outcome: Outcome) -> list[str]:
+    return [
+        f"{_name(line.place)}: allowed {line.allowance.said}, has"
+        f" {plural(line.figures.conflicts, 'bank conflict')}, {line.figures.ways:.4g}-way"
+        for line in outcome.measured.lines
+        if line.allowance is not None
+    ]
+
+
+def _name(place: SourcePlace | None) -> str:
+    return place.name if place else "?"
+
+
+def _entries(number: int) -> str:
+    return f"{number} entr{'y' if number == 1 else 'ies'}"
+
+
+def by_place(findings: Sequence[Finding]) -> dict[SourcePlace, list[Finding]]:
+    """Return the findings of each line."""
+    found: dict[SourcePlace, list[Finding]] = {}
+    for each in findings:
+        found.setdefault(each.place, []).append(each)
+    return found

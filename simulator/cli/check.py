@@ -1,0 +1,119 @@
+"""The command `check`: limits kept by CI."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simulator.cli.commands import cli, format_option
+from simulator.cli.output import Format, show, show_results
+
+if TYPE_CHECKING:
+    from simulator.checking.report import CheckReport
+
+__all__ = ["check"]
+
+
+@cli.command()
+@click.argument("config", required=False, type=click.Path())
+@click.option("--update", is_flag=True, help="Write the baseline from what is counted now.")
+@click.option("--baseline", metavar="FILE", help="No worse than this.  [default: the file's own]")
+@click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
+@click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+@format_option
+def check(
+    *,
+    config: str | None,
+    update: bool,
+    baseline: str | None,
+    junit: str | None,
+    sarif: str | None,
+    output: Format,
+) -> int:
+    """Check a project's accesses and kernels against their limits, for CI.
+
+    CONFIG is a bankwise.toml, or a pyproject.toml with [tool.bankwise]; by default that of this
+    folder, or of the nearest above it. Exits 0 if all limits hold, 1 if one is broken, 2 for what
+    cannot be checked. On GitHub Actions each broken limit is annotated at its line, and the job
+    gets a summary. docs/how-to/ci.md says what the file may hold.
+    """
+    from simulator.checking import check as run
+    from simulator.checking.junit import as_junit
+    from simulator.checking.printing import root_of
+    from simulator.checking.sarif import as_sarif
+    from simulator.results.files import check_target
+
+    for target in filter(None, (junit, sarif)):
+        check_target(target)  # before the work, not after it
+    report = run(config, baseline=baseline, update=update, announce=_announce())
+    _clear()
+    root = root_of(report.config, os.environ.get("GITHUB_WORKSPACE"))
+    if junit:
+        _write(junit, as_junit(report, root))
+    if sarif:
+        _write(sarif, as_sarif(report, root))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _on_github(report, output, root)
+    else:
+        _show(report, output, root)
+    if update:
+        click.echo(f"Wrote {click.format_filename(str(report.baseline))}", err=True)
+    return report.code
+
+
+def _show(report: CheckReport, output: Format, root: Path) -> None:
+    if output == "md":
+        from simulator.checking.markdown import as_markdown
+
+        click.echo(as_markdown(report, root), nl=False)
+    elif output == "table":
+        show_results({"": report}, output)
+    else:
+        show(report.table(), output)
+
+
+def _on_github(report: CheckReport, output: Format, root: Path) -> None:
+    """Print with annotations, and add to the job's summary."""
+    from simulator.checking.github import workflow_commands
+    from simulator.checking.markdown import as_markdown
+
+    data = output in ("json", "csv")  # which must stay what they are
+    token = secrets.token_hex(16)
+    if not data:
+        click.echo(f"::stop-commands::{token}")
+    _show(report, output, root)
+    if not data:
+        click.echo(f"::{token}::")
+    for line in workflow_commands(report, root):
+        click.echo(line, err=data)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(as_markdown(report, root))
+
+
+def _write(path: str, text: str) -> None:
+    from simulator.results.files import save
+
+    save(path, lambda place: place.write_text(text, encoding="utf-8"))
+
+
+_WIDE = 70
+
+
+def _announce() -> Callable[[str], None] | None:
+    """Say on a terminal what is waited for, on one line."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda text: click.echo(f"\r{text[:_WIDE].ljust(_WIDE)}", nl=False, err=True)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        click.echo("\r" + " " * _WIDE + "\r", nl=False, err=True)

@@ -1,0 +1,216 @@
+"""Declarations of shared arrays in the source, with the places of their sizes in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from simulator.inputs.types import type_at
+from simulator.sass.code.demangling import demangled
+from simulator.sass.code.evaluation import Evaluator
+from simulator.sass.code.preprocessor import directives, macros, plain
+
+__all__ = ["Declared", "declarations", "resolved"]
+
+_SHARED = re.compile(r"\b__shared__\b")
+_ALIGNED = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
+_UNION_NAME = re.compile(r"\s*(?:alignas\([^)]*\)\s*)?([A-Za-z_]\w*)\s")
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
+_DIM = re.compile(r"\[([^\[\]]*)\]")
+_CONSTANT = re.compile(
+    r"\b(?:constexpr|const)\s+(?:static\s+|inline\s+|unsigned\s+|long\s+)*(?:int|unsigned|auto|short|char|long|"
+    r"size_t|std::size_t|u?int\d+_t)\s+([^;{}()]*(?:\([^;{}]*?\))?[^;{}]*);"
+)
+_ENUM = re.compile(r"\benum\b[^{};]*\{([^}]*)\}")
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
+_TEMPLATE = re.compile(r"\btemplate\s*<([^<>]*)>\s*(?=[^;{}]*?\b(\w+)\s*\()")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A shared array as the source declares it."""
+
+    file: str
+    line: int
+    type: str
+    name: str
+    dims: tuple[str, ...]
+    """The text of each size."""
+    places: tuple[tuple[int, int], ...]
+    """Where each size stands in the file: first character, and behind the last."""
+    element: int | None
+    """Bytes of an element; None: not known."""
+    sizes: tuple[int | None, ...] = ()
+    """The sizes' values, where they are known."""
+    is_dynamic: bool = False
+    """Whether the launch gives its size."""
+    in_union: bool = False
+    """Whether it is one of several views of the same memory."""
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of the array; None where a size is not known."""
+        known = [each for each in self.sizes if each is not None]
+        whole = len(known) == len(self.sizes) and self.element
+        return prod(known) * self.element if whole and self.element else None
+
+    def said(self, dims: Sequence[str] | None = None) -> str:
+        """Return it as C, with these sizes."""
+        return self.name + "".join(f"[{each}]" for each in (self.dims if dims is None else dims))
+
+
+def declarations(sources: Mapping[str, tuple[str, ...]]) -> list[Declared]:
+    """List the shared arrays that sources declare, in order."""
+    return [each for file, lines in sources.items() for each in _of_file(file, "\n".join(lines))]
+
+
+def _of_file(file: str, text: str) -> Iterator[Declared]:
+    bare = plain(text)
+    aliases = {
+        (one or other): (of or kind).strip() for one, of, kind, other in _ALIAS.findall(bare)
+    }
+    evaluator = _evaluator(text, bare)
+    unions = set(re.findall(r"\bunion\s+([A-Za-z_]\w*)\s*\{", bare))
+    for found in _SHARED.finditer(bare):
+        end = bare.find(";", found.end())
+        after = bare[found.end() :]
+        named = _UNION_NAME.match(after)
+        if re.match(r"\s*union\b", after) or (named and named[1] in unions):
+            yield from _union(file, text, bare, found.end())
+            continue
+        if end < 0 or "(" in _ALIGNED.sub("", bare[found.end() : end]).split("=")[0]:
+            continue
+        start = max(bare.rfind(mark, 0, found.start()) for mark in ";{}")
+        head = bare[start + 1 : found.start()]
+        rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[found.end() : end])
+        rest = re.sub(
+            r"\b(?:volatile|const|static|extern)\b", lambda each: " " * len(each[0]), rest
+        )
+        kind = re.match(
+            r"\s*((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*(?:<[^;]*?>)?)\s", rest
+        )
+        if kind is None:
+            continue
+        name_at, declared_type = kind.end(), " ".join(kind[1].split())
+        is_dynamic = (
+            "extern" in head
+            or "extern" in bare[found.end() : found.end() + len(rest) - len(rest.lstrip()) + 8]
+        )
+        while (name := _NAME.match(rest, name_at)) is not None:
+            offset = found.end() + name.start(2)
+            dims = tuple(_DIM.finditer(name[2]))
+            plain_dims = tuple(each[1].strip() for each in dims)
+            yield Declared(
+                file, text.count("\n", 0, found.end() + name.start(1)) + 1, declared_type, name[1],
+                plain_dims, tuple((offset + each.start(1), offset + each.end(1)) for each in dims),
+                _element(declared_type, aliases),
+                tuple(_whole(evaluator.from_text(each)) if each else None for each in plain_dims),
+                is_dynamic,
+            )  # fmt: skip
+            comma = rest.find(",", name.end())
+            if comma < 0:
+                break
+            name_at = comma + 1
+
+
+def _union(file: str, text: str, bare: str, at: int) -> Iterator[Declared]:
+    """Give the union that is declared behind `__shared__`."""
+    opened, end = bare.find("{", at), bare.find(";", at)
+    if 0 <= opened < end:
+        depth, end = 1, opened + 1
+        while depth and end < len(bare):
+            depth += {"{": 1, "}": -1}.get(bare[end], 0)
+            end += 1
+        name = re.match(r"\s*([A-Za-z_]\w*)", bare[end:])
+    else:
+        name = re.search(r"([A-Za-z_]\w*)\s*$", bare[at:end])
+    if name is not None:
+        line = text.count("\n", 0, at) + 1
+        yield Declared(file, line, "union", name[1], (), (), None, in_union=True)
+
+
+def _element(kind: str, aliases: Mapping[str, str]) -> int | None:
+    for _ in range(8):
+        found = type_at(kind + " ")
+        if found is not None:
+            return found[0].bytes
+        if kind not in aliases:
+            return None
+        kind = aliases[kind]
+    return None
+
+
+def _evaluator(text: str, bare: str) -> Evaluator:
+    """Know the constants that a file defines."""
+    known = macros(directives(text))
+    evaluator = Evaluator(known, {})
+    for _ in range(2):  # a constant may use one that stands behind it
+        for found in _CONSTANT.finditer(bare):
+            for part in re.split(r",(?![^()]*\))", found[1]):
+                name, equals, value = part.partition("=")
+                number = _whole(evaluator.from_text(value.strip())) if equals else None
+                if number is not None and name.strip().isidentifier():
+                    evaluator.declare(name.strip(), number)
+    for found in _ENUM.finditer(bare):
+        next_value: int | None = 0
+        for part in found[1].split(","):
+            name, equals, value = part.partition("=")
+            next_value = _whole(evaluator.from_text(value.strip())) if equals else next_value
+            if next_value is not None and name.strip().isidentifier():
+                evaluator.declare(name.strip(), next_value)
+                next_value += 1
+    return evaluator
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def resolved(
+    found: Declared, size: int, kernel: str, sources: Mapping[str, tuple[str, ...]]
+) -> Declared:
+    """Return a declaration with all its sizes, where `size` bytes and the template tell them."""
+    sizes = list(found.sizes)
+    if None in sizes:
+        values = _template_values(kernel, sources)
+        if values:
+            text = "\n".join(sources[found.file])
+            evaluator = _evaluator(text, plain(text))
+            for name, value in values.items():
+                evaluator.declare(name, value)
+            sizes = [_whole(evaluator.from_text(each)) if each else None for each in found.dims]
+    element = found.element
+    known = prod(each for each in sizes if each is not None)
+    if None not in sizes and element and known * element != size:
+        sizes = [None] * len(sizes)  # a macro was defined elsewhere
+    if element is None and None not in sizes and sizes and size % prod(filter(None, sizes)) == 0:
+        element = size // prod(each or 1 for each in sizes)
+    unknown = [place for place, each in enumerate(sizes) if each is None]
+    if element and unknown and len({found.dims[place] for place in unknown}) == 1:
+        known = prod(each for each in sizes if each is not None) * element
+        root = round((size / known) ** (1 / len(unknown)))
+        if root ** len(unknown) * known == size:
+            sizes = [root if each is None else each for each in sizes]
+    return replace(found, sizes=tuple(sizes), element=element)
+
+
+def _template_values(kernel: str, sources: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Return the numbers that a kernel's template was given, by their names."""
+    name = demangled(kernel)
+    plain_name, angle, rest = name.partition("<")
+    if not angle:
+        return {}
+    given = [part.strip() for part in rest.rstrip(">").split(",")]
+    for lines in sources.values():
+        for found in _TEMPLATE.finditer(plain("\n".join(lines))):
+            if found[2] != plain_name.rpartition("::")[2]:
+                continue
+            names = [part.split("=")[0].split()[-1] for part in found[1].split(",") if part.strip()]
+            return {
+                key: int(value)
+                for key, value in zip(names, given, strict=False)
+                if re.fullmatch(r"-?\d+", value)
+            }
+    return {}

@@ -1,0 +1,169 @@
+"""A change of an array's layout that was run: what it is, what it saves, how that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from simulator.fixing.costs import Cost
+from simulator.results.tables import Columns, Result
+from simulator.results.text import Table
+
+if TYPE_CHECKING:
+    from simulator.fixing.arrays import SharedArray
+    from simulator.fixing.layouts import Candidate
+
+__all__ = ["Fix", "SharedUse"]
+
+
+@dataclass(frozen=True)
+class SharedUse:
+    """Shared memory of a block, and how many blocks an SM holds then."""
+
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fix(Result):
+    """What to change in one array, or why nothing is.
+
+    The kernel ran again with every access to the array at its new place: `after` was counted then.
+    """
+
+    array: str
+    """The array's name in the source; else what its accesses tell."""
+    lines: tuple[int, ...]
+    """The source lines that access it."""
+    files: tuple[str, ...]
+    text: str
+    """The declaration with its padding, or the access with its swizzle; "": nothing to change."""
+    why: str
+    """How it is known that nothing is better, or why nothing was tried."""
+    proved: bool
+    """Whether no layout of the families that were searched has fewer bank conflicts."""
+    outputs_equal: bool
+    """Whether the kernel left the same bits in all arguments. Of a Fix with a text: True."""
+    before: Cost
+    """Sums over this array's accesses, in all blocks that the report is for."""
+    after: Cost
+    """The same with this fix alone."""
+    kind: str = ""
+    """pad, swizzle, both, tma; "" where nothing is to change."""
+    notation: str = ""
+    """The layout in CuTe's notation; "" where it has none."""
+    triton: str = ""
+    """The layout as Triton has it, of a kernel that Triton made."""
+    operations: int = 0
+    """Integer operations that an index takes more."""
+    bytes_before: int = 0
+    bytes_after: int = 0
+    occupancy_before: SharedUse
+    occupancy_after: SharedUse
+    by_line: Columns = field(default_factory=dict)
+    """Columns file, line, opcode, wavefronts and bank_conflicts before and after."""
+    alternatives: tuple[Fix, ...] = ()
+    """Other layouts that were run and are better than before."""
+    notes: tuple[str, ...] = ()
+    target: SharedArray | None = field(default=None, repr=False, compare=False)
+    candidate: Candidate | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def unremovable(self) -> int:
+        """Conflicts that the sources of copies cause, under any layout."""
+        return self.after.unremovable
+
+    @property
+    def saved(self) -> int:
+        """Bank conflicts that it removes."""
+        return self.before.bank_conflicts - self.after.bank_conflicts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `{"lines": columns, "totals": …}`, the fix itself among the totals."""
+        return {"lines": self.by_line, "totals": self.summary()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything but the lines, in plain values."""
+        return {
+            "array": self.array,
+            "text": self.text,
+            "kind": self.kind,
+            "wavefronts_before": self.before.wavefronts,
+            "wavefronts": self.after.wavefronts,
+            "bank_conflicts_before": self.before.bank_conflicts,
+            "bank_conflicts": self.after.bank_conflicts,
+            "unremovable": self.unremovable,
+            "proved": self.proved,
+            "outputs_equal": self.outputs_equal,
+            "array_bytes_before": self.bytes_before,
+            "array_bytes": self.bytes_after,
+            "blocks_per_sm_before": self.occupancy_before.blocks,
+            "blocks_per_sm": self.occupancy_after.blocks,
+            "operations": self.operations,
+            "notation": self.notation,
+            "triton": self.triton,
+            "why": self.why,
+        }
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The fix in words: what to write first."""
+        before, after = self.before.bank_conflicts, self.after.bank_conflicts
+        conflicts = f"{before:,} → {after:,} bank conflicts"
+        waves = f"{self.before.wavefronts:,} → {self.after.wavefronts:,} wavefronts"
+        if not self.text:
+            said = [f"{self.array}: nothing to change, {_conflicts(before)}."]
+        else:
+            said = [f"{self.array}: write {self.text}. {conflicts}, {waves}."]
+            said.append(self._spent())
+            if self.notation:
+                said.append(f"CuTe: {self.notation}.")
+            if self.triton:
+                said.append(f"Triton: {self.triton}.")
+            said.append("It ran with every access at its new place, and left the same outputs.")
+        said.append(self.why)
+        if self.unremovable:
+            said.append(
+                f"{_conflicts(self.unremovable)} come from the sources of copies: no layout of"
+                " shared memory removes them."
+            )
+        said += [
+            f"Or write {each.text}: {_conflicts(each.after.bank_conflicts)},"
+            f" {each.after.wavefronts:,} wavefronts. {each._spent()}"
+            for each in self.alternatives
+        ]
+        return (*said, *self.notes)
+
+    def _spent(self) -> str:
+        more = self.bytes_after - self.bytes_before
+        blocks, was = self.occupancy_after.blocks, self.occupancy_before.blocks
+        room = f"{blocks} block{'s'[: blocks != 1]} per SM"
+        kept = f"{room}, as before" if blocks == was else f"{room} instead of {was}"
+        operations = f"{self.operations} operation{'s'[: self.operations != 1]} per index"
+        return f"{more:,} bytes more, {operations}; {kept}."
+
+    def table(self) -> Table:
+        """Return a row for each source line and instruction that accesses the array."""
+        title, *text = self.sentences
+        return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
+
+
+def _conflicts(count: int) -> str:
+    return f"{count:,} bank conflict{'s'[: count != 1]}"
+
+
+def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
+    """Return a row per fix, and each in words; of several rules, it names its own."""
+    names = (
+        "array", "text", "bank_conflicts_before", "bank_conflicts", "wavefronts_before",
+        "wavefronts", "array_bytes_before", "array_bytes", "unremovable", "proved",
+    )  # fmt: skip
+    rows = [{name: each.summary()[name] for name in names} for each in fixes]
+    hidden = [] if any(each.unremovable for each in fixes) else ["unremovable"]
+    text = [" ".join(each.sentences) for each in fixes]
+    title = "What to change" if fixes else "Nothing to fix: no bank conflicts in shared memory."
+    title = f"{rule} rule: {title}" if rule else title
+    return Table(
+        rows, {"fixes": len(rows)}, sums=(), title=title, text=text, columns=names, hidden=hidden
+    )

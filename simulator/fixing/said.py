@@ -1,0 +1,120 @@
+"""Layouts in the words of a source: declarations with padding, accesses with a swizzle."""
+
+from __future__ import annotations
+
+import re
+
+from layouts.c_text import column
+from layouts.tile import Tile
+from simulator.fixing.arrays import SharedArray
+from simulator.fixing.layouts import Candidate
+from simulator.fixing.modes import mode_text
+
+__all__ = ["padded_size", "text_of", "triton_of"]
+
+_NAMES = ("w", "z", "y", "x")
+
+
+def text_of(array: SharedArray, candidate: Candidate) -> str:
+    """Return what to write: `tile[32][33]`, `tile[y][x ^ (y & 31)]`, or an index."""
+    tile, declared = candidate.tile, array.declared
+    if candidate.mode is not None:
+        return mode_text(array, candidate)
+    name = array.name if array.name.isidentifier() else declared.name if declared else "s"
+    rows_known = (
+        declared is not None
+        and len(declared.sizes) > 1
+        and None not in declared.sizes
+        and (declared.sizes[-1] or 0) * (declared.element or 0) == candidate.pitch
+    )
+    if declared is not None and rows_known:
+        size = padded_size(array, candidate)
+        dims = (*declared.dims[:-1], size or declared.dims[-1])
+        if candidate.kind == "pad" and size:
+            return declared.said(dims)
+        mixed = _mixed(declared.sizes, tile) if candidate.element == declared.element else None
+        if mixed is not None:
+            *outer, last = mixed
+            access = f"{name}{''.join(f'[{each}]' for each in outer)}[{last}]"
+            return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
+    unit = _unit(array, candidate)
+    index = "i" if unit == candidate.element else f"i, counted in {candidate.element} bytes"
+    if candidate.kind == "pad":
+        each = f" * {tile.pad}" if tile.pad > 1 else ""
+        moved = f"i + i / {tile.cols}{each}"
+    elif candidate.kind == "swizzle":
+        moved = _flat(tile)
+    else:
+        moved = tile.c(f"(i / {tile.cols})", f"i % {tile.cols}")
+    return f"{name}[{moved}]" + ("" if index == "i" else f" (i {index[3:]})")
+
+
+def _flat(tile: Tile) -> str:
+    """Return a swizzle of the flat index as C."""
+    plain = Tile(1, tile.rows * tile.cols, swizzle=tile.swizzle, terms=tile.terms)
+    return plain.c(col="i")
+
+
+def _mixed(sizes: tuple[int | None, ...], tile: Tile) -> list[str] | None:
+    """Return subscripts with the last one swizzled; None where it leaves its row."""
+    names = list(_NAMES[-len(sizes) :])
+    row = names[0]
+    for size, each in zip(sizes[1:-1], names[1:-1], strict=True):
+        row = f"({row} * {size} + {each})"
+    # Bits of the last row index alone: what is above does not matter to them.
+    inner = sizes[-2] or 1
+    if len(sizes) > 2 and inner & (inner - 1) == 0:
+        alone = Tile(tile.rows, tile.cols, tile.pad, tile.swizzle, tile.terms)
+        shown = column(alone, names[-2], names[-1])
+        reach = _reach(tile)
+        if shown is not None and reach <= inner:
+            return [*names[:-1], shown]
+    mixed = column(tile, row, names[-1])
+    return None if mixed is None else [*names[:-1], mixed]
+
+
+def _reach(tile: Tile) -> int:
+    """Return how many rows the swizzle tells apart."""
+    bits = (tile.cols - 1).bit_length()
+    return max(
+        (1 << (each.mask << each.shift >> bits).bit_length() for each in tile.as_terms().xors),
+        default=1,
+    )
+
+
+def _unit(array: SharedArray, candidate: Candidate) -> int:
+    declared = array.declared
+    return (declared.element if declared and declared.element else None) or candidate.element
+
+
+def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
+    """Return the last size with its padding, in the source's words; None where it has none."""
+    declared, element = array.declared, None
+    if declared is not None:
+        element = declared.element
+    pad = candidate.tile.pad * candidate.element
+    if declared is None or not element or not declared.dims or pad % element or not pad:
+        return None
+    text = declared.dims[-1]
+    if re.fullmatch(r"\d+", text):
+        return str(int(text) + pad // element)
+    return f"{text} + {pad // element}"
+
+
+def triton_of(tile: Tile) -> str:
+    """Return the layout as Triton's compiler has it; "" where it has none."""
+    cols = (tile.cols - 1).bit_length()
+    if tile.pad and not tile.xors:
+        return f"#ttg.padded_shared<[{tile.cols}:+{tile.pad}] {{order = [1, 0]}}>"
+    if len(tile.xors) != 1 or tile.pad or tile.rows == 1:
+        return ""
+    (term,) = tile.xors
+    first = (term.mask & -term.mask).bit_length() - 1
+    phases = term.mask >> first
+    if phases & (phases + 1) or first + term.shift < cols:
+        return ""
+    per = 1 << first + term.shift - cols
+    return (
+        f"#ttg.swizzled_shared<{{vec = {1 << first}, perPhase = {per}, maxPhase = {phases + 1},"
+        " order = [1, 0]}>"
+    )

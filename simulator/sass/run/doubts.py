@@ -1,0 +1,46 @@
+"""Notes about what may not hold on the chip: see `simulator.sass.run.watch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.sass.run.faults import standing
+from simulator.sass.run.watch import Doubts
+
+if TYPE_CHECKING:
+    from simulator.sass.run.grid import GridRun
+
+__all__ = ["notes_of"]
+
+_MOST = 8
+
+_SAYS = {
+    "unfenced": (
+        "reads shared memory that {other} wrote, with no fence between: there it may read what was"
+        " there before (do next: fence.proxy.async in the threads that write, then a barrier)"
+    ),
+    "early read": (
+        "reads what {other} brings, and neither its warp nor one that it synchronised with has"
+        " waited for the copy's mbarrier (do next: mbarrier.try_wait, then read)"
+    ),
+    "early write": (
+        "writes an operand of {other}, which may not be done reading it (do next:"
+        " wgmma.wait_group, then write or tell the producer)"
+    ),
+    "early touch": (
+        "reads or writes registers of {other}, which may not be done (do next: wgmma.wait_group"
+        " first)"
+    ),
+}
+
+
+def notes_of(launch: GridRun, doubts: Doubts) -> list[str]:
+    """Return a note for each doubt: both instructions, their lines, and the block."""
+    found = [
+        f"may not hold on the chip: {standing(launch, doubt.number)} in block {block}"
+        f" {_SAYS[doubt.kind].format(other=standing(launch, doubt.other))}"
+        for doubt, block in sorted(doubts.items())
+    ]
+    if len(found) > _MOST:
+        return [*found[:_MOST], f"{len(found) - _MOST} more such pairs may not hold on the chip"]
+    return found

@@ -1,0 +1,262 @@
+"""What may not hold on the chip, since copies and products are done at once here.
+
+For each 16 bytes of a block's shared memory this keeps who wrote them last, which warps have not
+yet waited for what TMA brought there, and which product reads them. Compiled code marks and looks
+(`simulator.sass.lift.watching`); what serves copies and products does so here. A doubt is:
+
+* the asynchronous proxy (a TMA store, a wgmma operand) reads what a store, an atomic or STSM
+  wrote, and neither the writing nor the reading warp executed `fence.proxy.async` in between;
+* a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
+  mbarrier (PTX ISA, "Async proxy" and "Completion mechanisms for cp.async.bulk");
+* a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
+  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async").
+
+Where it is not known whether an order holds on the chip, it is taken to hold.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.sass.lift.requests import Bulk, Product, Request, TileCopy
+from simulator.sass.lift.watching import PIECE, Cause
+
+if TYPE_CHECKING:
+    from simulator.sass.lift.program import Program
+    from simulator.sass.run.grid import Dim3
+
+__all__ = ["SUSPECT", "Doubt", "Doubts", "Watch", "is_watched"]
+
+SUSPECT = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
+
+_NEVER = (1 << 31) - 1
+_WARPS = 4
+"""Of a warpgroup."""
+
+Pieces = slice | NDArray[np.int64]
+"""16-byte pieces of shared memory, by address / 16."""
+
+
+Kind = Literal["unfenced", "early read", "early write", "early touch"]
+
+
+@dataclass(frozen=True, order=True)
+class Doubt:
+    """Two instructions whose order the chip may not keep, by their numbers."""
+
+    number: int
+    """The one that comes too soon."""
+    other: int
+    """The one that it should have come behind."""
+    kind: Kind
+
+
+Doubts = dict[Doubt, "Dim3"]
+"""With the first block in which each was seen."""
+
+
+def is_watched(requests: dict[int, Request]) -> bool:
+    """Return whether a kernel has a unit that acts beside its threads."""
+    return any(isinstance(each, TileCopy | Bulk | Product) for each in requests.values())
+
+
+@dataclass
+class _Tile:
+    """Bytes that TMA brought."""
+
+    first: int
+    end: int
+    barrier: int
+    parity: int
+    """Of the phase in which its bytes are counted."""
+    number: int
+    is_complete: bool = False
+    """Whether that phase has ended."""
+    aware_since: tuple[int, int] | None = None
+    """When a warp first waited for it: steps of `Watch`, barriers of the block opened."""
+
+
+class Watch:
+    """The watch over one block's shared memory."""
+
+    def __init__(self, program: Program, size: int, first: int, warps: int) -> None:
+        """Watch `size` bytes from address 0; compiled code counts from the address `first`."""
+        count = size // PIECE + 1
+        self.program = program
+        self.first = first // PIECE
+        self.written = np.full(count, -1, np.int64)
+        """Fences until then, the site and the warp of the last generic write; -1: none."""
+        self.landing = np.zeros(count, np.uint32)
+        """A bit for each warp that has not waited for what TMA brought."""
+        self.reading = np.zeros(count, np.int32)
+        """The last product that reads them; 0: none."""
+        self.fenced = np.zeros(warps, np.int64)
+        """By warp: the fences of the block until its own last one."""
+        self.fields: NDArray[np.int64] = np.zeros(2, np.int64)
+        """In the context: `read_until` and `barriers_opened`."""
+        self.doubts: Doubts = {}
+        self.begin((0, 0, 0))
+
+    def begin(self, block: Dim3) -> None:
+        """Begin a block."""
+        self.block = block
+        self.written.fill(-1)
+        self.landing.fill(0)
+        self.reading.fill(0)
+        self.fenced.fill(0)
+        self._tiles: list[_Tile] = []
+        self._steps = 0
+        self._synchronised: dict[int, int] = {}
+        """By warp: the step of its last wait that ended."""
+        self._products: dict[int, tuple[int, int]] = {}
+        """Those in flight: their warpgroup and instruction, by a number that counts up."""
+        self._last = 0
+        self._groups: dict[int, list[int]] = {}
+        """By warpgroup: the last product of each group that ended and may be in flight."""
+        self._set_until()
+
+    def use(self, fields: NDArray[np.int64]) -> None:
+        """Take the place of `read_until` and `barriers_opened` in a context."""
+        self.fields = fields
+        self._set_until()
+
+    def take(self) -> Doubts:
+        """Give what was found since the last time."""
+        found, self.doubts = self.doubts, {}
+        return found
+
+    # ---- What TMA writes. ----------------------------------------------------------------------
+    def land(self, address: int, size: int, barrier: int, parity: int, number: int) -> None:
+        """Note what TMA brings. `parity`: of the barrier's phase before the bytes are counted."""
+        first, end = address // PIECE, -(-(address + size) // PIECE)
+        if (self.reading[first:end] > self.fields[0]).any():
+            self._writes(first, end, number)
+        self.written[first:end] = -1
+        self.landing[first:end] = 0xFFFFFFFF
+        self._tiles = [each for each in self._tiles if each.end <= first or each.first >= end]
+        self._tiles.append(_Tile(first, end, barrier, parity, number))
+
+    def turned(self, barrier: int, parity: int) -> None:
+        """Note that something happened at an mbarrier whose phase has this parity now."""
+        for tile in self._tiles:
+            if tile.barrier == barrier and tile.parity != parity:
+                tile.is_complete = True
+
+    def waited(self, warp: int, barrier: int) -> None:
+        """Note that a warp's wait for an mbarrier ended."""
+        self._steps += 1
+        self._synchronised[warp] = self._steps
+        for tile in self._tiles:
+            if tile.barrier == barrier and tile.is_complete:
+                if tile.aware_since is None:
+                    tile.aware_since = self._steps, int(self.fields[1])
+                self._learn(warp, tile)
+
+    def opened(self) -> None:
+        """Note that a barrier of the cluster opened."""
+        self.fields[1] += 1
+
+    def _learn(self, warp: int, tile: _Tile) -> None:
+        self.landing[tile.first : tile.end] &= np.uint32(0xFFFFFFFF ^ 1 << warp)
+
+    def _knows(self, warp: int, tile: _Tile) -> bool:
+        """Whether a warp has synchronised with one that waited; it remembers."""
+        if tile.aware_since is None:
+            return False
+        step, opened = tile.aware_since
+        knows = self._synchronised.get(warp, 0) > step or int(self.fields[1]) > opened
+        if knows:
+            self._learn(warp, tile)
+        return knows
+
+    def _read(self, warps: Sequence[int], pieces: set[int], number: int) -> None:
+        """Check reads of pieces for which none of the warps has waited itself."""
+        for tile in self._tiles:
+            if not any(tile.first <= piece < tile.end for piece in pieces):
+                continue
+            aware = [warp for warp in warps if self._knows(warp, tile)]
+            if not aware:
+                self._doubt("early read", number, tile.number)
+                for warp in warps:
+                    self._learn(warp, tile)
+
+    # ---- What TMA and products read. -----------------------------------------------------------
+    def read(self, pieces: Pieces, warps: Sequence[int], number: int) -> None:
+        """Check what a unit reads for some warps."""
+        marks = self.written[pieces]
+        marks = marks[marks >= 0]
+        if marks.size:
+            known = int(self.fenced[list(warps)].max())
+            wrong = marks >> 32 >= np.maximum(self.fenced[marks & 31], known)
+            for site in np.unique(marks[wrong] >> 5 & 0x7FFFFFF).tolist():
+                self._doubt("unfenced", number, self.program.sites[site].number)
+        unaware = self.landing[pieces]
+        bits = np.uint32(sum(1 << warp for warp in warps))
+        hits = np.flatnonzero((unaware & bits) == bits)
+        if hits.size:
+            first = pieces.start if isinstance(pieces, slice) else 0
+            found = hits + first if isinstance(pieces, slice) else pieces[hits]
+            self._read(warps, set(found.tolist()), number)
+
+    # ---- Products in flight. -------------------------------------------------------------------
+    def multiply(self, group: int, number: int, operands: Sequence[Pieces], ends: bool) -> None:
+        """Note a product of a warpgroup. `ends`: it is the last of its group."""
+        self._last += 1
+        for pieces in operands:
+            self.reading[pieces] = self._last
+        self._products[self._last] = group, number
+        if ends:
+            self._groups.setdefault(group, []).append(self._last)
+        self._set_until()
+
+    def wait_groups(self, group: int, left: int) -> None:
+        """Note that a warpgroup waited until no more than `left` groups are in flight."""
+        ended = self._groups.get(group, [])
+        done = len(ended) - left
+        if done <= 0:
+            return
+        last = ended[done - 1]
+        del ended[:done]
+        for each in [each for each, (of, _) in self._products.items() if of == group]:
+            if each <= last:
+                del self._products[each]
+        self._set_until()
+
+    def _set_until(self) -> None:
+        self.fields[0] = min(self._products, default=_NEVER + 1) - 1
+
+    def _writes(self, first: int, end: int, number: int) -> None:
+        """Check a write to what products read."""
+        for product in np.unique(self.reading[first:end]).tolist():
+            if product in self._products:
+                self._doubt("early write", number, self._products[product][1])
+        self.reading[first:end] = 0
+
+    # ---- Doubts. -------------------------------------------------------------------------------
+    def suspect(self, warp: int, site: int, piece: int, cause: int) -> int:
+        """Look at what compiled code calls out for; of registers, `site` is the instruction."""
+        if cause == Cause.REGISTER:
+            for group, number in self._products.values():
+                if group == warp // _WARPS:
+                    self._touch(site, number)
+            return 0
+        number = self.program.sites[site].number
+        piece += self.first
+        if cause == Cause.READ:
+            self._read([warp], {piece}, number)
+        else:
+            self._writes(piece, piece + 1, number)
+        return 0
+
+    def _touch(self, number: int, product: int) -> None:
+        if product in self.program.early[number]:
+            self._doubt("early touch", number, product)
+
+    def _doubt(self, kind: Kind, number: int, other: int) -> None:
+        self.doubts.setdefault(Doubt(number, other, kind), self.block)

@@ -1,0 +1,1 @@
+"""Triton's kernels, launched by Triton itself and replayed: its driver is replaced, no more."""
