@@ -194,7 +194,7 @@ class TestKernels:
     def test_what_would_mend_a_line(self, checked: Check) -> None:
         entry = "[[kernel]]\nfile = 'k.cu'\nconflicts = 0\n"
         assert messages(checked(entry, fix=True)) == (
-            "992 bank conflicts (accepted: 0) (LDS: 32-way). Write tile[32][32 + 1]: 992 -> 0 bank"
+            "992 bank conflicts (accepted: 0) (LDS: 32-way). Write tile[32][33]: 992 -> 0 bank"
             " conflicts, equal outputs."
         )
 

@@ -94,7 +94,7 @@ def test_an_agents_session_over_stdio(tmp_path: Path) -> None:
         assert {row["line"] for row in rows if row["bank_conflicts"]} == {5}
 
         mended = await client.call_tool("sass", {"file": "k.cu", "fix": True})
-        assert "tile[32][32 + 1]" in text_of(mended)
+        assert "tile[32][33]" in text_of(mended)
         Draft202012Validator(schema("sass", strict=True)).validate(mended.structured_content)
         assert mended.structured_content["totals"]["fixes"][0]["totals"]["bank_conflicts"] == 0
 

@@ -54,7 +54,7 @@ def test_a_failure_names_the_line(kernel: Path) -> None:
         assert_kernel_conflict_free(kernel)
     assert str(caught.value) == (
         "k.cu: turn: k.cu:5: 992 bank conflicts (accepted: 0) (LDS: 32-way). Write"
-        " tile[32][32 + 1]: 992 -> 0 bank conflicts, equal outputs.\n"
+        " tile[32][33]: 992 -> 0 bank conflicts, equal outputs.\n"
         "    out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];"
     )
     kernel.write_text(FREE)
