@@ -115,7 +115,8 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     """
     found = {}
     for name, macro in known.items():
-        if macro.parameters is not None:
+        # Headers that define `constexpr` as nothing, for old compilers, are not believed.
+        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
             continue
         others = {
             each.name: each.body
@@ -123,7 +124,6 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
             if each.parameters is None and each.name != name and not QUALIFIERS.fullmatch(each.name)
         }
         body = macro.body
-        # Headers that define `constexpr` as nothing, for old compilers, are not believed.
         for _ in range(8):  # macros of macros
             wider = _expanded(body, others)
             if wider == body or len(wider) > 2000:

@@ -59,10 +59,12 @@ def test_a_macro_for_constexpr_makes_a_function_that_device_code_may_name() -> N
 #endif
 template <int N> CONSTANT auto chosen() { if CONSTANT (N > 1) { return 1.0f; } else { return 1; } }
 template <int N> CONSTANT auto unused() { return N; }
-struct Holder { decltype(chosen<2>()) value; };
-__global__ void f(Holder *a) { a->value = 3; }
+constexpr int twice(int n) { return 2 * n; }
+struct Holder { decltype(chosen<2>()) value[twice(2)]; };
+__global__ void f(Holder *a) { a->value[0] = 3; }
 """
     assert "auto chosen() {" in kept(text)
+    assert "int twice(int n)" in kept(text)
     assert "unused" not in kept(text)
 
 
