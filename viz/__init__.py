@@ -20,6 +20,7 @@ try:
     from viz.parity import parity
     from viz.sweep_heatmap import sweep_heatmap
     from viz.theme import THEMES
+    from viz.time_parity import time_parity
     from viz.timeline import timeline
     from viz.warp_map import warp_map
     from viz.word_map import word_map
@@ -43,6 +44,7 @@ __all__ = [
     "report",
     "svg",
     "sweep_heatmap",
+    "time_parity",
     "timeline",
     "warp_map",
     "word_map",

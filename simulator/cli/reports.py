@@ -23,6 +23,7 @@ __all__ = ["report", "run_input"]
 @click.argument("file")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--title", help="Headline of the page.")
+@click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if an input has bank conflicts.")
 @click.option(
     "--format",
     "form",
@@ -31,9 +32,15 @@ __all__ = ["report", "run_input"]
 )
 @page_options
 def report(
-    *, file: str, inputs: Sequence[str], title: str | None, form: str | None, cdn: bool,
+    *,
+    file: str,
+    inputs: Sequence[str],
+    title: str | None,
+    fail_on_conflict: bool,
+    form: str | None,
+    cdn: bool,
     force: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Write one page, FILE.html, or some Markdown, FILE.md, on several results.
 
     Each of INPUTS is a command in quotes, such as 'simulate --warp-shape 2x16' (without
@@ -48,7 +55,8 @@ def report(
     check_target(file, force=force, page=form == "html")
     if form == "md" and cdn:
         raise click.UsageError("--cdn is for a page, not for Markdown")
-    codes = [run_input(given) for given in inputs]
+    flags = ["--fail-on-conflict"] * fail_on_conflict
+    codes = [run_input(given, flags) for given in inputs]
     if form == "md":
         markdown(*kept(), file=file, title=title, command=command_line(), force=force)
     else:
@@ -57,8 +65,11 @@ def report(
     return max(codes)
 
 
-def run_input(given: str) -> int:
-    """Run one input for its results; what it would print is not wanted here."""
+def run_input(given: str, flags: Sequence[str] = ()) -> int:
+    """Run one input for its results; what it would print is not wanted here.
+
+    `flags` are added for a command that has them.
+    """
     if given.lower().endswith(".csv"):
         keep(_columns(given))
         return 0
@@ -79,6 +90,8 @@ def run_input(given: str) -> int:
             f"input {given!r} is not a command with a report (accepted: {', '.join(sorted(known))},"
             " each with its options in one pair of quotes, or a .csv file)"
         )
+    own = {text for option in known[name].params for text in option.opts}
+    words = [*(flag for flag in flags if flag in own), *words]
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),

@@ -14,14 +14,15 @@ from simulator.errors import ExecutionError, OptionError
 from simulator.fixing.arrays import SharedArray, find_arrays
 from simulator.fixing.costs import Cost, Pricer, total
 from simulator.fixing.fix import Fix, SharedUse
-from simulator.fixing.layouts import Candidate, choose
+from simulator.fixing.layouts import Candidate, Choice, choose
+from simulator.fixing.modes import choose_mode
 from simulator.fixing.reading import reads_data
 from simulator.fixing.said import text_of, triton_of
+from simulator.gemm.occupancy import DEVICES, Device, occupancy
 from simulator.results.tables import Columns, equal
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.moves import Moves
 from simulator.sass.run.witness import Touched, Witness
-from simulator.search.cases import blocks_by_shared
 
 __all__ = ["find_fixes", "rerun_with"]
 
@@ -29,6 +30,11 @@ _ALIGNMENT = 1024
 """An array keeps its place within so many bytes: TMA's widest swizzle repeats after them."""
 _STATIC = 48 * 1024
 """Static shared memory of a kernel at most (CUDA C++ Programming Guide)."""
+_UNITS = {
+    "matrix": "wgmma reads it, by a descriptor that says its swizzle",
+    "store": "stores from other blocks of the cluster reach it",
+    "mbarrier": "it holds mbarriers",
+}
 _CHEAP = 16
 """Padding that takes at most one in so many bytes is said before a swizzle."""
 
@@ -52,17 +58,18 @@ def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
 
     Raises OptionError for fixes of one array, or of another report, and what the run raises.
     """
-    named: dict[str, Fix] = {}
+    named: dict[tuple[int, ...] | str, Fix] = {}
     for each in fixes:
         if not isinstance(each, Fix):
             raise OptionError(f"{each!r} is not a Fix (accepted: what report.fixes() returns)")
-        if each.array in named:
+        key = each.target.starts if each.target else each.array
+        if key in named:
             raise OptionError(
                 f"two fixes of {each.array} (accepted: one for each array; an alternative stands"
                 " for its fix)"
             )
         if each.candidate is not None:
-            named[each.array] = each
+            named[key] = each
     again = report.relaunch()
     launch = again.launch()
     pairs = [(each.target, each.candidate) for each in named.values()]
@@ -117,9 +124,7 @@ class _Finding:
         why = self._refused(array)
         if why:
             return replace(plain, why=why)
-        choice = choose(
-            array, self.first.touched, self.program.sites, self.launch.rule, self.launch.chip
-        )
+        choice = self._choice(array)
         run = [
             self._tried(plain, array, each, choice.proved, choice.text)
             for each in choice.candidates
@@ -132,6 +137,14 @@ class _Finding:
         first = min(best, key=_preference)
         others = tuple(each for each in better if each is not first)
         return replace(first, alternatives=others)
+
+    def _choice(self, array: SharedArray) -> Choice:
+        if any(each.kind == "tile" for each in array.units):
+            times = prod(self.report.grid) if self.report.extrapolated else self.report.blocks
+            return choose_mode(array, self.first.touched, self.pricer, times / self.report.blocks)
+        return choose(
+            array, self.first.touched, self.program.sites, self.launch.rule, self.launch.chip
+        )
 
     def _cost(self, run: _Run, rows: NDArray[np.int64]) -> Cost:
         found = total(run.figures, run.touched.weights, rows)
@@ -147,7 +160,9 @@ class _Finding:
         )  # fmt: skip
 
     def _occupancy(self, size: int) -> SharedUse:
-        return SharedUse(size, blocks_by_shared(size, self.launch.chip))
+        device = DEVICES["H200"] if self.launch.chip is None else Device.of(self.launch.chip)
+        registers = min(max(self.program.registers, 16), device.registers_per_thread)
+        return SharedUse(size, occupancy(prod(self.launch.block), registers, size, device).blocks)
 
     # ---- What is left alone. -------------------------------------------------------------------
     def _refused(self, array: SharedArray) -> str:
@@ -169,9 +184,9 @@ class _Finding:
             return f"Not searched: generic pointers reach it (lines {lines})."
         if array.declared is not None and array.declared.in_union:
             return f"Not searched: {array.name} is a union, one memory for several arrays."
-        if array.units:
-            kinds = sorted({each.kind for each in array.units})
-            return f"Not searched: other units access it ({', '.join(kinds)})."
+        pinned = sorted({each.kind for each in array.units} - {"tile", "bulk"})
+        if pinned:
+            return f"Not searched: {' and '.join(_UNITS[each] for each in pinned)}."
         if self.by_data is None:
             self.by_data = reads_data(self.again, touched, self.arrays)
         numbers = sorted(set(touched.sites[array.rows].tolist()) & self.by_data)
@@ -217,6 +232,9 @@ class _Finding:
         ):
             return None
         tile = candidate.tile
+        notes: tuple[str, ...] = ()
+        if not array.is_static and len(array.starts) * array.size < self.launch.shared_bytes:
+            notes = (f"Its index counts from byte {array.starts[0]} of the block's shared memory.",)
         made_by_triton = any(file.endswith(".py") for file in array.files)
         return replace(
             plain,
@@ -232,6 +250,7 @@ class _Finding:
             occupancy_after=self._occupancy(size),
             by_line=self._by_line(array, run, rows),
             candidate=candidate,
+            notes=notes,
         )
 
     def _by_line(self, array: SharedArray, run: _Run, rows: NDArray[np.int64]) -> Columns:
@@ -251,8 +270,8 @@ class _Finding:
             "opcode": [key[2] for key in keys],
         }
         for name in ("wavefronts", "bank_conflicts"):
-            for place, when in enumerate(("before", "after")):
-                columns[f"{name}_{when}"] = [getattr(found[key][place], name) for key in keys]
+            for place, when in enumerate(("_before", "")):
+                columns[f"{name}{when}"] = [getattr(found[key][place], name) for key in keys]
         return columns
 
 

@@ -58,10 +58,11 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(
         (
             "aliases", "block", "capability", "cause", "certificate", "chip", "differs", "document",
-            "does", "entry", "error", "evidence", "file", "form", "fragment", "fused", "grid",
-            "ideal_of", "input", "kernel", "kind", "law", "memory", "objective", "opcode", "op",
+            "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused",
+            "gives", "grid", "ideal_of", "input", "kernel", "kind", "law", "memory", "objective",
+            "opcode", "op",
             "parameters_of", "partners", "rule", "source", "space", "status", "symbol", "unit",
-            "arch", "verdict",
+            "arch", "takes", "verdict",
         ),
         _TEXT,
     ),
@@ -153,6 +154,7 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
         Printed("kernel symbol parameters instructions shared_bytes arch", "kernels",
                 types={"instructions": _MAYBE_INTEGER, "shared_bytes": _MAYBE_INTEGER,
                        "arch": _MAYBE_TEXT, "symbol": _MAYBE_TEXT}),
+        Printed("kernel parameters constants configurations", "kernels"),
     ),
     "simulate": (
         Printed(f"fragment op instructions {_COSTS} n_way cycles rule",
@@ -164,6 +166,10 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "kernels": (Printed("kernel does parameters document", "kernels",
                         types={"parameters": _TEXT}),),
+    "estimate": (
+        Printed("estimate value part gives", "estimates", types={"part": _TEXT, "value": _NUMBER}),
+        Printed("estimate takes gives", "estimates"),
+    ),
     "sweep": (Printed("", "combinations counted skipped reasons", parameters=True),),
     "check": (
         Printed("entry kind status file line conflicts excessive wavefronts ways findings error"

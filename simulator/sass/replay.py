@@ -13,13 +13,11 @@ from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import ARCHITECTURES, Arch
+from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
-from simulator.sass.code.images import SOURCE, Given, load
-from simulator.sass.code.naming import plain_path
-from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.images import SOURCE, Given
+from simulator.sass.code.objects import code_of
 from simulator.sass.code.options import make_options
-from simulator.sass.code.symbols import never_set, with_symbols
-from simulator.sass.lift.program import decode
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
@@ -33,7 +31,7 @@ DEFAULT_ARCH: Arch = "sm_90"
 
 
 def replay_compiled(
-    source_or_cubin: Given,
+    source_or_cubin: Given | Any,
     *,
     kernel: str | None = None,
     grid: int | tuple[int, ...],
@@ -57,7 +55,8 @@ def replay_compiled(
 
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary,
     an object, a library, PTX or CUDA source, told by content); any other str is CUDA source or PTX;
-    bytes are a cubin.
+    bytes are a cubin. A kernel of Numba, of CuPy (RawKernel, RawModule) or of cuda.core (Program,
+    ObjectCode) is code, too.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too; a TensorMap for each tensor map. Arguments that share
@@ -104,33 +103,39 @@ def replay_compiled(
         raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
-    built = make_options(include, define or {}, options)
-    cubin, source = load(source_or_cubin, arch_for(arch, chosen_chip), kernel, built)
+    given, target, code = source_or_cubin, arch_for(arch, chosen_chip), None
+    if isinstance(given, bytearray):
+        given = bytes(given)
+    elif not isinstance(given, str | bytes | Path):
+        code = code_of(given, args, target)
+        given, kernel, args = code.code, kernel or code.kernel, code.arguments
+        options = (*code.options, *options)
+    compiler = make_options(include, define or {}, options)
+    build = Build(given, target, kernel, compiler, symbols or {})
+    cubin, source = build.load()
     _check_runs(cubin, chosen_chip)
-    chosen = cubin.kernel(kernel)
-    say(f"disassembling {chosen.name}")
-    instructions = _named(disassemble(cubin.image, chosen.name), source)
-    unset = [
-        f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
-        f" symbols={{{name!r}: …}})"
-        for name in never_set(cubin, instructions, symbols or {})
-    ]
-    cubin = with_symbols(cubin, symbols or {})
-    chosen = cubin.kernels[chosen.name]
-    program = decode(instructions, chosen)
+    built = build.built(cubin, source, say)
+    chosen = built.program.kernel
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
-        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
-        announce, chosen_chip, size,
+        built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
+        rule, progress, announce, chosen_chip, size,
     )  # fmt: skip
     try:
-        report = run_blocks(launch, blocks, unset)
+        report = run_blocks(launch, blocks, built.notes)
     except ExecutionError as error:
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
-        error.partial = _with_sources(stopped, source_or_cubin, source)
+        error.partial = _with_sources(stopped, given, source)
         raise
-    report = _with_sources(report, source_or_cubin, source)
-    again = Relaunch(arguments_of(launch), blocks, tuple(unset), report.sources)
+    report = _with_sources(report, given, source)
+    if code is not None:
+        report = replace(report, outputs=code.outputs(report.outputs))
+        if code.file is not None:
+            lines = source_lines(report.instructions["file"], code.file)
+            report = replace(report, sources=lines)
+    again = Relaunch(
+        arguments_of(launch), blocks, built.notes, report.sources, build, source or None
+    )
     return replace(report, rerun=again)
 
 
@@ -166,12 +171,3 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
     texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
     path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
     return replace(report, sources=source_lines(report.instructions["file"], path, texts))
-
-
-def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
-    """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(plain_path(source)).absolute())
-    return tuple(
-        replace(each, file=source) if source and each.file == full else each
-        for each in instructions
-    )

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
+from layouts.errors import plural
 from simulator.errors import LaunchError
+from simulator.gemm.occupancy import DEVICES, Device, Occupancy, occupancy
+from simulator.law.chips import CHIPS, Chip, ChipLike
 from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
     from simulator.sass.run.timeline import Timeline
     from simulator.sass.sampling import Relaunch
+    from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["By", "CompiledReport"]
 
@@ -54,6 +59,10 @@ class CompiledReport(SiteTable):
     """Whether the figures are for the whole grid although not all of its blocks ran."""
     thread_instructions: int
     """Instructions executed by threads, in the blocks that ran."""
+    registers: int = 0
+    """Of 32 bits, per thread; 0: not known."""
+    shared_bytes: int = 0
+    """Of a block, static and dynamic, without what the driver takes."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures must know."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -84,6 +93,19 @@ class CompiledReport(SiteTable):
             )
         return self.rerun
 
+    def time(self, chip: ChipLike | None = None, *, clock_mhz: float | None = None) -> KernelTime:
+        """Return the time that the launch takes on a chip, and where it goes.
+
+        Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
+        the H100. `clock_mhz`: of its SMs; None: their boost clock.
+
+        Raises ChipError for a chip whose pipes are not known, and what `timelines` raises.
+        """
+        from simulator.timing.kernel_time import time_of
+
+        chosen = Chip.of(chip or self.chip or "H100")
+        return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
+
     def fixes(self) -> list[Fix]:
         """Return what to change in each array with bank conflicts, those that save most first.
 
@@ -108,6 +130,35 @@ class CompiledReport(SiteTable):
     def title(self) -> str:
         """The kernel's name, and its template's arguments where they are simple."""
         return plain_name(self.kernel)
+
+    def occupancy(self) -> Occupancy | None:
+        """Return how many of the blocks fit an SM; None where registers or limits are not known.
+
+        It is an SM of the report's chip; without one of a chip that such code is made for.
+        """
+        device = self._device()
+        if device is None or not self.registers:
+            return None
+        return occupancy(prod(self.block), self.registers, self.shared_bytes, device)
+
+    def _device(self) -> Device | None:
+        capability = int(self.arch.removeprefix("sm_").rstrip("af"))
+        name = self.chip or next(
+            (each for each in reversed(CHIPS) if Chip.of(each).capability == capability), None
+        )
+        return DEVICES.get(name) if name is not None else None
+
+    def _resources(self) -> list[str]:
+        """Say what a block takes of an SM."""
+        found, device = self.occupancy(), self._device()
+        if found is None or device is None:
+            return []
+        fit = f"{plural(found.blocks, 'block')}, {plural(found.warps, 'warp')} ({found.ratio:.0%})"
+        limits = " and ".join(found.limited_by)
+        taken = (
+            f"{self.registers} registers per thread, {self.shared_bytes:,} bytes of shared memory"
+        )
+        return [f"{taken} per block: {fit}, fit an SM of {device.name}, limited by {limits}."]
 
     def totals(self) -> dict[str, dict[str, int]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.
@@ -251,6 +302,7 @@ class CompiledReport(SiteTable):
                 *(["No instruction touches shared memory."] if is_quiet else []),
                 *self.units(),
                 *self.notes,
+                *self._resources(),
                 *symbol,
             ],
             hidden=(

@@ -19,6 +19,8 @@ from simulator.sass.run.tally import FIGURES, Tally
 
 __all__ = ["make_report"]
 
+_MOST_RACES = 4
+
 
 def make_report(
     launch: GridRun, tally: Tally, times: int, blocks: int, notes: Collection[str],
@@ -37,6 +39,10 @@ def make_report(
             f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
             " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
         )
+    found = launch.races.found() if launch.races else []
+    rows.notes += [f"{each}" for each in found[:_MOST_RACES]]
+    if len(found) > _MOST_RACES:
+        rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
     rows.notes += notes_of(launch, launch.done.doubts)
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
@@ -54,6 +60,8 @@ def make_report(
         extrapolated=times > 1,
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
+        registers=launch.kernel.registers,
+        shared_bytes=launch.block_shared,
     )
 
 

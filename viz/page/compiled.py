@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from layouts.errors import plural
@@ -16,6 +15,7 @@ from simulator.results.tables import rows as as_rows
 from simulator.results.text import Listing
 from viz.page.access import beside, shown_picture
 from viz.page.code_view import CostlyLine, code_view, files_of, heat_of, hot_lines, lines_of
+from viz.page.fixes import fixes_markup
 from viz.page.section import Section, copied, details
 
 if TYPE_CHECKING:
@@ -96,11 +96,7 @@ def _fixes(_: CompiledReport, view: KernelView) -> str:
     """Return every fix in words, folded."""
     if not view.fixes:
         return ""
-    parts = "".join(
-        f"<h4>{escape(fix.array)}</h4>{copied(fix.text, fix.array) if fix.text else ''}"
-        f"<ul>{''.join(f'<li>{escape(said)}</li>' for said in fix.sentences)}</ul>"
-        for fix in view.fixes
-    )
+    parts = "".join(fixes_markup(view.fixes))
     return details(f"What to change: {plural(len(view.fixes), 'array')}", parts)
 
 

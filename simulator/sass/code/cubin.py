@@ -12,7 +12,7 @@ import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from layouts.errors import accepted
@@ -24,7 +24,7 @@ __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_
 
 # Attributes of .nv.info sections (EIATTR_…), as `cuobjdump -elf` names them.
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
-_CTA_PER_CLUSTER = 0x3D
+_CTA_PER_CLUSTER, _REGISTER_COUNT = 0x3D, 0x2F
 _UNKNOWN = 0xFFFFFFFF
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
 
@@ -73,6 +73,10 @@ class CubinKernel:
     """Functions inside the kernel's code, by symbol: their offset."""
     cluster: tuple[int, int, int] | None = None
     """The blocks of a cluster, where the kernel requires a number of them."""
+    registers: int = 0
+    """Of 32 bits, per thread; 0: not known."""
+    code: bytes = field(default=b"", repr=False)
+    """The instructions, 16 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,8 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         raise CubinError(f"the cubin is for an architecture with flags {flags:#x} ({known})")
     architecture = ARCHITECTURES[number]
     symbols = list(sections[".symtab"].iter_symbols()) if ".symtab" in sections else []
-    stacks = _stacks(sections, symbols)
+    stacks = _largest(sections, symbols, (_FRAME_SIZE, _MIN_STACK_SIZE))
+    registers = _largest(sections, symbols, (_REGISTER_COUNT,))
     addresses = tuple(_addresses(elf, sections, symbols))
     kernels = {}
     for name, section in sections.items():
@@ -192,8 +197,9 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         ):
             raise CubinError(f"{kernel} is not linked yet (accepted: a linked cubin)")
         kernels[kernel] = _kernel(
-            kernel, elf, section, sections, symbols, stacks.get(kernel, 0), addresses
-        )
+            kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
+            registers.get(kernel, 0),
+        )  # fmt: skip
     if not kernels:
         raise CubinError("the cubin holds no kernel")
     variables = tuple(
@@ -205,8 +211,8 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
 
 
 def _kernel(
-    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any], stack: int,
-    addresses: tuple[tuple[int, int, str, int], ...],
+    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any],
+    addresses: tuple[tuple[int, int, str, int], ...], stack: int, registers: int,
 ) -> CubinKernel:  # fmt: skip
     parameters: dict[int, Parameter] = {}
     base, cluster = 0, None
@@ -240,20 +246,24 @@ def _kernel(
             if symbol["st_shndx"] == index and symbol["st_info"]["type"] == "STT_FUNC"
         },
         cluster,
+        registers,
+        _data(code),
     )
 
 
-def _stacks(sections: dict[str, Any], symbols: list[Any]) -> dict[str, int]:
-    """Bytes of stack by kernel, from the module's attributes."""
-    stacks: dict[str, int] = {}
+def _largest(
+    sections: dict[str, Any], symbols: list[Any], attributes: tuple[int, ...]
+) -> dict[str, int]:
+    """Give the largest of some of the module's attributes, by kernel."""
+    found: dict[str, int] = {}
     if ".nv.info" in sections:
         for attribute, value in _attributes(_data(sections[".nv.info"])):
-            if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE) and isinstance(value, bytes):
+            if attribute in attributes and isinstance(value, bytes):
                 symbol, size = struct.unpack("<II", value)
                 name = symbols[symbol].name
                 if size != _UNKNOWN:  # recursion: what a launch has by default must do
-                    stacks[name] = max(stacks.get(name, 0), size)
-    return stacks
+                    found[name] = max(found.get(name, 0), size)
+    return found
 
 
 def _addresses(

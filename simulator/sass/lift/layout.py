@@ -13,6 +13,9 @@ __all__ = [
     "BARRIERS",
     "CONTEXT",
     "FAULTED",
+    "LINE_MASK",
+    "LINE_SHIFT",
+    "MARK",
     "NUMBER",
     "PREDICATES",
     "REGISTERS",
@@ -24,6 +27,7 @@ __all__ = [
     "SUBWARPS",
     "UNIFORM",
     "UNIFORM_PREDICATES",
+    "VALUE",
     "ZERO",
     "Fault",
     "State",
@@ -54,7 +58,7 @@ _NAMES = (
     "serve",
     # What watches shared memory for the asynchronous proxy, where `watch` is set.
     "watch", "written", "landing", "reading", "fences", "fenced", "suspect",
-    "read_until", "barriers_opened",  # side by side
+    "read_until", "barriers_opened", "marked",  # side by side
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}
@@ -84,6 +88,12 @@ SPECIAL = SCRATCH + 4 * ROW
 BARRIERS = SPECIAL + 4 * ROW
 """16 rows: the convergence barriers."""
 REGISTERS = BARRIERS + 16 * ROW
+
+
+# What is noted of an access: its row of the trace, and above it the line of its first byte; and
+# behind a store, with VALUE, what all of its lanes store. MARK begins a straight run.
+LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
+VALUE, MARK = 61, 62
 
 
 class State(IntEnum):

@@ -14,7 +14,7 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import ROW
+from simulator.sass.lift.layout import ROW, VALUE
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -25,7 +25,7 @@ from simulator.sass.lift.spaces import (
     lanes,
     trace,
 )
-from simulator.sass.lift.state import context
+from simulator.sass.lift.state import context, field, note
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
@@ -92,10 +92,21 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
     place = find(at, block, warp, mask, addresses, width)
     if counted:
         trace(at, block, warp, site, place)
+        if access is _store and find is in_shared and width <= 4:
+            _note_value(at, block, place, at.beside(warp, row))
     if find is in_shared:
         (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
     at.give(at.bit(True))
+
+
+def _note_value(at: Emitter, block: Value, place: Place, rows: Value) -> None:
+    """Note what all lanes store, where it is the same."""
+    with at.when(field(at, block, "noting") != 0, likely=False):
+        values = at.load(rows, WORDS)
+        first = values.lane(place.mask.lowest)
+        with at.when(((values != first).ballot & place.mask) == 0):
+            note(at, block, first.resized(64) | 1 << VALUE)
 
 
 # ---- Loads. ------------------------------------------------------------------------------------

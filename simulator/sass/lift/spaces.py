@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.kinds import I32, I64, vector
-from simulator.sass.lift.layout import NUMBER, ROW, SLOT_BITS, Fault
+from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, NUMBER, ROW, SLOT_BITS, Fault
 from simulator.sass.lift.state import count, field, fill, note, pointer, record
 from simulator.sass.lift.values import Value
 
@@ -160,6 +160,7 @@ def trace(
         begin.set(offsets.lane(mask.lowest))
     first = begin.get()
     turn = first & (field(at, block, "places").resized(32) if place.is_shared else 127)
+    line = (first >> 7 & LINE_MASK).resized(64) << LINE_SHIFT
     pattern = active.choose(offsets - first, 0)
     slots = pointer(at, block, "slots")
     whole = pattern if sources is None else pattern ^ sources * 0x632BE5AB
@@ -177,7 +178,7 @@ def trace(
             differs = differs | (at.load(heads, I32, before * 16 + 4 * part) ^ value)
         with at.when(differs == 0, likely=True):
             at.store(at.load(weights, I64, before * 8) + 1, weights, before * 8)
-            note(at, block, before)
+            note(at, block, before | line)
             new.set(0)
     with at.when(new.get(), likely=False):
         row = field(at, block, "traced")
@@ -189,7 +190,7 @@ def trace(
             at.store(value, heads, row * 16 + 4 * part)
         at.store(at.i64(1), weights, row * 8)
         at.store(row.resized(32), slots, slot)
-        note(at, block, row)
+        note(at, block, row | line)
 
 
 def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from simulator.sass.lift.requests import Request
 from simulator.sass.run import barriers
 from simulator.sass.run.faults import deadlock
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import Tally
-from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.timeline import Notes
 from simulator.sass.run.units import Units
 from simulator.sass.run.worker import Progress, Worker
 
@@ -26,7 +28,10 @@ _MOST_QUIET = 256
 class Cluster:
     """Runs the blocks of one cluster at a time, each in its own worker."""
 
-    def __init__(self, launch: GridRun, recorders: list[Recorder] | None = None) -> None:
+    def __init__(
+        self, launch: GridRun, recorders: Sequence[Notes] | None = None,
+        races: RaceWatch | None = None,
+    ) -> None:  # fmt: skip
         self.launch = launch
         x, y, z = launch.cluster
         ranks = range(x * y * z)
@@ -36,7 +41,14 @@ class Cluster:
         self.requests: dict[int, Request] = launch.program.requests
         self.units: list[Units] = []
         self.workers = [
-            Worker(launch, self, rank, recorders[rank] if recorders else None) for rank in ranks
+            Worker(
+                launch,
+                self,
+                rank,
+                recorders[rank] if recorders else None,
+                races if not rank else None,
+            )
+            for rank in ranks
         ]
         self.units += [worker.units for worker in self.workers]
         self.arrivals: dict[tuple[int, int], int] = {}

@@ -125,7 +125,7 @@ def _ready(at: Emitter, block: Value, pc: Value, members: Value) -> None:
     room = field(at, block, "trace_rows") - field(at, block, "traced")
     with at.when(rows > room, likely=False):
         back(Status.FLUSH)
-    full = rows + members > field(at, block, "event_room") - field(at, block, "event_count")
+    full = rows * 2 + members > field(at, block, "event_room") - field(at, block, "event_count")
     with at.when(full, likely=False):
         back(Status.FLUSH)
 

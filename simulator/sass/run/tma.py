@@ -25,6 +25,8 @@ from simulator.sass.run.rows import Addresses, Bytes, RowMemory
 
 __all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_tile", "swizzled"]
 
+Order = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
 TILE_ALIGNMENT = 128
 """Bytes: a tile's place in shared memory (PTX ISA)."""
 BULK_ALIGNMENT = 16
@@ -54,11 +56,13 @@ def load_tile(
     blocks: Sequence[Bytes],
     destination: int,
     offsets: Sequence[int] = (),
+    pieces: Order | None = None,
 ) -> Moved:
     """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
 
     Coordinates count elements, the contiguous axis first, and may be negative or beyond the end.
-    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap.
+    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap. `pieces`
+    says where pieces of 16 bytes lie instead, by their numbers.
 
     Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
     that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
@@ -75,10 +79,12 @@ def load_tile(
         if high > low:
             tile[chosen, low:high] = memory.read(addresses[chosen] + low, high - low)
         addresses = addresses[chosen]
-    pieces = _pieces(tile.reshape(-1))
-    order = swizzled(destination >> 4, len(pieces), fields.swizzle)
+    given = _pieces(tile.reshape(-1))
+    order = swizzled(destination >> 4, len(given), fields.swizzle)
+    if pieces is not None:
+        order = pieces(order)
     for shared in blocks:
-        _pieces(shared)[order] = pieces
+        _pieces(shared)[order] = given
     return Moved(fields.bytes, len(tile), _sectors(addresses + low, high - low))
 
 
@@ -89,6 +95,7 @@ def store_tile(
     shared: Bytes,
     source: int,
     combine: Callable[[Bytes, Bytes], Bytes] | None = None,
+    pieces: Order | None = None,
 ) -> Moved:
     """Store a tile of shared memory; `combine(old, new)` makes the stored bytes of a reduction.
 
@@ -101,6 +108,8 @@ def store_tile(
     size = fields.counts[0] * fields.itemsize
     count = len(addresses)
     order = swizzled(source >> 4, fields.bytes >> 4, fields.swizzle)
+    if pieces is not None:
+        order = pieces(order)
     tile = _pieces(shared).take(order).view(np.uint8).reshape(count, size)
     if inside is not None:
         tile, addresses = tile[inside], addresses[inside]

@@ -25,8 +25,9 @@ from simulator.sass.lift.layout import (
 )
 from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
+from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
-from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.timeline import Noted, Notes
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
 from simulator.sass.run.watch import SUSPECT, Watch, is_watched
@@ -66,10 +67,14 @@ class Worker:
     """The state of one block of a cluster: warps, shared memory, the trace."""
 
     def __init__(
-        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None
-    ) -> None:
+        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Notes | None = None,
+        races: RaceWatch | None = None,
+    ) -> None:  # fmt: skip
         self.launch = launch
         self.recorder = recorder
+        self.races = races
+        self.notes = recorder is not None or races is not None
+        """Whether what warps do is noted, in the first block."""
         self.rank = rank
         self.is_alone = launch.cluster == (1, 1, 1)
         program, x, y, z = launch.program, *launch.block
@@ -98,10 +103,10 @@ class Worker:
         self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
         """Of rows of copies: where their lanes read."""
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
-        self.events = np.zeros(_EVENTS if recorder else 1, dtype=np.int64)
+        self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
         self.watch = None
-        if is_watched(program.requests):
+        if is_watched(program.requests) and moves is None:
             self.watch = Watch(program, self.window.size, start, self.count)
             self._suspect = SUSPECT(self.watch.suspect)
         self.units = Units(
@@ -114,6 +119,7 @@ class Worker:
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
         self._template = self._first_state()
+        self._begun = False
 
     def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
@@ -131,8 +137,8 @@ class Worker:
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
             "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
-            "sources": self.sources, "noting": int(self.recorder is not None),
-            "events": self.events, "event_room": _EVENTS if self.recorder else 1 << 62,
+            "sources": self.sources, "noting": int(self.notes),
+            "events": self.events, "event_room": _EVENTS if self.notes else 1 << 62,
             "moves": 0 if launch.moves is None else launch.moves.table,
             "places": 127 if launch.witness is None else -1,
         }  # fmt: skip
@@ -153,7 +159,7 @@ class Worker:
         self.set("reading", watch.reading[first:].ctypes.data)
         self.set("fenced", watch.fenced.ctypes.data)
         place = CONTEXT["read_until"] // 8
-        watch.use(self.context[place : place + 2])
+        watch.use(self.context[place : place + 3])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -201,6 +207,9 @@ class Worker:
 
     def begin(self, block: Dim3) -> None:
         """Set the state up for a block."""
+        if self.races and self._begun:
+            self._end_races()
+        self._begun = True
         self.warps[:] = self._template
         self.shared[:] = 0
         self.local[:] = 0
@@ -294,13 +303,18 @@ class Worker:
         if rows or self.get("event_count"):
             heads = self.heads[:rows]
             launch = self.launch
-            figures, cycles = figures_of(
+            figures, cycles, floors = figures_of(
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
+            if self.races:
+                self.races.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+                self.set("event_count", 0)
+                self.set("noting", int(not self.races.is_over))
             if self.recorder:
-                costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
-                self.recorder.add(self.events[: self.get("event_count")], heads, costs)
+                events = self.events[: self.get("event_count")]
+                noted = Noted(events, heads, self.trace[:rows], figures, cycles, floors)
+                self.recorder.add(noted)
                 self.set("event_count", 0)
             if launch.witness:
                 weights, sources = self.weights[:rows], self.sources[:rows]
@@ -311,6 +325,12 @@ class Worker:
             self.figures[which] += np.add.reduceat(figures[order], starts)
         self.slots[:] = -1
         self.set("traced", 0)
+
+    def _end_races(self) -> None:
+        """End the watch, when its block is done."""
+        self.flush()
+        self.races = None
+        self.set("noting", 0)
 
     def _note(self, access: tuple[int, int, int, int]) -> None:
         """Note an access of a unit in the trace, which has room; it is counted elsewhere."""

@@ -91,6 +91,7 @@ def check(command: str, data: Any) -> None:
         ("simulate",), ("simulate", "--compare", "--chip", "A100"),
         ("replay", "leimao.v07", "--m", "1024"),
         ("replay", "leimao.v07", "--m", "512", "--compare"),
+        ("estimate",), ("estimate", "gemm_flops", "m=2", "n=3", "k=4"),
         ("kernels",), ("ops",), ("ops", "--chip", "A100"), ("chips",),
         ("sweep", "simulate", "--warp-shape", "4x8,2x16", "--pad", "0..2"),
         ("gpu-check", "--recorded"), ("gpu-check", "--recorded", "--kernels"),
@@ -148,3 +149,23 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str], tmp_p
     ]:
         assert main(["schema", *words]) == 2
         assert said in capsys.readouterr().err
+
+
+@needs_tools
+def test_triton_kernels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    source = """
+import triton, triton.language as tl
+
+@triton.jit
+def transpose(src, dst, n, BLOCK: tl.constexpr):
+    rows = tl.arange(0, BLOCK)[:, None]
+    cols = tl.arange(0, BLOCK)[None, :]
+    tl.store(dst + cols * n + rows, tl.load(src + rows * n + cols) * 2)
+"""
+    (tmp_path / "k.py").write_text(source)
+    target = ("sass", "--triton", f"{tmp_path / 'k.py'}:transpose")
+    check("sass", printed(capsys, *target, "--list"))
+    launch = ("--signature", "*fp32,*fp32,i32,64", "--arch", "sm_80", "--arg", "zeros:f32[64,64]",
+              "--arg", "zeros:f32[64,64]", "--arg", "i32=64")  # fmt: skip
+    check("sass", printed(capsys, *target, *launch))

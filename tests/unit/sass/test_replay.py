@@ -341,3 +341,19 @@ def test_lanes_of_a_branch_add_together(arch: str) -> None:
     report = replay_compiled(source, grid=1, block=48, args=[a, out], arch=arch)
     counts = [int((a % 3 == rest).sum()) for rest in range(3)]
     assert report.outputs[1].tolist() == [counts[0], 5 * counts[1], -counts[2], 0, 1, 1, 1, 0]
+
+
+@needs_tools
+def test_a_report_says_what_a_block_takes_of_an_sm() -> None:
+    report = replay_compiled(
+        cubin("transpose"), kernel="transpose_padded", grid=(4, 4), block=(32, 8),
+        args=[np.zeros((128, 128), np.float32), np.zeros((128, 128), np.float32), np.int32(128)],
+    )  # fmt: skip
+    assert (report.registers, report.shared_bytes) == (28, 32 * 33 * 4)
+    found = report.occupancy()
+    assert found is not None
+    assert (found.blocks, found.warps, found.limited_by) == (8, 64, ("warps", "registers"))
+    said = (
+        "28 registers per thread, 4,224 bytes of shared memory per block: 8 blocks, 64 warps (100%)"
+    )
+    assert any(line.startswith(said) for line in report.table().text)
