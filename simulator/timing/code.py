@@ -47,7 +47,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "pipe": pipes[0] if pipes and kind == Kind.PLAIN else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "latency": _latency(name, rate.latency),
-            "local": _local(name, each.opcode, modifiers, cycles),
+            "local": _local(name, modifiers, rate.interval),
             "data": int(rate.interval or 1) if name in _QUEUED[:4] else 0,
             "held": cycles,
             "source": [register for register, _ in operands],
@@ -87,7 +87,7 @@ def _latency(name: str, latency: float | None) -> int:
     return int(_LATENCIES.get(name, _OTHER) if latency is None else latency)
 
 
-def _local(name: str, opcode: str, modifiers: list[str], held: float) -> int:
+def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     """Return the cycles for which the way out of a sub-partition is held.
 
     One warp alone issues an LDS or STS every 4 cycles, an LDS.128 or LDSM of four matrices every 8,
@@ -98,7 +98,9 @@ def _local(name: str, opcode: str, modifiers: list[str], held: float) -> int:
         if "128" in modifiers or (name in ("LDSM", "STSM") and "4" in modifiers):
             return 10 if is_store else 8
         return 5 if is_store and "64" in modifiers else 4
-    return max(int(held), 2)
+    # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
+    cycles = interval or 2
+    return int(4 * cycles if name in _QUEUED[:4] else cycles)
 
 
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
