@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 from bankwise import explain, replay, simulate
 from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
+from gpu_check.timing.errors import recorded as table_of
 from layouts import Swizzle, Tile
 from viz import (
     bank_heatmap,
@@ -25,6 +26,7 @@ from viz import (
     kernel_bars,
     parity,
     sweep_heatmap,
+    time_parity,
     timeline,
     warp_map,
     word_map,
@@ -82,6 +84,20 @@ def recorded(quantity: str) -> go.Figure:
     return parity(rows)
 
 
+def times() -> go.Figure:
+    """The estimates that were written down before the kernels were measured."""
+    data = ROOT / "gpu_check/data"
+    model, chip = (table_of(data / f"h100_timed_{name}.csv") for name in ("estimates", "kernels"))
+    return time_parity(
+        {
+            "case": list(chip),
+            "measured": [row["cycles"] for row in chip.values()],
+            "estimate": [model[name]["estimate"] for name in chip],
+            "bound": [model[name]["bound"] for name in chip],
+        }
+    )
+
+
 def kernels() -> go.Figure:
     names = ("junstar92.2d", "junstar92.vectorized")
     return kernel_bars([replay(name, m=4096, n=4096, k=4096) for name in names])
@@ -124,6 +140,7 @@ FIGURES: Mapping[str, Callable[[], go.Figure]] = {
     "kernels": kernels,
     "parity": lambda: recorded("wavefronts"),
     "parity-cycles": lambda: recorded("cycles"),
+    "times": times,
     "dark": lambda: bank_heatmap(simulate("2x16", **WARP), fragment="B", theme="dark"),
 }
 

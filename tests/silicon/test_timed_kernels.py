@@ -57,7 +57,6 @@ def test_a_bound_is_never_above_what_a_chip_took(name: str) -> None:
 def test_bounds_of_gemms_are_below_recorded_cycles(name: str, size: int) -> None:
     from gpu_check.device import source
     from simulator.kernels import get
-    from simulator.timing.pipes import bound_of
 
     gemm = GEMMS[name]
     kernel = get(gemm.kernel)
@@ -68,8 +67,7 @@ def test_bounds_of_gemms_are_below_recorded_cycles(name: str, size: int) -> None
         define=dict(gemm.defines), chip="H100",
         args=[matrix, matrix.copy(), np.zeros((size, size), gemm.output), *[np.int32(size)] * 3],
     )  # fmt: skip
-    assert report.work is not None
-    found = bound_of(report.work("H100"), "H100")
+    found = report.time().bound
     rows = [row for row in _stalls() if row["kernel"] == name and row["size"] == size]
     assert found.cycles <= rows[0]["cycles"]
 
@@ -98,8 +96,7 @@ def test_operand_reads_of_wgmma_are_those_of_the_machine(name: str) -> None:
         block=tuple(case["block"]), shared_bytes=case["shared"],
         args=[argument(text, place) for place, text in enumerate(case["args"])], chip="H100",
     )  # fmt: skip
-    assert report.work is not None
-    work = report.work(Chip.of("H100"))
+    work = report.relaunch().work(Chip.of("H100"))
     executed = work.traces[0].executed(len(work.instructions))
     reads = [operand_wavefronts(each) for each in work.instructions]
     blocks = np.prod(case["grid"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gpu_check.timing import kernels, paths
-from gpu_check.timing.errors import pairs, recorded, summary, top_stalls
+from gpu_check.timing.errors import beside, compare, pairs, recorded, summary, top_stalls
 from gpu_check.timing.pipes import MIXES, source
 from tests.sass_kernels import needs_compiler
 
@@ -123,8 +123,26 @@ def test_peaks_are_what_the_tables_of_rates_say() -> None:
 
 
 def test_recorded_numbers_are_numbers() -> None:
-    path = DATA / "h100_timed_kernels.csv"
-    if not path.exists():
-        pytest.skip("not measured yet")
-    found = recorded(path)
+    found = recorded(DATA / "h100_timed_kernels.csv")
     assert all(row["least"] <= row["cycles"] <= row["most"] for row in found.values())
+
+
+def test_the_page_of_time_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    compare(str(DATA / "h100_timed_estimates.csv"), str(DATA / "h100_timed_kernels.csv"))
+    page = (DATA.parents[1] / "docs/time.md").read_text("utf-8").splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(lines) == 40 + 12 + 4
+    assert set(lines) <= set(page)
+
+
+def test_every_recorded_bound_held() -> None:
+    """What was written down before the launches were measured."""
+    measured = recorded(DATA / "h100_timed_kernels.csv")
+    model = recorded(DATA / "h100_timed_estimates.csv")
+    assert set(measured) == set(model)
+    for name, row in model.items():
+        assert row["bound"] <= measured[name]["least"], name
+        assert row["most"] >= 1
+    for pair in pairs([beside(model[name], measured[name]) for name in model]):
+        # A cap for any kernel, also for those that do not run at their bounds.
+        assert pair["measured"] <= model[pair["slow"]]["most"] * 1.01, pair
