@@ -20,6 +20,7 @@ from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
 from gpu_check.timing.errors import recorded as table_of
 from layouts import Swizzle, Tile
+from simulator.errors import install
 from viz import (
     bank_heatmap,
     compare,
@@ -155,7 +156,12 @@ WIDEST = 1200  # pixels, for figures without a width of their own
 )
 def draw(folder: Path) -> None:
     """Draw all figures to PNG files in FOLDER (docs/gallery), in a browser without a network."""
-    from playwright.sync_api import sync_playwright
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise click.ClickException(
+            f"The gallery needs playwright, which is not installed ({install('test')})."
+        ) from error
 
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:

@@ -14,7 +14,9 @@ try:
     from viz.bank_heatmap import bank_heatmap
     from viz.compare import compare
     from viz.kernel_bars import kernel_bars
+    from viz.page.markdown import markdown
     from viz.page.report import report
+    from viz.page.svg import svg
     from viz.parity import parity
     from viz.sweep_heatmap import sweep_heatmap
     from viz.theme import THEMES
@@ -37,8 +39,10 @@ __all__ = [
     "bank_heatmap",
     "compare",
     "kernel_bars",
+    "markdown",
     "parity",
     "report",
+    "svg",
     "sweep_heatmap",
     "time_parity",
     "timeline",

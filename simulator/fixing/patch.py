@@ -34,11 +34,13 @@ class Patch:
     @property
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
-        old, new = (
+        before, after = (
             self.file if self.file.startswith("/") else f"{side}/{self.file}" for side in "ab"
         )
-        lines = (text.splitlines(keepends=True) for text in (self.before, self.after))
-        pieces = difflib.unified_diff(*lines, fromfile=old, tofile=new)
+        pieces = difflib.unified_diff(
+            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True),
+            before, after,
+        )  # fmt: skip
         end = "\n\\ No newline at end of file\n"
         return "".join(each if each.endswith("\n") else each + end for each in pieces)
 

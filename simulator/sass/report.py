@@ -48,7 +48,7 @@ class CompiledReport(SiteTable):
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
     view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
-    cores take, as measured on an H100 (`simulator.law.wgmma`).
+    cores take, as measured on an H100 (gpu_check/data/h100_wgmma.csv).
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)

@@ -5,6 +5,7 @@ The cubins and their launches: tests/silicon/sass/README.md.
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from simulator import replay_compiled
 from simulator.sass.arguments import argument
 from simulator.sass.report import CompiledReport
 from tests.sass_kernels import HERE, needs_tools
+from tests.silicon.recorded import DATA
 
 pytestmark = needs_tools
 
@@ -104,3 +106,50 @@ def test_histograms_are_left_alone() -> None:
 @pytest.mark.parametrize("name", ["tensor_gemm", "transpose on swizzled", "scan on shared"])
 def test_what_has_no_conflicts_has_no_fixes(name: str) -> None:
     assert replayed(name).fixes() == []
+
+
+# ---- Diffs that were compiled and measured. ------------------------------------------------------
+MEASURED = {case["name"]: case for case in json.loads((HERE / "fixes.json").read_text())}
+
+
+def counted(name: str) -> CompiledReport:
+    case = MEASURED[name]
+    return replay_compiled(
+        HERE / "cubins" / case["cubin"], kernel=case["kernel"], grid=tuple(case["grid"]),
+        block=tuple(case["block"]), blocks="all",
+        args=[argument(text, place) for place, text in enumerate(case["args"])],
+    )  # fmt: skip
+
+
+def measured(name: str) -> dict[str, str]:
+    with (DATA / "h100_fixes_kernels.csv").open(newline="") as file:
+        return next(row for row in csv.DictReader(file) if row["case"] == name)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_the_chip_counts_what_the_replay_of_a_diff_counts(name: str) -> None:
+    row, found = measured(name), counted(name).metrics()
+    compared = [each for each in row if each in found]
+    assert len(compared) == 6  # requests, wavefronts and bank conflicts, of loads and of stores
+    assert {each: int(row[each]) for each in compared} == {each: found[each] for each in compared}
+
+
+@pytest.mark.parametrize("name", ["turn", "vectorized", "warptile"])
+def test_the_chip_counts_for_a_diff_what_the_fix_predicted(name: str) -> None:
+    report = counted(name)
+    fixes = report.fixes()
+    predicted = report.fixed(fixes).totals()["all"]
+    row = measured(f"{name} fixed")
+    conflicts_of, waves = "l1tex__data_bank_conflicts_pipe", "smsp__sass_l1tex_data_pipe"
+    on_chip = {
+        "bank_conflicts": sum(int(row[f"{conflicts_of}_lsu_mem_shared_op_{op}.sum"])
+                              for op in ("ld", "st")),
+        "wavefronts": sum(int(row[f"{waves}_lsu_wavefronts_mem_shared_op_{op}.sum"])
+                          for op in ("ld", "st")),
+    }  # fmt: skip
+    assert on_chip == {each: predicted[each] for each in on_chip}
+    assert (
+        sum(each.before.bank_conflicts for each in fixes)
+        == report.totals()["all"]["bank_conflicts"]
+    )
+    assert MEASURED[f"{name} fixed"]["diff"]

@@ -18,9 +18,9 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
-    "lines", "ideal_lines", "bytes", "rows",
+    "lines", "ideal_lines", "bytes", "rows", "cycles",
 )  # fmt: skip
-"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros."""
+"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma."""
 
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 

@@ -159,7 +159,7 @@ class Worker:
         self.set("reading", watch.reading[first:].ctypes.data)
         self.set("fenced", watch.fenced.ctypes.data)
         place = CONTEXT["read_until"] // 8
-        watch.use(self.context[place : place + 2])
+        watch.use(self.context[place : place + 3])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
