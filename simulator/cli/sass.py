@@ -19,6 +19,7 @@ from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
+from simulator.cli.timing import table_of, time_option
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ Found = TypeVar("Found")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
 @click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
 @click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
+@time_option
 @common
 @html_options
 @fix_options
@@ -264,7 +266,7 @@ class _Told:
             for rule, report in reports.items():
                 sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
                 found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
-                rows = report.table(by=self.options["by"]).rows
+                rows = table_of(report, self.options["by"]).rows
                 self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
         _use_outputs(self.options, next(iter(reports.values())))
 
@@ -387,5 +389,5 @@ def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) ->
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    table = by_rule({rule: each.table(by=by) for rule, each in reports.items()})
+    table = by_rule({rule: table_of(each, by) for rule, each in reports.items()})
     show_with_fixes(table, reports, output)

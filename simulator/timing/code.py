@@ -46,8 +46,8 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "waits": bits.waits,
             "pipe": pipes[0] if pipes and kind == Kind.PLAIN else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
-            "latency": _latency(name, rate.latency),
-            "local": _local(name, each.opcode, modifiers, cycles),
+            "latency": _latency(name, kind, modifiers, rate.latency),
+            "local": _local(name, modifiers, rate.interval),
             "data": int(rate.interval or 1) if name in _QUEUED[:4] else 0,
             "held": cycles,
             "source": [register for register, _ in operands],
@@ -83,11 +83,17 @@ def _held(held: float | None, interval: float | None) -> float:
     return interval or held or 1.0
 
 
-def _latency(name: str, latency: float | None) -> int:
+def _latency(name: str, kind: Kind, modifiers: list[str], latency: float | None) -> int:
+    """Return the cycles until a result is there; of loads of global memory those beyond 4 bytes.
+
+    A lane's 8 bytes take 8 cycles more than 4, and 16 take 18 (`gpu_check/data/h100_mixes.csv`).
+    """
+    if kind == Kind.LOAD:
+        return 18 if "128" in modifiers else 8 if "64" in modifiers else 0
     return int(_LATENCIES.get(name, _OTHER) if latency is None else latency)
 
 
-def _local(name: str, opcode: str, modifiers: list[str], held: float) -> int:
+def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     """Return the cycles for which the way out of a sub-partition is held.
 
     One warp alone issues an LDS or STS every 4 cycles, an LDS.128 or LDSM of four matrices every 8,
@@ -98,7 +104,9 @@ def _local(name: str, opcode: str, modifiers: list[str], held: float) -> int:
         if "128" in modifiers or (name in ("LDSM", "STSM") and "4" in modifiers):
             return 10 if is_store else 8
         return 5 if is_store and "64" in modifiers else 4
-    return max(int(held), 2)
+    # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
+    cycles = interval or 2
+    return int(4 * cycles if name in _QUEUED[:4] else cycles)
 
 
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")

@@ -26,6 +26,10 @@ SPREAD = (0.90, 1.25)
 GEMM kernels of `gpu_check/data/h100_gemm_stalls.csv`, at which the model was looked at."""
 
 
+_SHOWN = 0.005
+"""Of warp cycles per instruction issued: reasons that are less are not shown."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KernelTime(Result):
     """The time of a launch on a chip. Cycles are those of an SM.
@@ -45,8 +49,8 @@ class KernelTime(Result):
     clock_mhz: float | None
     """At which cycles are seconds: the chip's boost clock, where no other was given."""
     stalls: Columns = field(default_factory=dict, repr=False)
-    """A row for each instruction that was executed: address, opcode, file, line, cycles, and warp
-    cycles of the blocks that were simulated by Nsight Compute's reasons."""
+    """A row for each instruction that was executed: address, opcode, file, line, and the cycles of
+    warps in the blocks that were simulated: all, and by Nsight Compute's reasons."""
     counts: Mapping[str, int] = field(default_factory=dict, repr=False)
     """What the SM did that was simulated: instructions, sectors, cycles of the data pipe."""
     notes: tuple[str, ...] = ()
@@ -103,29 +107,36 @@ class KernelTime(Result):
         return dict(sorted(found.items(), key=lambda each: -each[1]))
 
     def lines(self) -> Columns:
-        """Roll the stalls up by source line: file, line, instructions, cycles, reasons."""
+        """Roll the stalls up by source line: file, line, instructions, warp_cycles, reasons."""
         found: dict[tuple[str, int], dict[str, Any]] = {}
         for row in rows(self.stalls):
             key = (row["file"], row["line"])
-            sums = found.setdefault(key, dict.fromkeys(("instructions", "cycles", *STALLS), 0))
+            sums = found.setdefault(key, dict.fromkeys(("instructions", "warp_cycles", *STALLS), 0))
             sums["instructions"] += 1
-            for name in ("cycles", *STALLS):
+            for name in ("warp_cycles", *STALLS):
                 sums[name] += row[name]
         columns: Columns = {
             "file": [file for file, _ in found], "line": [line for _, line in found],
         }  # fmt: skip
-        for name in ("instructions", "cycles", *STALLS):
+        for name in ("instructions", "warp_cycles", *STALLS):
             columns[name] = [sums[name] for sums in found.values()]
         return columns
 
-    def table(self) -> Table:
-        """Return a row for each instruction that warps waited at, and what it comes to."""
-        shown = [name for name, share in self.reasons.items() if share >= 0.005]
-        found = sorted(rows(self.stalls), key=lambda row: -row["cycles"])
+    def table(self, by: str = "instruction") -> Table:
+        """Return a row for each instruction or line that warps waited at, and say what it is.
+
+        Those come first at which most cycles are spent. Reasons that hardly occur are left out.
+        """
+        shown = [name for name, share in self.reasons.items() if share >= _SHOWN]
+        columns = self.stalls if by == "instruction" else self.lines()
+        order = sorted(rows(columns), key=lambda row: -row["warp_cycles"])
+        names = ["address", "opcode"] if by == "instruction" else []
+        names += ["file", "line", "warp_cycles", *shown]
+        sums = {name: sum(columns.get(name, [])) for name in ("warp_cycles", *shown)}
         return Table(
-            found, {}, title=f"{self.kernel} on {self.chip}: where warps spend their cycles",
-            columns=["address", "opcode", "file", "line", "cycles", *shown],
-            text=self.sentences(),
+            [{name: row[name] for name in names} for row in order], self._totals(),
+            sums=[("total", sums)], columns=names,
+            title=f"{self.kernel} on {self.chip}", text=self.sentences(),
         )  # fmt: skip
 
     def sentences(self) -> list[str]:
@@ -156,19 +167,22 @@ class KernelTime(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON can hold them: by instruction, by line, and as a whole."""
-        after = self.without_conflicts
         return {
             "instructions": self.stalls,
             "lines": self.lines(),
-            "totals": {
-                "kernel": self.kernel, "chip": self.chip, "cycles": self.cycles,
-                "active_cycles": self.active_cycles, "bound_cycles": self.bound_cycles,
-                "seconds": self.seconds, "range": None if self.range is None else [*self.range],
-                "limiter": self.limiter, "cycles_without_conflicts": after.cycles,
-                "bound_cycles_without_conflicts": after.bound_cycles,
-                "speedup_without_conflicts": self.speedup_without_conflicts,
-                "pipes": self.pipes, "reasons": self.reasons, "notes": list(self.notes),
-            },
+            "totals": self._totals(),
+        }
+
+    def _totals(self) -> dict[str, Any]:
+        after = self.without_conflicts
+        return {
+            "kernel": self.kernel, "chip": self.chip, "cycles": self.cycles,
+            "active_cycles": self.active_cycles, "bound_cycles": self.bound_cycles,
+            "seconds": self.seconds, "range": None if self.range is None else [*self.range],
+            "limiter": self.limiter, "cycles_without_conflicts": after.cycles,
+            "bound_cycles_without_conflicts": after.bound_cycles,
+            "speedup_without_conflicts": self.speedup_without_conflicts,
+            "pipes": self.pipes, "reasons": self.reasons, "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -241,7 +255,7 @@ def _columns(work: Work, stalls: NDArray[np.int64]) -> Columns:
     columns: Columns = {
         "address": [each.address for each in which], "opcode": [each.opcode for each in which],
         "file": [each.file for each in which], "line": [each.line for each in which],
-        "cycles": stalls[chosen].sum(axis=1).tolist(),
+        "warp_cycles": stalls[chosen].sum(axis=1).tolist(),
     }  # fmt: skip
     columns |= {name: stalls[chosen, place].tolist() for place, name in enumerate(STALLS)}
     return columns

@@ -129,7 +129,7 @@ def test_recorded_numbers_are_numbers() -> None:
 
 def test_the_page_of_time_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     compare(str(DATA / "h100_timed_estimates.csv"), str(DATA / "h100_timed_kernels.csv"))
-    page = (DATA.parents[1] / "docs/time.md").read_text("utf-8").splitlines()
+    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(lines) == 40 + 12 + 4
     assert set(lines) <= set(page)

@@ -93,3 +93,32 @@ def test_a_pipe_is_held_no_longer_than_a_group_needs() -> None:
 def test_a_chip_without_tables_is_refused() -> None:
     with pytest.raises(ChipError, match=r"RTX 5090 has compute capability 12\.0.*accepted"):
         rates_of("RTX 5090")
+
+
+def _wgmma() -> list[dict[str, str]]:
+    with (RECORDED.parent / "h100_wgmma.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_no_wgmma_beats_its_peak() -> None:
+    """Each of four warps has a quarter of a product, on a sub-partition of its own."""
+    from simulator.timing.control import control
+    from simulator.timing.pipes import operand_wavefronts
+    from simulator.timing.work import WorkInstruction
+
+    units = {"f16": "H", "bf16": "H", "tf32": "H", "s8": "I", "u8": "I", "b1": "B"}
+    rates, exact = rates_of("H100"), 0
+    for row in _wgmma():
+        unit = units.get(row["type"].split(".")[0], "Q")
+        suffix = {"bf16": ".BF16", "tf32": ".TF32"}.get(row["type"], "")
+        opcode = f"{unit}GMMA.64x{row['n']}x{row['k']}.{row['accumulator'].upper()}{suffix}"
+        peak = rates[opcode].peak
+        operands = "R24,gdesc[UR4],R24" if row["a"] == "SS" else "R24,R4,gdesc[UR4],R24"
+        work = WorkInstruction(0, "", opcode, operands, control(0))
+        reads = 4 * operand_wavefronts(work)
+        assert reads == float(row["wavefronts"]), row
+        assert peak is not None
+        least = max(peak, reads)
+        assert least <= float(row["cycles"]) + 0.25, row  # of few products, so to a quarter
+        exact += least > 0.97 * float(row["cycles"])
+    assert exact > 300
