@@ -157,6 +157,7 @@ class _Finding:
             array=array.name, lines=array.lines, files=array.files, text="", why="", proved=False,
             outputs_equal=True, before=before, after=before, bytes_before=array.bytes,
             bytes_after=array.bytes, occupancy_before=now, occupancy_after=now, target=array,
+            notes=_reuse(array),
         )  # fmt: skip
 
     def _occupancy(self, size: int) -> SharedUse:
@@ -232,16 +233,18 @@ class _Finding:
         ):
             return None
         tile = candidate.tile
-        notes: tuple[str, ...] = ()
+        notes = plain.notes
         if not array.is_static and len(array.starts) * array.size < self.launch.shared_bytes:
-            notes = (f"Its index counts from byte {array.starts[0]} of the block's shared memory.",)
+            notes += (
+                f"Its index counts from byte {array.starts[0]} of the block's shared memory.",
+            )
         made_by_triton = any(file.endswith(".py") for file in array.files)
         return replace(
             plain,
             text=text_of(array, candidate),
             kind=candidate.kind,
-            why=why,
-            proved=proved,
+            why=why if after.bank_conflicts else "No layout of any kind has fewer.",
+            proved=proved or not after.bank_conflicts,
             after=after,
             notation=tile.notation or "",
             triton=triton_of(tile) if made_by_triton else "",
@@ -282,6 +285,14 @@ def _preference(fix: Fix) -> tuple[bool, bool, int, int]:
     is_dear = more * _CHEAP > fix.bytes_before
     rank = {"tma": 0, "pad": 1, "swizzle": 2, "both": 3}[fix.kind]
     return loses, is_dear, rank, fix.operations
+
+
+def _reuse(array: SharedArray) -> tuple[str, ...]:
+    """Say that an array is used for several things."""
+    if not array.uses:
+        return ()
+    said = " and ".join(f"{name} (lines {', '.join(map(str, at))})" for name, at in array.uses)
+    return (f"Its lines call it {said}: it was not split in time, one layout is for all.",)
 
 
 def _base(block_bytes: int, array: SharedArray) -> int:
