@@ -52,4 +52,7 @@ def check(
             )
         known = {each.name: record(each) for each in found}
         write_baseline(chosen, known)
-    return CheckReport(file.path, tuple(judge(each, known) for each in found), chosen)
+    names = {each.name for each in found}
+    stale = tuple(sorted(set(known or ()) - names)) if not any(one.error for one in found) else ()
+    outcomes = tuple(judge(each, known) for each in found)
+    return CheckReport(file.path, outcomes, chosen, stale)

@@ -6,6 +6,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,12 @@ from simulator.cli.completion import among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.failing import Costs, fail_options
 from simulator.cli.help import COMMANDS, example, write_commands
-from simulator.cli.html import ARGUMENTS, html_options, keep
+from simulator.cli.html import ARGUMENTS, html_options, is_drawn, keep
 from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
+    from simulator.asking.answer import Answer
+    from simulator.inputs.asked import AskedAccess
     from simulator.inputs.files import Accesses
     from simulator.law.chips import Chip
     from simulator.law.counting import Counts
@@ -282,6 +285,7 @@ def access_options(command: _Command) -> _Command:
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
 @common
+@html_options
 def count(
     *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
 ) -> dict[str, Costs]:
@@ -308,6 +312,7 @@ def count(
         chip=chosen,
         **options,
     )
+    asked = accesses if isinstance(accesses, AskedAccess) else None
     if isinstance(accesses, AskedAccess):
         accesses = asked_accesses(accesses)
     tables: dict[str, Table] = {}
@@ -321,10 +326,28 @@ def count(
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
                 found[access] = {"access": access, "op": op, **row, **law}
+            if is_drawn():
+                keep(_worst(accesses, asked, counts, where, rule, chosen))
         totals[rule] = sum_of(each)
         tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: Costs.of(total) for rule, total in totals.items()}
+
+
+def _worst(
+    accesses: Accesses, asked: AskedAccess | None, counts: Counts, where: Any, rule: Rule,
+    chip: Chip | None,
+) -> Answer:  # fmt: skip
+    """Return the answer for the worst access of one instruction, for a page."""
+    from simulator.asking import ask
+    from simulator.cli.options import one_access
+
+    if asked is not None:
+        return ask.answer(asked, rule)
+    worst = counts.worst()
+    op, addresses, mask = one_access(accesses, int(where[worst]))
+    one = ask.explain(op, addresses, mask, rule=rule, chip=chip)
+    return replace(one, warp=worst, warps=counts)
 
 
 def _count_by_op(

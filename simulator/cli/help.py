@@ -32,13 +32,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Keep it so": {
         "check": ("check", "bankwise check bankwise.toml"),
+    },
+    "For programs": {
         "mcp": ("mcp", "bankwise mcp --root ."),
+        "schema": ("schema", "bankwise schema explain"),
     },
     "What it builds on": {
         "ops": ("commands", "bankwise ops"),
         "chips": ("catalogue", "bankwise chips"),
         "gpu-check": ("gpu", "bankwise gpu-check --recorded"),
-        "schema": ("schema", "bankwise schema explain"),
     },
 }  # fmt: skip
 """The module of each command, and an example."""

@@ -21,7 +21,9 @@ def _commands() -> list[str]:
 
 @cli.command()
 @click.argument("command", required=False, shell_complete=among(_commands))
-@click.option("--write", metavar="FOLDER", help="Write a file per command instead.")
+@click.option(
+    "--write", metavar="FOLDER", type=click.Path(), help="Write a file per command instead."
+)
 def schema(*, command: str | None, write: str | None) -> int:
     """Print the JSON Schema of what a command's --format json prints.
 

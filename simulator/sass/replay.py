@@ -16,6 +16,7 @@ from simulator.sass.architectures import ARCHITECTURES, Arch
 from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given
+from simulator.sass.code.objects import code_of
 from simulator.sass.code.options import make_options
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
@@ -30,7 +31,7 @@ DEFAULT_ARCH: Arch = "sm_90"
 
 
 def replay_compiled(
-    source_or_cubin: Given,
+    source_or_cubin: Given | Any,
     *,
     kernel: str | None = None,
     grid: int | tuple[int, ...],
@@ -54,7 +55,8 @@ def replay_compiled(
 
     `source_or_cubin`: a Path, or a str naming an existing file, is a file (a cubin, a fatbinary,
     an object, a library, PTX or CUDA source, told by content); any other str is CUDA source or PTX;
-    bytes are a cubin.
+    bytes are a cubin. A kernel of Numba, of CuPy (RawKernel, RawModule) or of cuda.core (Program,
+    ObjectCode) is code, too.
     `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64, 64>"). `args`: a
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too; a TensorMap for each tensor map. Arguments that share
@@ -101,8 +103,15 @@ def replay_compiled(
         raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
+    given, target, code = source_or_cubin, arch_for(arch, chosen_chip), None
+    if isinstance(given, bytearray):
+        given = bytes(given)
+    elif not isinstance(given, str | bytes | Path):
+        code = code_of(given, args, target)
+        given, kernel, args = code.code, kernel or code.kernel, code.arguments
+        options = (*code.options, *options)
     compiler = make_options(include, define or {}, options)
-    build = Build(source_or_cubin, arch_for(arch, chosen_chip), kernel, compiler, symbols or {})
+    build = Build(given, target, kernel, compiler, symbols or {})
     cubin, source = build.load()
     _check_runs(cubin, chosen_chip)
     built = build.built(cubin, source, say)
@@ -116,9 +125,14 @@ def replay_compiled(
         report = run_blocks(launch, blocks, built.notes)
     except ExecutionError as error:
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
-        error.partial = _with_sources(stopped, source_or_cubin, source)
+        error.partial = _with_sources(stopped, given, source)
         raise
-    report = _with_sources(report, source_or_cubin, source)
+    report = _with_sources(report, given, source)
+    if code is not None:
+        report = replace(report, outputs=code.outputs(report.outputs))
+        if code.file is not None:
+            lines = source_lines(report.instructions["file"], code.file)
+            report = replace(report, sources=lines)
     again = Relaunch(
         arguments_of(launch), blocks, built.notes, report.sources, build, source or None
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from simulator.errors import CompileError, LaunchError
+from simulator.law.chips import Chip
 from simulator.sass.building import Build
 from simulator.sass.code.images import SOURCE
 from simulator.sass.lift.program import Program
@@ -19,6 +20,8 @@ from simulator.sass.run.grid import Dim3, GridRun
 from simulator.sass.run.moves import Moves
 from simulator.sass.run.timeline import Timeline
 from simulator.sass.run.witness import Witness
+from simulator.sass.work import make_work
+from simulator.timing.work import Work
 
 __all__ = ["BLOCKS", "Blocks", "Relaunch", "arguments_of", "run_blocks"]
 
@@ -63,6 +66,10 @@ class Relaunch:
         firsts = _first_blocks(again)
         blocks = [block for first in firsts for block in again.members(first)]
         return dict(zip(blocks, again.timelines(firsts), strict=True))
+
+    def work(self, chip: Chip) -> Work:
+        """Run sampled blocks again, and return what they did, for the time on a chip."""
+        return make_work(self.launch(), chip)
 
     def replay(
         self, moves: Moves | None = None, witness: Witness | None = None,

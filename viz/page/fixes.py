@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import BankwiseError
 from viz.page.section import copied, table
 
 if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
-    from simulator.sass.report import CompiledReport
 
-__all__ = ["cure_of", "fixes_markup", "fixes_of"]
+__all__ = ["fixes_markup"]
 
 _COLUMNS = (
     "array", "bank_conflicts_before", "bank_conflicts", "wavefronts_before", "wavefronts",
@@ -21,32 +19,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def fixes_of(report: CompiledReport) -> Sequence[Fix]:
-    """Return the fixes of a report; none where its launch cannot run again."""
-    if report.rerun is None:
-        return ()
-    try:
-        return report.fixes()
-    except BankwiseError:
-        return ()
-
-
-def cure_of(fixes: Sequence[Fix]) -> str:
-    """Return what to write first, in a line; empty where there is nothing."""
-    return next((each.text for each in fixes if each.text), "")
-
-
 def fixes_markup(fixes: Sequence[Fix]) -> list[str]:
-    """Return the fixes as HTML: what to write, what it saves, how that is known.
-
-    Nothing where there are none.
-    """
-    if not fixes:
-        return []
+    """Return the fixes as HTML: what to write, what it saves, how that is known."""
     rows: list[dict[str, Any]] = [
         {name: each.summary()[name] for name in _COLUMNS} for each in fixes if each.text
     ]
-    parts = ["<h3>What to change</h3>"]
+    parts = []
     for each in fixes:
         _, *said = each.sentences
         if each.text:

@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from simulator.asking.pictures import Picture
 from simulator.asking.words import Level
 from simulator.results.columns import COLUMNS, heading, profiler_heading
 
@@ -27,8 +28,6 @@ class Section:
     """A table, by the names of its columns; a row that begins with "total" is one."""
     sentences: Sequence[str] = ()
     figures: Sequence[go.Figure] = field(default_factory=list)
-    markup: Sequence[str] = ()
-    """HTML, safe already, between the pictures and the figures: further sections of a kernel."""
     folded: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] = ()
     """Tables that a reader unfolds, by what is said of them."""
     level: Level = "nothing"
@@ -46,6 +45,10 @@ class Section:
     """HTML, safe already, after the figures."""
     cure: str = ""
     """The cure in a line, for the summary."""
+    pictures: Sequence[Picture] = ()
+    """What `first` draws, for other forms than a page."""
+    bars: Sequence[tuple[str, int, int]] = ()
+    """Where there are no pictures: names with their wavefronts and their heat."""
 
 
 def rendered(
@@ -70,7 +73,6 @@ def rendered(
                 *part.after,
                 table(part.rows),
                 f"<ul>{said}</ul>" if said else "",
-                *part.markup,
                 *(_drawn(part, name, figure) for name, figure in figures),
                 *(details(words, table(rows)) for words, rows in part.folded),
                 "</section>",

@@ -45,7 +45,8 @@ def serve(units: Units, call: Call, request: Product) -> int:
     if units.watch:
         _watch(units, units.watch, call, request.form)
     site = units.cluster.site_of(call.number)
-    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
+    wavefronts, cycles = request.form.wavefronts, request.form.cycles
+    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts, cycles=cycles)
     units.wake(waits)
     return Reply.GO_ON
 
@@ -68,7 +69,7 @@ def _watch(units: Units, watch: Watch, call: Call, form: Gmma) -> None:
     group = call.warp // _WARPS
     operands = [
         wgmma.pieces(
-            units.shared, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
+            units.shared.size, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
             transposed, name,
         )
         for i, (rows, transposed, name) in enumerate(

@@ -133,6 +133,8 @@ class TestBaselines:
         checked(f"{head}[[access]]\nname = 'a'\n{FREE}\n", update=True)
         report = checked(f"{head}[[access]]\nname = 'b'\n{FREE}\n")
         assert findings(report) == [("baseline", "baseline", 2)]
+        assert report.stale == ("a",)
+        assert "In the baseline alone (--update removes them): a" in str(report)
         assert checked(f"{head}[[access]]\nname = 'b'\n{FREE}\nconflicts=0\n").code == 0
 
     def test_an_update_does_not_hide_a_broken_limit(self, checked: Check) -> None:
