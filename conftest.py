@@ -23,7 +23,7 @@ settings.load_profile("bankwise")
 ROOT = Path(__file__).parent
 
 # What is printed must not hang on who runs the tests: pytest-xdist sets COLUMNS in its workers.
-for _name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+for _name in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR"):
     os.environ.pop(_name, None)
 
 # Their examples compile CUDA: for them, the extra `sass`.

@@ -23,6 +23,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
+    session.run("python", "docs/house.py", "--check")
     session.run("mypy")
 
 

@@ -18,13 +18,16 @@ import plotly.graph_objects as go
 from bankwise import explain, replay, simulate
 from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
+from gpu_check.timing.errors import recorded as table_of
 from layouts import Swizzle, Tile
+from simulator.errors import install
 from viz import (
     bank_heatmap,
     compare,
     kernel_bars,
     parity,
     sweep_heatmap,
+    time_parity,
     timeline,
     warp_map,
     word_map,
@@ -82,6 +85,20 @@ def recorded(quantity: str) -> go.Figure:
     return parity(rows)
 
 
+def times() -> go.Figure:
+    """The estimates that were written down before the kernels were measured."""
+    data = ROOT / "gpu_check/data"
+    model, chip = (table_of(data / f"h100_timed_{name}.csv") for name in ("estimates", "kernels"))
+    return time_parity(
+        {
+            "case": list(chip),
+            "measured": [row["cycles"] for row in chip.values()],
+            "estimate": [model[name]["estimate"] for name in chip],
+            "bound": [model[name]["bound"] for name in chip],
+        }
+    )
+
+
 def kernels() -> go.Figure:
     names = ("junstar92.2d", "junstar92.vectorized")
     return kernel_bars([replay(name, m=4096, n=4096, k=4096) for name in names])
@@ -124,6 +141,7 @@ FIGURES: Mapping[str, Callable[[], go.Figure]] = {
     "kernels": kernels,
     "parity": lambda: recorded("wavefronts"),
     "parity-cycles": lambda: recorded("cycles"),
+    "times": times,
     "dark": lambda: bank_heatmap(simulate("2x16", **WARP), fragment="B", theme="dark"),
 }
 
@@ -138,7 +156,12 @@ WIDEST = 1200  # pixels, for figures without a width of their own
 )
 def draw(folder: Path) -> None:
     """Draw all figures to PNG files in FOLDER (docs/gallery), in a browser without a network."""
-    from playwright.sync_api import sync_playwright
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise click.ClickException(
+            f"The gallery needs playwright, which is not installed ({install('test')})."
+        ) from error
 
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:

@@ -220,7 +220,8 @@ PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h20
 PackagedTable = Literal[
     "h100_bandwidth", "h100_clock_classes", "h100_gemm_stalls", "h100_kernels", "h100_latency",
     "h100_launches", "h100_pipes", "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls",
-    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "devices",
+    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h100_misc",
+    "h100_neighbour_counters", "h100_tma", "h100_wgmma", "devices",
 ]  # fmt: skip
 
 

@@ -14,10 +14,13 @@ try:
     from viz.bank_heatmap import bank_heatmap
     from viz.compare import compare
     from viz.kernel_bars import kernel_bars
+    from viz.page.markdown import markdown
     from viz.page.report import report
+    from viz.page.svg import svg
     from viz.parity import parity
     from viz.sweep_heatmap import sweep_heatmap
     from viz.theme import THEMES
+    from viz.time_parity import time_parity
     from viz.timeline import timeline
     from viz.warp_map import warp_map
     from viz.word_map import word_map
@@ -36,9 +39,12 @@ __all__ = [
     "bank_heatmap",
     "compare",
     "kernel_bars",
+    "markdown",
     "parity",
     "report",
+    "svg",
     "sweep_heatmap",
+    "time_parity",
     "timeline",
     "warp_map",
     "word_map",

@@ -113,6 +113,10 @@ def assemble(
             named |= {trace.name} if trace.showlegend else set()
             if number and trace.type == "heatmap":
                 trace.showscale = False
+            elif trace.type == "heatmap" and trace.colorbar.len is not None:
+                # In pixels: a share of the width is of the cells' or of the whole, as Plotly's
+                # passes over the layout happen to end.
+                trace.colorbar.update(lenmode="pixels", len=inner)
             figure.add_trace(trace.update(xaxis=x, yaxis=y))
         start = number * (left + wide) / inner
         settings[f"xaxis{suffix}"] = {

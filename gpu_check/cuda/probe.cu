@@ -159,6 +159,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     Lane lane = make_lane(addresses, sources, global_memory, access);
     const bool active = masks[access] >> (threadIdx.x & 31) & 1;
     unsigned sum = 0;
+    if (OP::copies && active)  // lines that are on their way would change what the copies cost
+        asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(sum) : "l"(lane.source) : "memory");
     __syncthreads();
     const unsigned before = clock_now();
     if (active) {

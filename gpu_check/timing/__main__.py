@@ -10,7 +10,9 @@ from typing import Any
 
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
-from gpu_check.timing.pipes import measure_pipes
+from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
+from gpu_check.timing.peaks import measure_peaks
+from gpu_check.timing.pipes import measure_mixes, measure_pipes
 from gpu_check.timing.stalls import measure_gemms
 
 _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
@@ -19,6 +21,11 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "bandwidth": measure_bandwidth,
     "launches": measure_launches,
     "gemm_stalls": measure_gemms,
+    "peaks": measure_peaks,
+    "mixes": measure_mixes,
+    "accesses": measure_accesses,
+    "traffic": measure_traffic,
+    "queue": measure_queue,
 }
 
 

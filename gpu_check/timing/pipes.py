@@ -15,7 +15,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["OPS", "WARPS", "Op", "measure_pipes", "source"]
+__all__ = ["MIXES", "OPS", "WARPS", "Op", "measure_mixes", "measure_pipes", "source"]
 
 WARPS = (1, 2, 4, 8, 16, 32)
 _COPIES, _CHAINS, _TURNS = 64, 8, 16
@@ -33,6 +33,8 @@ class Op:
     apart: int = 4
     """Bytes between the addresses of neighbouring lanes in shared memory."""
     capability: int = 70
+    is_mbarrier: bool = False
+    """Whether all lanes use one mbarrier, at the address of lane 0 (`apart` is 0)."""
 
 
 OPS: dict[str, Op] = {
@@ -103,6 +105,44 @@ OPS: dict[str, Op] = {
 }  # fmt: skip
 """Instructions by the name that their rows have."""
 
+_LOAD = "cvt.u64.u32 a, {d}; add.s64 a, a, %3; ld.global.ca"
+MIXES: dict[str, Op] = {
+    "LDS+SHFL": Op(
+        "ld.shared.b32 {d}, [{d}]; shfl.sync.bfly.b32 {d}, {d}, 1, 31, -1;", expected="SHFL"
+    ),
+    "STS+SHFL": Op(
+        "st.volatile.shared.b32 [%1], {d}; shfl.sync.bfly.b32 {d}, {d}, 1, 31, -1;",
+        expected="SHFL",
+    ),
+    "LDS+BAR": Op("ld.shared.b32 {d}, [{d}]; bar.sync 0;", expected="BAR"),
+    "LDS+STS": Op("ld.shared.b32 {d}, [{d}]; st.volatile.shared.b32 [%1], {d};", expected="STS"),
+    "LDS+LDG": Op(
+        "{{ .reg .b32 t, u; .reg .b64 a; and.b32 u, {d}, 127; cvt.u64.u32 a, u; add.s64 a, a, %3;"
+        " ld.global.ca.b32 t, [a]; ld.shared.b32 {d}, [{d}]; xor.b32 {d}, {d}, t; }}",
+        expected="LDG",
+    ),
+    "LDG": Op("{{ .reg .b64 a; " + _LOAD + ".b32 {d}, [a]; }}", expected="LDG"),
+    "LDG.64": Op(
+        "{{ .reg .b64 a; .reg .b32 t; " + _LOAD + ".v2.b32 {{{d}, t}}, [a]; or.b32 {d}, {d}, t; }}",
+        expected="LDG.E.64",
+    ),
+    "LDG.128": Op(
+        "{{ .reg .b64 a; .reg .b32 t, u, v; " + _LOAD + ".v4.b32 {{{d}, t, u, v}}, [a];"
+        " lop3.b32 {d}, {d}, t, u, 0xfe; or.b32 {d}, {d}, v; }}",
+        expected="LDG.E.128",
+    ),
+    "SYNCS.ARRIVE": Op(
+        "{{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%1]; }}", expected="SYNCS", apart=0,
+        capability=90, is_mbarrier=True,
+    ),
+    "SYNCS.TRYWAIT": Op(
+        "{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 1;"
+        " selp.b32 {d}, {d}, {b}, p; }}",
+        expected="SYNCS", apart=0, capability=90, is_mbarrier=True,
+    ),
+}  # fmt: skip
+"""Pairs that may share a pipe; loads through L1, with arithmetic for their addresses; mbarriers."""
+
 _MMA = {
     "HMMA.16816.F32": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, "HMMA.16816.F32"),
     "HMMA.16816.F16": ("m16n8k16.row.col.f16.f16.f16.f16", 4, 2, 2, "HMMA.16816.F16"),
@@ -135,6 +175,7 @@ extern "C" __global__ void {name}(long long* when, int* sink, const int* zeros, 
     unsigned base = (unsigned)__cvta_generic_to_shared(s), at = base + {apart} * (threadIdx.x & 31);
     for (int i = threadIdx.x; i < 4096; i += blockDim.x) s[i] = base + 4 * (i & ~{mask});
     __syncthreads();  // each word that a chain reads holds its own address
+    {begin}
     int seed = zeros[threadIdx.x & 31];
     {declare}
     long long start = 0, end = 0;
@@ -149,6 +190,9 @@ extern "C" __global__ void {name}(long long* when, int* sink, const int* zeros, 
     }}
 }}
 """
+_MBARRIER = """if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 524288;" :: "r"(base));
+    __syncthreads();"""
 _TYPES = {"r": "int", "l": "long long", "f": "float", "d": "double"}
 
 
@@ -172,9 +216,9 @@ def source(name: str, *, apart: bool) -> tuple[str, str]:
         )
         use += " if (sum == 12345) *sink = 1;"
         return function, _HEAD.format(
-            name=function, declare=declare, body=body, use=use, apart=4, mask=0
+            name=function, declare=declare, body=body, use=use, apart=4, mask=0, begin=""
         )
-    op = OPS[name]
+    op = {**OPS, **MIXES}[name]
     kind = _TYPES[op.kind]
     start = "at" if "[{d}]" in op.ptx else "seed"
     text = op.ptx.format(d="%0", b="%4", c="%5")
@@ -190,8 +234,9 @@ def source(name: str, *, apart: bool) -> tuple[str, str]:
     use = f"{kind} sum = 0; for (int k = 0; k < {chains}; ++k) sum += v[k];"
     use += " if (sum == 12345) *sink = 1;"
     return function, _HEAD.format(
-        name=function, declare=declare, body=body, use=use, apart=op.apart, mask=op.apart // 4 - 1
-    )
+        name=function, declare=declare, body=body, use=use, apart=op.apart, mask=op.apart // 4 - 1,
+        begin=_MBARRIER if op.is_mbarrier else "",
+    )  # fmt: skip
 
 
 def measure_pipes(device: int = 0) -> list[dict[str, Any]]:
@@ -202,14 +247,23 @@ def measure_pipes(device: int = 0) -> list[dict[str, Any]]:
 
     Raises NoGpuError and DeviceError as `gpu_check.measure` does.
     """
+    return _measured([*OPS, *_MMA], device)
+
+
+def measure_mixes(device: int = 0) -> list[dict[str, Any]]:
+    """Time what MIXES holds, as `measure_pipes` does."""
+    return _measured([*MIXES], device)
+
+
+def _measured(names: list[str], device: int) -> list[dict[str, Any]]:
     chip = open_gpu(device)
     import cupy
 
-    rows = []
+    every, rows = {**OPS, **MIXES}, []
     with cupy.cuda.Device(device):
         zeros = cupy.zeros(32, dtype=np.int32)
-        for name in [*OPS, *_MMA]:
-            if name in OPS and OPS[name].capability > chip.capability:
+        for name in names:
+            if name in every and every[name].capability > chip.capability:
                 continue
             row: dict[str, Any] = {"op": name}
             row["latency"] = _timed(cupy, name, False, 1, zeros)

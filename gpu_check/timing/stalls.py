@@ -11,7 +11,7 @@ from typing import Any
 from gpu_check.counters import run_ncu
 from gpu_check.gemm import GEMMS, run_gemm
 
-__all__ = ["METRICS", "measure_gemms"]
+__all__ = ["METRICS", "measure_gemms", "number"]
 
 _REASONS = (
     "barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle",
@@ -54,12 +54,13 @@ def measure_gemms(sizes: tuple[int, ...] = (1024, 4096), device: int = 0) -> lis
         command = [sys.executable, "-m", "gpu_check.timing.stalls", str(device), str(size)]
         seen = run_ncu(command, list(METRICS.values()), f"regex:^({entries})$")[1::2]
         for name, row in zip(GEMMS, seen, strict=True):
-            cells = {column: _number(row.get(metric)) for column, metric in METRICS.items()}
+            cells = {column: number(row.get(metric)) for column, metric in METRICS.items()}
             rows.append({"kernel": name, "size": size, **cells})
     return rows
 
 
-def _number(cell: str | None) -> float | None:
+def number(cell: str | None) -> float | None:
+    """Read what the profiler printed in a cell; None where it is not a number."""
     try:
         return float((cell or "").replace(",", ""))
     except ValueError:

@@ -139,6 +139,22 @@ class Answer(Explanation):
             found += [with_cure(self.asked, cure, self.rule) for cure in self.cures]
         return found
 
+    def table(self) -> Table:
+        """Return the table of an `Explanation`; its totals also hold the answer, for JSON."""
+        table = super().table()
+        found, why = self._cures
+        answer = {
+            "verdict": self.verdict,
+            "level": verdict(self).level,
+            "cause": self.cause,
+            "warp": self.warp,
+            "block": None if self.block is None else "x".join(map(str, self.block)),
+            "assumed": list(self.assumed),
+            "cures": [{name: getattr(each, name) for name in _CURE} for each in found],
+            "no_cure": why,
+        }
+        return replace(table, totals={**table.totals, "answer": answer})
+
     def lines(self) -> list[AnswerLine]:
         """Return the answer, line by line."""
         level = verdict(self).level
@@ -247,6 +263,12 @@ class Answer(Explanation):
 
 
 _FOLDED = "What each wavefront serves"
+
+_CURE = (
+    "kind", "text", "notation", "bytes", "more", "operations", "wavefronts", "bank_conflicts",
+    "excessive", "cycles",
+)  # fmt: skip
+"""What JSON says of a cure."""
 
 _NO_LAYOUT = (
     "not searched: addresses do not say how the array lies (ask in C, such as"

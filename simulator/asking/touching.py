@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +17,7 @@ from simulator.errors import SearchError
 from simulator.inputs.asked import AskedAccess
 from simulator.search.accesses import Access
 
-__all__ = ["Touch", "access_of", "tile_of", "touch"]
+__all__ = ["Touch", "access_of", "tile_of", "touch", "touches"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,28 @@ def touch(
     sizes = "".join(f"[{size or ''}]" for size in array.sizes)
     declared = f"{array.type.name} {array.name}{sizes}"
     return Touch(access_of(turns, tile, text.strip(), weight), declared, tile, first.element)
+
+
+def touches(texts: Sequence[str], **options: Any) -> list[Touch]:
+    """Return what questions do to the array that they have in common.
+
+    Each text is a question, or WEIGHT*OP: QUESTION with one of both. Options are those of `touch`.
+    Raises what that raises, and SearchError where there are two arrays.
+    """
+    found = []
+    for text in texts:
+        parts = re.fullmatch(
+            r"\s*(?:(\d{1,12})\s*\*\s*)?(?:([A-Za-z][\w.]*)\s*:(?!:))?(.*)", text, re.DOTALL
+        )
+        assert parts is not None  # noqa: S101 (it takes any text)
+        weight, op, question = parts.groups()
+        found.append(touch(question, op, weight=int(weight or 1), **options))
+    arrays = dict.fromkeys(each.array for each in found)
+    if len(arrays) > 1:
+        raise SearchError(
+            f"{' and '.join(arrays)} are two arrays (accepted: one array, declared alike)"
+        )
+    return found
 
 
 def tile_of(turns: Sequence[AskedAccess]) -> Tile | None:

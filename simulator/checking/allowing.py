@@ -25,7 +25,7 @@ _COMMENT = re.compile(r"(?://|/\*|\#)\s*bankwise\s*:\s*(.*)", re.IGNORECASE)
 _ALLOW = re.compile(
     r"allow\s+(?:(?P<any>any)|(?P<ways>\d{1,4}(?:\.\d{1,3})?)-?\s*ways?"
     r"|(?P<number>\d{1,18})\s+(?P<figure>(?:bank\s+)?conflicts?|excessive|wavefronts?))"
-    r"(?![\w.-])",
+    r"(?![\w-]|\.\d)",
     re.IGNORECASE,
 )
 _FIGURES = {"c": "conflicts", "b": "conflicts", "e": "excessive", "w": "wavefronts"}

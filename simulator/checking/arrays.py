@@ -22,6 +22,8 @@ __all__ = ["ArrayCost", "array_cost", "shared_arrays"]
 _DECLARATION = re.compile(r"\b__shared__\b([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
 
+_CLASSES = ("struct", "class", "union")  # whose members stand between braces
+
 
 class ArrayCost(NamedTuple):
     """What an array costs, at least and at most."""
@@ -42,11 +44,17 @@ def shared_arrays(text: str) -> list[str]:
     """
     names = []
     for found in _DECLARATION.finditer(plain(text)):
-        for part in re.sub(r"<[^<>]*>", "", found[1]).split(","):
+        for part in _without_templates(found[1]).split(","):
             name = _NAME.search(part.partition("=")[0])
-            if name:
+            if name and name[1] not in _CLASSES:
                 names.append(name[1])
     return list(dict.fromkeys(names))
+
+
+def _without_templates(text: str) -> str:
+    while (less := re.sub(r"<[^<>]*>", "", text)) != text:
+        text = less
+    return text
 
 
 def array_cost(measured: Measured, array: str) -> ArrayCost:

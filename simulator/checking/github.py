@@ -11,7 +11,7 @@ from simulator.checking.measured import SourcePlace
 from simulator.checking.printing import printable, relative
 from simulator.checking.report import CheckReport, by_place
 
-__all__ = ["workflow_commands"]
+__all__ = ["problem", "workflow_commands"]
 
 
 def workflow_commands(report: CheckReport, root: Path) -> list[str]:
@@ -34,6 +34,11 @@ def workflow_commands(report: CheckReport, root: Path) -> list[str]:
         f"title={_property(f'bankwise: {title}')}::{_data(chr(10).join(dict.fromkeys(messages)))}"
         for (place, title), messages in said.items()
     ]
+
+
+def problem(message: str) -> str:
+    """Return the command that says why nothing was checked."""
+    return f"::error title={_property('bankwise: cannot be checked')}::{_data(message)}"
 
 
 def _data(text: str) -> str:

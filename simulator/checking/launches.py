@@ -5,30 +5,54 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.checking.allowing import Allowance, allowances
 from simulator.checking.figures import Figures, figures_of, total
 from simulator.checking.measured import LineCost, Measured, SourcePlace
-from simulator.errors import BankwiseError, CheckError
+from simulator.errors import BankwiseError, CheckError, LaunchError
 from simulator.results.tables import rows
 
 if TYPE_CHECKING:
     from simulator.checking.measuring import Announce
+    from simulator.fixing.fix import Fix
     from simulator.sass.code.launches import FoundLaunch
     from simulator.sass.report import CompiledReport
 
-__all__ = ["kernel", "line_costs", "triton"]
+__all__ = ["Planned", "kernel", "line_costs", "planned", "triton"]
 
 _OF_A_LAUNCH = ("grid", "block", "args", "shared_bytes", "cluster")
 _PLAIN = ("blocks", "arch", "chip", "rule", "max_instructions")
 
 
+Planned = tuple[Measured, Path, dict[str, Any]]
+"""A launch before it runs: its name and place, the file, what `replay_compiled` takes."""
+
+
 def kernel(folder: Path, here: Measured, announce: Announce) -> Iterator[Measured]:
-    """Yield a kernel's launch as the entry gives it, or else each that its source makes."""
+    """Yield what a kernel's launches cost; one that cannot be replayed says why."""
+    from simulator.sass.replay import replay_compiled
+
+    for one, path, launch in planned(folder, here):
+        if one.error:
+            yield one
+            continue
+        announce(f"running {one.name}")
+        try:
+            yield _measured(one, replay_compiled(path, **launch))
+        except BankwiseError as error:
+            yield replace(one, error=str(error))
+
+
+def planned(folder: Path, here: Measured) -> Iterator[Planned]:
+    """Yield a kernel's launch as the entry gives it, or else each that its source makes.
+
+    Raises CheckError and SassError for an entry without a launch.
+    """
     from simulator.sass.found import is_source
 
     given = here.entry.given
@@ -40,29 +64,27 @@ def kernel(folder: Path, here: Measured, announce: Announce) -> Iterator[Measure
         "symbols": _arguments(folder, given.get("set", {})),
         **{name: given[name] for name in _PLAIN if name in given},
     }
-    own = [name for name in _OF_A_LAUNCH if name in given]
-    if own or not is_source(path):
-        for name in ("grid", "block"):
-            if name not in given:
-                raise CheckError(
-                    f"the key {name} is missing (accepted: 256, '32x8' or [32, 8];"
-                    + (
-                        f" or none of {', '.join(_OF_A_LAUNCH)}, for the launches in the file)"
-                        if is_source(path)
-                        else " a compiled file does not say how it is launched)"
-                    )
-                )
-        launch = _launch(folder, given)
-        yield _replayed(
-            replace(here, place=SourcePlace(str(path))), path, {**options, **launch}, announce
-        )
+    if is_source(path) and not any(name in given for name in _OF_A_LAUNCH):
+        yield from _of_the_file(here, path, options)
         return
-    yield from _launches(here, path, options, announce)
+    for name in ("grid", "block"):
+        if name not in given:
+            instead = (
+                f"or none of {', '.join(_OF_A_LAUNCH)}, for the launches in the file"
+                if is_source(path)
+                else "a compiled file does not say how it is launched"
+            )
+            raise CheckError(
+                f"the key {name} is missing (accepted: 256, '32x8' or [32, 8]; {instead})"
+            )
+    yield (
+        replace(here, place=SourcePlace(str(path))),
+        path,
+        {**options, **_launch(folder, given)},
+    )
 
 
-def _launches(
-    here: Measured, path: Path, options: Mapping[str, Any], announce: Announce
-) -> Iterator[Measured]:
+def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterator[Planned]:
     """Yield each launch that stands in the source."""
     from simulator.sass.code.options import make_options
     from simulator.sass.found import launch_of, launches_in, wanted_launches
@@ -81,8 +103,7 @@ def _launches(
         for name in (idle if not only else ())
     )
     for each, name in zip(wanted, _names(here.name, wanted), strict=True):
-        place = SourcePlace(str(path), each.line)
-        one = replace(here, name=name, place=place, notes=notes)
+        one = replace(here, name=name, place=SourcePlace(str(path), each.line), notes=notes)
         notes = ()
         if each.unknown:
             problem = (
@@ -90,12 +111,12 @@ def _launches(
                 f"{', '.join(each.unknown)} (accepted: an entry with the keys kernel, grid, block"
                 " and args)"
             )
-            yield replace(one, error=problem)
+            yield replace(one, error=problem), path, {}
             continue
         try:
-            yield _replayed(one, path, {**options, **launch_of(each)}, announce)
-        except BankwiseError as error:
-            yield replace(one, error=str(error))
+            yield one, path, {**options, **launch_of(each)}
+        except LaunchError as error:
+            yield replace(one, error=str(error)), path, {}
 
 
 def _names(name: str, launches: Sequence[FoundLaunch]) -> list[str]:
@@ -208,22 +229,41 @@ def _size(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _replayed(
-    here: Measured, source: Any, launch: Mapping[str, Any], announce: Announce
-) -> Measured:
-    from simulator.sass.replay import replay_compiled
-
-    announce(f"running {here.name}")
-    return _measured(here, replay_compiled(source, **launch))
-
-
 def _measured(here: Measured, report: CompiledReport) -> Measured:
     return replace(
         here,
         lines=line_costs(report, report.sources),
         notes=(*here.notes, *report.notes),
         sources=tuple(report.sources.items()),
+        cure=_cure(report),
     )
+
+
+def _cure(report: CompiledReport) -> Callable[[SourcePlace | None], str]:
+    """Return what says which change of an array mends a line; the kernel runs with it for that."""
+
+    @cache
+    def fixes() -> list[Fix]:
+        try:
+            return report.fixes()
+        except BankwiseError:  # what cannot be mended by a layout is still a finding
+            return []
+
+    def cure(place: SourcePlace | None) -> str:
+        if place is None:
+            return ""
+        return " ".join(
+            f"Write {each.text}: {each.before.bank_conflicts:,} -> {each.after.bank_conflicts:,}"
+            " bank conflicts, equal outputs."
+            for each in fixes()
+            if each.text and (place.file, place.line) in _places(each)
+        )
+
+    return cure
+
+
+def _places(fix: Fix) -> set[tuple[str, int]]:
+    return set(zip(fix.by_line["file"], fix.by_line["line"], strict=True))
 
 
 def line_costs(

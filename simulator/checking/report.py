@@ -28,6 +28,8 @@ class CheckReport(Result):
     config: Path
     outcomes: tuple[Outcome, ...]
     baseline: Path | None = None
+    stale: tuple[str, ...] = ()
+    """Names in the baseline that the file has no entry for."""
 
     @property
     def code(self) -> int:
@@ -56,6 +58,16 @@ class CheckReport(Result):
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
         statuses = {name: self.count(name) for name in ("holds", "broken", "error")}
         return {"entries": columns, "totals": {**statuses, "code": self.code}}
+
+    def _worst_first(self) -> list[Outcome]:
+        order = ("error", "broken", "holds")
+        return sorted(self.outcomes, key=lambda each: order.index(each.status))
+
+    def _stale(self) -> list[str]:
+        if not self.stale:
+            return []
+        names = ", ".join(map(printable, self.stale[:_MOST_LINES]))
+        return [f"In the baseline alone (--update removes them): {names}"]
 
     def _row(self, each: Outcome) -> dict[str, Any]:
         figures = each.measured.figures
@@ -96,7 +108,7 @@ class CheckReport(Result):
             shown["totals"],
             sums=[],
             title=self.verdict,
-            text=list(filter(None, (said(each) for each in self.outcomes))),
+            text=[*filter(None, map(said, self._worst_first())), *self._stale()],
             hidden=("kind", "file", "line", "findings", "error", "notes"),
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.commands import access_options, cli, common
+from simulator.cli.failing import Costs
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, color, show, show_tables
 
@@ -36,7 +37,7 @@ def explain(
     verbose: bool,
     chip: str | None,
     **options: Any,
-) -> dict[str, int]:
+) -> dict[str, Costs]:
     """Explain an access: verdict, cause, banks, price, cure, figures.
 
     ACCESSES is given as for `bankwise count`. A question in C needs no command:
@@ -64,7 +65,7 @@ def explain(
         answers = {rule: ask.explain(op, addresses, mask, rule=rule, chip=chosen) for rule in rules}
     keep(*answers.values())
     show_answers(answers, output, verbose=verbose)
-    return {rule: each.bank_conflicts for rule, each in answers.items()}
+    return {rule: Costs(each.bank_conflicts, each.excessive) for rule, each in answers.items()}
 
 
 def show_answers(answers: dict[str, Answer], output: Format, *, verbose: bool = False) -> None:

@@ -11,6 +11,7 @@ import click
 from simulator.cli.commands import cli, common, format_option
 from simulator.cli.completion import among
 from simulator.cli.completion import kernels as names
+from simulator.cli.failing import Costs
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import lane_order, named_options
 from simulator.cli.output import Format, Table, on_terminal, show, show_results
@@ -111,7 +112,7 @@ def replay(
     k: int | None,
     form: str,
     chip: str | None,
-) -> dict[str, int]:
+) -> dict[str, Costs]:
     """Count every memory instruction of a GEMM kernel of the catalogue.
 
     NAME is one of `bankwise kernels`. Its tile PARAMETERS are options too: --block-m 64.
@@ -125,7 +126,7 @@ def replay(
     reports = {rule: _replay(kernel.name, rule=rule, **asked) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
-    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+    return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
 
 
 def _replay(name: str, **options: Any) -> KernelReport:

@@ -23,9 +23,15 @@ __all__ = ["check"]
 @cli.command()
 @click.argument("config", required=False, type=click.Path())
 @click.option("--update", is_flag=True, help="Write the baseline from what is counted now.")
-@click.option("--baseline", metavar="FILE", help="No worse than this.  [default: the file's own]")
-@click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
-@click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(),
+    help="No worse than this.  [default: the file's own]",
+)
+@click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit's XML.")
+@click.option("--sarif", metavar="FILE", type=click.Path(), help="Also write SARIF 2.1.0.")
+@click.option("--fix", is_flag=True, help="Say what would mend a kernel; each fix is run.")
 @format_option
 def check(
     *,
@@ -34,6 +40,7 @@ def check(
     baseline: str | None,
     junit: str | None,
     sarif: str | None,
+    fix: bool,
     output: Format,
 ) -> int:
     """Check a project's accesses and kernels against their limits, for CI.
@@ -43,7 +50,9 @@ def check(
     cannot be checked. On GitHub Actions each broken limit is annotated at its line, and the job
     gets a summary. docs/how-to/ci.md says what the file may hold.
     """
+    from layouts.errors import BankwiseError
     from simulator.checking import check as run
+    from simulator.checking import github
     from simulator.checking.junit import as_junit
     from simulator.checking.printing import root_of
     from simulator.checking.sarif import as_sarif
@@ -51,15 +60,21 @@ def check(
 
     for target in filter(None, (junit, sarif)):
         check_target(target)  # before the work, not after it
-    report = run(config, baseline=baseline, update=update, announce=_announce())
-    _clear()
+    try:
+        report = run(config, baseline=baseline, update=update, fix=fix, announce=_announce())
+    except BankwiseError as error:
+        if _on_github():
+            click.echo(github.problem(str(error)), err=True)
+        raise
+    finally:
+        _clear()
     root = root_of(report.config, os.environ.get("GITHUB_WORKSPACE"))
     if junit:
         _write(junit, as_junit(report, root))
     if sarif:
         _write(sarif, as_sarif(report, root))
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        _on_github(report, output, root)
+    if _on_github():
+        _tell_github(report, output, root)
     else:
         _show(report, output, root)
     if update:
@@ -78,9 +93,13 @@ def _show(report: CheckReport, output: Format, root: Path) -> None:
         show(report.table(), output)
 
 
-def _on_github(report: CheckReport, output: Format, root: Path) -> None:
+def _on_github() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def _tell_github(report: CheckReport, output: Format, root: Path) -> None:
     """Print with annotations, and add to the job's summary."""
-    from simulator.checking.github import workflow_commands
+    from simulator.checking import github
     from simulator.checking.markdown import as_markdown
 
     data = output in ("json", "csv")  # which must stay what they are
@@ -90,7 +109,7 @@ def _on_github(report: CheckReport, output: Format, root: Path) -> None:
     _show(report, output, root)
     if not data:
         click.echo(f"::{token}::")
-    for line in workflow_commands(report, root):
+    for line in github.workflow_commands(report, root):
         click.echo(line, err=data)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

@@ -6,6 +6,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,14 @@ import click
 
 from simulator.cli.completion import among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
+from simulator.cli.failing import Costs, fail_options
 from simulator.cli.help import COMMANDS, example, write_commands
-from simulator.cli.html import ARGUMENTS, html_options, keep
+from simulator.cli.html import ARGUMENTS, html_options, is_drawn, keep
 from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
+    from simulator.asking.answer import Answer
+    from simulator.inputs.asked import AskedAccess
     from simulator.inputs.files import Accesses
     from simulator.law.chips import Chip
     from simulator.law.counting import Counts
@@ -31,8 +35,9 @@ _Command = Callable[..., Any]
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code.
 
-    0; 1 for conflicts that --fail-on-conflict found, or a sweep of which no combination exists;
-    2 for bad input; 130 for Ctrl-C.
+    0; 1 for what --fail-on-conflict, --fail-on-excess or --fail-if-worse found, a limit that
+    `check` found broken, or a sweep of which no combination exists; 2 for bad input; 130 for
+    Ctrl-C.
     """
     from layouts.errors import BankwiseError, ExpressionError, LayoutError
     from simulator.errors import SassError
@@ -76,6 +81,10 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
+_AS_OPTIONS = {"help": "--help", "version": "--version"}
+"""Words that people try where others have an option."""
+
+
 class _Root(click.Group):
     """Remembers the words of the command, for a report to say what made it.
 
@@ -98,6 +107,9 @@ class _Root(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[ARGUMENTS] = list(args)
+        if args and args[0] in _AS_OPTIONS:
+            word, *rest = args
+            args = [*rest, _AS_OPTIONS[word]]
         if args and args[0] not in COMMANDS and re.search(r"[\s\[(;]", args[0]):
             question, *options = args
             args = ["explain", *options, "--", question]  # which may begin with a minus
@@ -118,7 +130,9 @@ class _Root(click.Group):
 @click.group(
     cls=_Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version)
+@click.option(
+    "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """NVIDIA shared-memory bank conflicts and warp layouts, by the law measured on silicon.
@@ -130,26 +144,24 @@ def cli(context: click.Context) -> None:
 
 
 def common(command: _Command) -> _Command:
-    """Add the options that every counting command has, and the exit code of --fail-on-conflict.
+    """Add the options that every counting command has, and the exit code of --fail-on-….
 
-    The command returns the bank conflicts by each rule.
+    The command returns its costs by each rule.
     """
 
     @rule_option
     @chip_option
     @click.option("--compare", is_flag=True, help="Show both rules.")
-    @click.option(
-        "--fail-on-conflict", is_flag=True, help="Exit 1 if there are bank conflicts by --rule."
-    )
+    @fail_options
     @format_option
     @functools.wraps(command)
-    def wrapped(*, rule: Rule, compare: bool, fail_on_conflict: bool, **options: Any) -> int:
+    def wrapped(*, rule: Rule, compare: bool, **options: Any) -> Costs:
         from simulator.law.counting import check_rule
         from simulator.law.instructions import RULES
 
         check_rule(rule)
-        conflicts = command(rules=RULES if compare else (rule,), **options)
-        return int(fail_on_conflict and conflicts[rule] > 0)
+        costs: dict[str, Costs] = command(rules=RULES if compare else (rule,), **options)
+        return costs[rule]
 
     return wrapped
 
@@ -218,7 +230,7 @@ def format_option(command: _Command) -> _Command:
 @click.option("--element", default=4, show_default=True, help="Bytes per element: 4, 2 or 1.")
 @common
 @html_options
-def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, int]:
+def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[str, Costs]:
     """Count the shared-memory reads of one warp of a GEMM, for one k step."""
     from simulator.cli.options import lane_order, layout, pad, swizzle
     from simulator.gemm.simulate import simulate as run
@@ -230,7 +242,7 @@ def simulate(*, rules: Sequence[Rule], output: Format, **options: Any) -> dict[s
     reports: dict[str, Any] = {rule: run(rule=rule, **options) for rule in rules}
     keep(*reports.values())
     show_results(reports, output)
-    return {rule: report.bank_conflicts for rule, report in reports.items()}
+    return {rule: Costs.of(report.to_dict()["totals"]) for rule, report in reports.items()}
 
 
 def access_options(command: _Command) -> _Command:
@@ -273,9 +285,10 @@ def access_options(command: _Command) -> _Command:
     "--warps", type=click.IntRange(1, 32), help="Warps to count for an expression.  [default: 1]"
 )
 @common
+@html_options
 def count(
     *, rules: Sequence[Rule], output: Format, warps: int | None, chip: str | None, **options: Any
-) -> dict[str, int]:
+) -> dict[str, Costs]:
     """Count warp accesses.
 
     ACCESSES is a question in C, a declaration and an access: 'float s[32][33];
@@ -299,6 +312,7 @@ def count(
         chip=chosen,
         **options,
     )
+    asked = accesses if isinstance(accesses, AskedAccess) else None
     if isinstance(accesses, AskedAccess):
         accesses = asked_accesses(accesses)
     tables: dict[str, Table] = {}
@@ -312,10 +326,28 @@ def count(
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
                 found[access] = {"access": access, "op": op, **row, **law}
+            if is_drawn():
+                keep(_worst(accesses, asked, counts, where, rule, chosen))
         totals[rule] = sum_of(each)
         tables[rule] = Table(found, totals[rule], hidden=tuple(law))
     show(by_rule(tables), output)
-    return {rule: total["bank_conflicts"] for rule, total in totals.items()}
+    return {rule: Costs.of(total) for rule, total in totals.items()}
+
+
+def _worst(
+    accesses: Accesses, asked: AskedAccess | None, counts: Counts, where: Any, rule: Rule,
+    chip: Chip | None,
+) -> Answer:  # fmt: skip
+    """Return the answer for the worst access of one instruction, for a page."""
+    from simulator.asking import ask
+    from simulator.cli.options import one_access
+
+    if asked is not None:
+        return ask.answer(asked, rule)
+    worst = counts.worst()
+    op, addresses, mask = one_access(accesses, int(where[worst]))
+    one = ask.explain(op, addresses, mask, rule=rule, chip=chip)
+    return replace(one, warp=worst, warps=counts)
 
 
 def _count_by_op(

@@ -24,6 +24,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "simulate": ("commands", "bankwise simulate --warp-shape 4x8 --lds 128"),
         "replay": ("catalogue", "bankwise replay leimao.v07 --m 1024"),
         "kernels": ("catalogue", "bankwise kernels"),
+        "estimate": ("estimate", "bankwise estimate gemm_intensity m=4096 n=4096 k=4096"),
     },
     "Many at once": {
         "sweep": ("sweep", "bankwise sweep simulate --warp-shape all --pad 0..16"),
@@ -31,6 +32,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Keep it so": {
         "check": ("check", "bankwise check bankwise.toml"),
+    },
+    "For programs": {
+        "mcp": ("mcp", "bankwise mcp --root ."),
+        "schema": ("schema", "bankwise schema explain"),
     },
     "What it builds on": {
         "ops": ("commands", "bankwise ops"),

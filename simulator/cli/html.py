@@ -1,4 +1,4 @@
-"""`--html FILE` for any command: what it `keep`s becomes a report.
+"""`--html FILE` and `--svg FILE` for any command: what it `keep`s becomes a page or a picture.
 
     @html_options
     def simulate(...):
@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-__all__ = ["ARGUMENTS", "command_line", "html_options", "keep", "kept", "page_options"]
+__all__ = ["ARGUMENTS", "command_line", "html_options", "is_drawn", "keep", "kept", "page_options"]
 
 _KEPT = "bankwise.results"
 ARGUMENTS = "bankwise.arguments"
@@ -36,6 +36,13 @@ def kept() -> list[object]:
     """Give the results that the running command, or those before it in a report, kept."""
     results: list[object] = click.get_current_context().meta.setdefault(_KEPT, [])
     return results
+
+
+def is_drawn() -> bool:
+    """Return whether the running command's results will be drawn: by itself, or by another."""
+    context = click.get_current_context()
+    own = any(context.params.get(name) is not None for name in ("html", "svg"))
+    return own or (context.parent is not None and context.parent.info_name in ("report", "compare"))
 
 
 def command_line() -> str:
@@ -56,25 +63,37 @@ def page_options(command: _Command) -> _Command:
 
 
 def html_options(command: _Command) -> _Command:
-    """Add --html, --cdn and --force, and write the page once the command has run."""
+    """Add --html, --svg, --cdn and --force, and write the files once the command has run."""
 
-    @click.option("--html", metavar="FILE", help="Also write a page with interactive figures.")
+    @click.option("--html", metavar="FILE", help="Also write a page: verdict, pictures, cure.")
+    @click.option("--svg", metavar="FILE", help="Also write the pictures, before and after.")
     @page_options
     @functools.wraps(command)
-    def wrapped(*, html: str | None, cdn: bool, force: bool, **options: Any) -> Any:
-        if html is None:
+    def wrapped(
+        *, html: str | None, svg: str | None, cdn: bool, force: bool, **options: Any
+    ) -> Any:
+        if html is None and svg is None:
             if cdn or force:
-                raise click.UsageError("--cdn and --force are for --html FILE")
+                raise click.UsageError("--cdn and --force are for --html FILE or --svg FILE")
             return command(**options)
         from simulator.results.files import check_target
         from viz import report
+        from viz import svg as picture
+        from viz.page.svg import check_svg
 
-        check_target(html, force=force, page=True)  # before the work, not after it
+        if html is not None:
+            check_target(html, force=force, page=True)  # before the work, not after it
+        if svg is not None:
+            check_svg(svg, force=force)
         code = command(**options)
         if not kept():  # such as a list of kernels
-            raise click.UsageError("--html: there is no result to draw")
-        report(*kept(), file=html, command=command_line(), cdn=cdn, force=force)
-        click.echo(f"Wrote {click.format_filename(html)}", err=True)
+            raise click.UsageError(f"--{'html' if html else 'svg'}: there is no result to draw")
+        if svg is not None:
+            picture(*kept(), file=svg, force=force)
+        if html is not None:
+            report(*kept(), file=html, command=command_line(), cdn=cdn, force=force)
+        for written in filter(None, (html, svg)):
+            click.echo(f"Wrote {click.format_filename(written)}", err=True)
         return code
 
     return wrapped

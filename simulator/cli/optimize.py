@@ -67,6 +67,7 @@ __all__ = ["optimize"]
     show_default=True,
     help="cycles, wavefronts or bank_conflicts.",
 )
+@click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if the best has bank conflicts.")
 @rule_option
 @chip_option
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
@@ -86,6 +87,7 @@ def optimize(
     m: int,
     n: int | None,
     k: int | None,
+    fail_on_conflict: bool,
     output: Format,
     **options: Any,
 ) -> int:
@@ -133,8 +135,9 @@ def optimize(
         options["fragment"] = _once("--fragment", map(_fixed, fragment))
     best = run(space=space, names=given, **options)
     keep(best)
-    show(best.table(), output)
-    return 0
+    table = best.table()
+    show(table, output)
+    return int(fail_on_conflict and table.totals["bank_conflicts"] > 0)
 
 
 def _asks(text: str, own: Set[str]) -> bool:
@@ -156,28 +159,18 @@ def _questions(
 ) -> dict[str, int]:
     """Put questions into the options of `optimize`; gives what is left of the names: none."""
     from layouts.shapes import parse_shape
-    from simulator.asking.touching import touch
+    from simulator.asking.touching import touches
+    from simulator.errors import SearchError
 
     shape = None if options["tile"] is None else parse_shape(options["tile"], "RC", "tile")
     element = options["element"] if is_given("element") or shape else None
-    found = []
-    for text in texts:
-        parts = re.fullmatch(
-            r"\s*(?:(\d{1,12})\s*\*\s*)?(?:([A-Za-z][\w.]*)\s*:(?!:))?(.*)", text, re.DOTALL
-        )
-        assert parts is not None  # noqa: S101 (it takes any text)
-        weight, op, question = parts.groups()
-        found.append(
-            touch(
-                question, op, weight=int(weight or 1), loops=loops, names=names, block=block,
-                element=element, tile=shape, chip=options["chip"],
-            )
+    try:
+        found = touches(
+            texts, loops=loops, names=names, block=block, element=element, tile=shape,
+            chip=options["chip"],
         )  # fmt: skip
-    arrays = {each.array: each for each in found}
-    if len(arrays) > 1:
-        raise click.UsageError(
-            f"--access: {' and '.join(arrays)} are two arrays (accepted: one array, declared alike)"
-        )
+    except SearchError as error:
+        raise click.UsageError(f"--access: {error}") from error
     first = found[0]
     options["accesses"] = [each.access for each in found]
     options["element"] = first.element

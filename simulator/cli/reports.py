@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,26 +23,53 @@ __all__ = ["report", "run_input"]
 @click.argument("file")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--title", help="Headline of the page.")
+@click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if an input has bank conflicts.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md"]),
+    help="md: at most 60 lines of Markdown, for a pull request.  [default: by FILE's ending]",
+)
 @page_options
-def report(*, file: str, inputs: Sequence[str], title: str | None, cdn: bool, force: bool) -> int:
-    """Write one page of figures, FILE, on several results.
+def report(
+    *,
+    file: str,
+    inputs: Sequence[str],
+    title: str | None,
+    fail_on_conflict: bool,
+    form: str | None,
+    cdn: bool,
+    force: bool,
+) -> int:
+    """Write one page, FILE.html, or some Markdown, FILE.md, on several results.
 
     Each of INPUTS is a command in quotes, such as 'simulate --warp-shape 2x16' (without
-    "bankwise"), or a NAME.csv: the columns of a sweep, or of a comparison with a GPU. Two
-    results of one kind are also drawn next to each other.
+    "bankwise"), a question in C, or a NAME.csv: the columns of a sweep, or of a comparison with a
+    GPU. It begins with a table of the results. Two of one kind are also drawn next to each other.
     """
     from simulator.results.files import check_target
+    from viz import markdown
     from viz import report as write
 
-    check_target(file, force=force, page=True)
-    codes = [run_input(given) for given in inputs]
-    write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
+    form = form or ("md" if file.lower().endswith(".md") else "html")
+    check_target(file, force=force, page=form == "html")
+    if form == "md" and cdn:
+        raise click.UsageError("--cdn is for a page, not for Markdown")
+    flags = ["--fail-on-conflict"] * fail_on_conflict
+    codes = [run_input(given, flags) for given in inputs]
+    if form == "md":
+        markdown(*kept(), file=file, title=title, command=command_line(), force=force)
+    else:
+        write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
     click.echo(f"Wrote {click.format_filename(file)}", err=True)
     return max(codes)
 
 
-def run_input(given: str) -> int:
-    """Run one input for its results; what it would print is not wanted here."""
+def run_input(given: str, flags: Sequence[str] = ()) -> int:
+    """Run one input for its results; what it would print is not wanted here.
+
+    `flags` are added for a command that has them.
+    """
     if given.lower().endswith(".csv"):
         keep(_columns(given))
         return 0
@@ -55,18 +83,24 @@ def run_input(given: str) -> int:
         for name, command in _commands(context)
         if any(option.name == "html" for option in command.params)
     }
+    if name not in known and re.search(r"[\[(;]", given):  # a question in C
+        name, words = "explain", ["--", given]
     if name not in known:
         raise click.UsageError(
             f"input {given!r} is not a command with a report (accepted: {', '.join(sorted(known))},"
             " each with its options in one pair of quotes, or a .csv file)"
         )
+    own = {text for option in known[name].params for text in option.opts}
+    words = [*(flag for flag in flags if flag in own), *words]
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),
             known[name].make_context(name, words, parent=context) as inner,
         ):
-            if inner.params["html"] is not None or inner.params.get("plot") is not None:
-                raise click.UsageError(f"input {given!r}: --html is not for an input of report")
+            if any(inner.params.get(name) is not None for name in ("html", "svg", "plot")):
+                raise click.UsageError(
+                    f"input {given!r}: --html and --svg are not for an input of report"
+                )
             before = len(kept())
             code = int(known[name].invoke(inner) or 0)
             if len(kept()) == before:

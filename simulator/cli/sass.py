@@ -14,9 +14,12 @@ import click
 
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
+from simulator.cli.failing import FLAGS, Costs, must_hold
+from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
+from simulator.cli.timing import table_of, time_option
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -75,9 +78,13 @@ Found = TypeVar("Found")
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
 @click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
 @click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
+@time_option
 @common
 @html_options
-def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any) -> dict[str, int]:
+@fix_options
+def sass(
+    *, rules: Sequence[str], output: Format, listing: bool, **options: Any
+) -> dict[str, Costs]:
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
     FILE is CUDA source, PTX, a cubin, a fatbinary, an object or a library. Of source without a
@@ -94,10 +101,13 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
 
         listed, text = list_triton(options["triton"])
         show(Table(listed, {"kernels": len(listed)}, sums=[], text=text), output)
-        return dict.fromkeys(rules, 0)
+        return dict.fromkeys(rules, Costs())
     given, kernel = _given(options)
     if listing:
-        return _list(given, options, kernel, output, rules)
+        from simulator.cli.listing import list_kernels
+
+        list_kernels(given, options, kernel, output)
+        return dict.fromkeys(rules, Costs())
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
@@ -118,12 +128,12 @@ def sass(*, rules: Sequence[str], output: Format, listing: bool, **options: Any)
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
     _use_outputs(options, next(iter(reports.values())))
-    return {rule: each.totals()["all"]["bank_conflicts"] for rule, each in reports.items()}
+    return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
 
 
 def _run_triton(
     options: dict[str, Any], arguments: list[Any], rules: Sequence[str], output: Format
-) -> dict[str, int]:
+) -> dict[str, Costs]:
     """Replay what Triton launches."""
     from simulator.cli.triton import triton_launches
     from simulator.errors import LaunchError
@@ -201,9 +211,10 @@ def _launches_itself(options: dict[str, Any]) -> bool:
 def _run_file(
     options: dict[str, Any], symbols: dict[str, Any], compiler: Sequence[str],
     rules: Sequence[str], output: Format,
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, Costs]:  # fmt: skip
     """Replay the launches that a source makes."""
     from simulator.cli.sources import run_launches
+    from simulator.errors import SassError
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in
@@ -224,8 +235,14 @@ def _run_file(
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler))
-    run_launches(launches, options["file"], options["kernel"], replay, tell, told.tables)
-    return told.finish(rules)
+    says = told.tables and not options["fix_diff"]
+    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
+    costs = told.finish(rules)
+    if failed and must_hold():
+        raise SassError(
+            f"{failed} of {len(launches.launches)} launches could not be replayed, and may conflict"
+        )
+    return costs
 
 
 class _Told:
@@ -235,13 +252,13 @@ class _Told:
         self.options, self.output = options, output
         self.tables = output in ("table", "md")
         self.rows: list[dict[str, Any]] = []
-        self.conflicts: dict[str, int] = {}
+        self.costs: dict[str, Costs] = {}
 
     def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
         """Show a launch, by rule, or add its rows; save and check what it left."""
         for rule, report in reports.items():
-            total = report.totals()["all"]["bank_conflicts"]
-            self.conflicts[rule] = self.conflicts.get(rule, 0) + total
+            more = Costs.of(report.totals()["all"])
+            self.costs[rule] = self.costs.get(rule, Costs()).plus(more)
         if self.tables:
             _show_reports(reports, self.output, self.options["by"])
         else:
@@ -249,16 +266,18 @@ class _Told:
             for rule, report in reports.items():
                 sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
                 found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
-                rows = report.table(by=self.options["by"]).rows
+                rows = table_of(report, self.options["by"]).rows
                 self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
         _use_outputs(self.options, next(iter(reports.values())))
 
-    def finish(self, rules: Sequence[str]) -> dict[str, int]:
-        """Show the rows that were added; give the bank conflicts by rule."""
+    def finish(self, rules: Sequence[str]) -> dict[str, Costs]:
+        """Show the rows that were added; give the costs by rule."""
         if not self.tables:
-            sums = {rule: {"bank_conflicts": total} for rule, total in self.conflicts.items()}
+            sums = {
+                rule: {"bank_conflicts": each.bank_conflicts} for rule, each in self.costs.items()
+            }
             show(Table(self.rows, sums if len(rules) > 1 else sums[rules[0]]), self.output)
-        return self.conflicts
+        return self.costs
 
 
 def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
@@ -274,8 +293,8 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks"]
-        refuse_ignored((*launch, "html", "rule", "compare", "fail_on_conflict"), "with --list")
+        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
@@ -300,46 +319,6 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
                 f" {cubin.architecture.name}, or no --arch)"
             )
     return path, options["kernel"]
-
-
-def _list(
-    given: Any, options: dict[str, Any], kernel: str | None, output: Format, rules: Sequence[str]
-) -> dict[str, int]:
-    from simulator.cli.sources import commands
-    from simulator.errors import CompileError, CubinError
-    from simulator.sass.code.demangling import demangled
-    from simulator.sass.code.images import load
-    from simulator.sass.code.options import parse_options
-    from simulator.sass.found import is_source, launches_in
-
-    built = parse_options(click.get_current_context().meta[COMPILER])
-    text: list[str] = []
-    if isinstance(given, Path) and is_source(given):
-        found = launches_in(given, built)
-        text = ["\n".join(commands(found, options["file"]))] if found.kernels else []
-    try:
-        cubin, _ = load(given, options["arch"], kernel, built)
-    except (CompileError, CubinError) as error:
-        if not text:
-            raise
-        click.echo(text[0])  # its kernels are known although it does not compile
-        if isinstance(error, CompileError):
-            raise
-        return dict.fromkeys(rules, 0)
-    rows = [
-        {
-            "kernel": demangled(each.name),
-            "symbol": each.name,
-            "parameters": len(each.parameters),
-            "instructions": each.code_bytes // 16,
-            "shared_bytes": max(each.shared_bytes - cubin.architecture.reserved, 0),
-            "arch": cubin.architecture.name,
-        }
-        for each in cubin.kernels.values()
-    ]
-    shown = text if output == "table" else []
-    show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
-    return dict.fromkeys(rules, 0)
 
 
 def _replay(given: Any, **launch: Any) -> CompiledReport:
@@ -405,7 +384,10 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
 def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:
     """Print a table of all rules, and keep the reports for a page."""
     keep(*reports.values())
+    if kept_for_diff(reports):
+        return
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    show(by_rule({rule: each.table(by=by) for rule, each in reports.items()}), output)
+    table = by_rule({rule: table_of(each, by) for rule, each in reports.items()})
+    show_with_fixes(table, reports, output)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ from simulator.sass.run.witness import Touched, UnitAccess
 __all__ = ["SharedArray", "active_lanes", "find_arrays"]
 
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b(?=\s*\[)")
+_KERNEL = re.compile(r"__global__[^;{]*?\w\s*\(([^(){};]*)\)\s*\{")
+_POINTER = (
+    r"\*\s*(\w+)\s*=\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^>]*>\s*\(\s*)?&?\s*{}\b(?!\s*\+)"
+)
 _TURN = 128
 
 
@@ -48,6 +52,8 @@ class SharedArray:
     files: tuple[str, ...]
     units: tuple[UnitAccess, ...] = ()
     """Accesses of other units than the load-store unit."""
+    uses: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Names that its lines have for it, where they are several, and the lines of each."""
 
     @property
     def bytes(self) -> int:
@@ -100,6 +106,7 @@ class _Finder:
         self.is_real = self.active.any(axis=1)
         self.known = static_arrays(cubin, program.kernel)
         self.declared = declarations(sources)
+        self.parameters = _parameters(sources)
         end = max((each.start + each.size for each in self.known), default=0)
         static = max(program.kernel.shared_bytes - cubin.architecture.reserved, 0)
         self.regions: list[tuple[int, int, StaticArray | None]] = [
@@ -121,11 +128,18 @@ class _Finder:
             if not len(rows):
                 continue
             declared = self._declared(known, start) if known else None
-            if known and (declared is None or declared.element or len(self._parts(rows)) == 1):
+            is_one = declared is None or declared.element or declared.in_union
+            if known and (is_one or len(self._parts(rows)) == 1):
                 found.append(self._array(known.name, (start,), size, declared, rows, units))
             else:
                 found += self._split(start, size, known, rows, units)
-        return found
+        names = [each.name for each in found]
+        return [
+            replace(each, name=f"{each.name} (lines {', '.join(map(str, each.lines))})")
+            if names.count(each.name) > 1 and each.lines
+            else each
+            for each in found
+        ]
 
     def _declared(self, known: StaticArray, start: int) -> Declared | None:
         """Find the declaration of a static array, in the source of the instructions."""
@@ -133,7 +147,7 @@ class _Finder:
         fitting = [resolved(each, known.size, self.kernel, self.sources) for each in named]
         whole = [each for each in fitting if each.bytes is not None]
         exact = [each for each in whole if each.bytes == known.size]
-        chosen = exact or [each for each in fitting if each not in whole]
+        chosen = exact or [each for each in fitting if each not in whole or each.in_union]
         if len(chosen) > 1:  # several kernels have one of that name: the nearest above its accesses
             rows = self.is_real & (self.places.min(axis=1) >= start)
             lines = [line for _, line in self._lines(np.flatnonzero(rows)) if line]
@@ -154,11 +168,30 @@ class _Finder:
         rows: NDArray[np.int64], units: tuple[UnitAccess, ...],
     ) -> SharedArray:  # fmt: skip
         places = self._lines(rows)
+        # Lines of the compiler's own headers say nothing to the reader.
+        own = [place for place in places if place[0] in self.sources] or places
         return SharedArray(
             name, starts, size, declared, starts[0] < self.static, rows,
-            tuple(sorted({line for _, line in places if line})),
-            tuple(sorted({file for file, _ in places if file})), units,
+            tuple(sorted({line for _, line in own if line})),
+            tuple(sorted({file for file, _ in places if file})), units, self._uses(name, own),
         )  # fmt: skip
+
+    def _uses(
+        self, name: str, places: Sequence[tuple[str, int]]
+    ) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Find the pointers to an array under which its lines access it."""
+        found: dict[str, list[int]] = {}
+        for file, line in places:
+            lines = self.sources.get(file, ())
+            if not name.isidentifier() or not 0 < line <= len(lines):
+                continue
+            pointers = re.findall(_POINTER.format(name), plain("\n".join(lines)))
+            for each in sorted(
+                {name, *pointers} & set(_IDENTIFIER.findall(plain(lines[line - 1])))
+            ):
+                found.setdefault(each, []).append(line)
+        uses = tuple((each, tuple(at)) for each, at in found.items())
+        return uses if len(uses) > 1 else ()
 
     # ---- Memory without names. -----------------------------------------------------------------
     def _parts(self, rows: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
@@ -228,15 +261,27 @@ class _Finder:
             lines = self.sources.get(file, ())
             if not 0 < line <= len(lines):
                 continue
-            names = set(_IDENTIFIER.findall(plain(lines[line - 1])))
+            names = set(_IDENTIFIER.findall(plain(lines[line - 1]))) - self.parameters
             common = names if common is None else common & names
+        base = dynamic[0] if dynamic and known is None else None
+        if base is not None and base.element == 1:  # bytes that stand for other types
+            base = replace(base, element=None)
         if common and len(common) == 1:
-            return common.pop(), None
+            return common.pop(), base
         at = min(int(self.places[rows].min()), 1 << 30)
         of = known.name if known else dynamic[0].name if dynamic else "shared memory"
         lines_ = sorted({line for _, line in places if line})
         where = f"lines {', '.join(map(str, lines_))}" if lines_ else f"byte {at}"
-        return f"{of} ({where})", None
+        return f"{of} ({where})", base
+
+
+def _parameters(sources: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """Name the parameters of all kernels: global memory."""
+    found: set[str] = set()
+    for lines in sources.values():
+        for given in _KERNEL.findall(plain("\n".join(lines))):
+            found |= set(re.findall(r"([A-Za-z_]\w*)\s*(?:,|$)", given))
+    return found
 
 
 def _pieces(owner: NDArray[np.int64], number: int) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ __all__ = ["Declared", "declarations", "resolved"]
 
 _SHARED = re.compile(r"\b__shared__\b")
 _ALIGNED = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
+_UNION_NAME = re.compile(r"\s*(?:alignas\([^)]*\)\s*)?([A-Za-z_]\w*)\s")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
 _DIM = re.compile(r"\[([^\[\]]*)\]")
 _CONSTANT = re.compile(
@@ -71,8 +72,14 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
         (one or other): (of or kind).strip() for one, of, kind, other in _ALIAS.findall(bare)
     }
     evaluator = _evaluator(text, bare)
+    unions = set(re.findall(r"\bunion\s+([A-Za-z_]\w*)\s*\{", bare))
     for found in _SHARED.finditer(bare):
         end = bare.find(";", found.end())
+        after = bare[found.end() :]
+        named = _UNION_NAME.match(after)
+        if re.match(r"\s*union\b", after) or (named and named[1] in unions):
+            yield from _union(file, text, bare, found.end())
+            continue
         if end < 0 or "(" in _ALIGNED.sub("", bare[found.end() : end]).split("=")[0]:
             continue
         start = max(bare.rfind(mark, 0, found.start()) for mark in ";{}")
@@ -81,8 +88,6 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
         rest = re.sub(
             r"\b(?:volatile|const|static|extern)\b", lambda each: " " * len(each[0]), rest
         )
-        if re.match(r"\s*union\b", rest):
-            continue
         kind = re.match(
             r"\s*((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*(?:<[^;]*?>)?)\s", rest
         )
@@ -108,6 +113,22 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
             if comma < 0:
                 break
             name_at = comma + 1
+
+
+def _union(file: str, text: str, bare: str, at: int) -> Iterator[Declared]:
+    """Give the union that is declared behind `__shared__`."""
+    opened, end = bare.find("{", at), bare.find(";", at)
+    if 0 <= opened < end:
+        depth, end = 1, opened + 1
+        while depth and end < len(bare):
+            depth += {"{": 1, "}": -1}.get(bare[end], 0)
+            end += 1
+        name = re.match(r"\s*([A-Za-z_]\w*)", bare[end:])
+    else:
+        name = re.search(r"([A-Za-z_]\w*)\s*$", bare[at:end])
+    if name is not None:
+        line = text.count("\n", 0, at) + 1
+        yield Declared(file, line, "union", name[1], (), (), None, in_union=True)
 
 
 def _element(kind: str, aliases: Mapping[str, str]) -> int | None:

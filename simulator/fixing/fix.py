@@ -19,7 +19,7 @@ __all__ = ["Fix", "SharedUse"]
 
 @dataclass(frozen=True)
 class SharedUse:
-    """Shared memory of a block, and the blocks of an SM that it leaves room for."""
+    """Shared memory of a block, and how many blocks an SM holds then."""
 
     bytes: int
     blocks: int
@@ -90,16 +90,16 @@ class Fix(Result):
             "text": self.text,
             "kind": self.kind,
             "wavefronts_before": self.before.wavefronts,
-            "wavefronts_after": self.after.wavefronts,
+            "wavefronts": self.after.wavefronts,
             "bank_conflicts_before": self.before.bank_conflicts,
-            "bank_conflicts_after": self.after.bank_conflicts,
+            "bank_conflicts": self.after.bank_conflicts,
             "unremovable": self.unremovable,
             "proved": self.proved,
             "outputs_equal": self.outputs_equal,
-            "bytes_before": self.bytes_before,
-            "bytes_after": self.bytes_after,
+            "array_bytes_before": self.bytes_before,
+            "array_bytes": self.bytes_after,
             "blocks_per_sm_before": self.occupancy_before.blocks,
-            "blocks_per_sm_after": self.occupancy_after.blocks,
+            "blocks_per_sm": self.occupancy_after.blocks,
             "operations": self.operations,
             "notation": self.notation,
             "triton": self.triton,
@@ -138,7 +138,7 @@ class Fix(Result):
     def _spent(self) -> str:
         more = self.bytes_after - self.bytes_before
         blocks, was = self.occupancy_after.blocks, self.occupancy_before.blocks
-        room = f"{blocks} blocks per SM fit its shared memory"
+        room = f"{blocks} block{'s'[: blocks != 1]} per SM"
         kept = f"{room}, as before" if blocks == was else f"{room} instead of {was}"
         operations = f"{self.operations} operation{'s'[: self.operations != 1]} per index"
         return f"{more:,} bytes more, {operations}; {kept}."
@@ -153,13 +153,17 @@ def _conflicts(count: int) -> str:
     return f"{count:,} bank conflict{'s'[: count != 1]}"
 
 
-def fixes_table(fixes: Sequence[Fix]) -> Table:
-    """Return a row per fix, and each in words."""
+def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
+    """Return a row per fix, and each in words; of several rules, it names its own."""
     names = (
-        "array", "text", "bank_conflicts_before", "bank_conflicts_after", "unremovable",
-        "wavefronts_before", "wavefronts_after", "bytes_before", "bytes_after", "proved",
+        "array", "text", "bank_conflicts_before", "bank_conflicts", "wavefronts_before",
+        "wavefronts", "array_bytes_before", "array_bytes", "unremovable", "proved",
     )  # fmt: skip
     rows = [{name: each.summary()[name] for name in names} for each in fixes]
-    text = [words for each in fixes for words in (" ".join(each.sentences),)]
+    hidden = [] if any(each.unremovable for each in fixes) else ["unremovable"]
+    text = [" ".join(each.sentences) for each in fixes]
     title = "What to change" if fixes else "Nothing to fix: no bank conflicts in shared memory."
-    return Table(rows, {"fixes": len(rows)}, sums=(), title=title, text=text, columns=names)
+    title = f"{rule} rule: {title}" if rule else title
+    return Table(
+        rows, {"fixes": len(rows)}, sums=(), title=title, text=text, columns=names, hidden=hidden
+    )

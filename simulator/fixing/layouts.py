@@ -44,6 +44,10 @@ class Candidate:
     """Where each byte of the array lies in it."""
     pitch: int
     """Bytes from row to row, before."""
+    natural: bool = True
+    """Whether every access is of one of these units."""
+    mode: int | None = None
+    """Bytes of the span of TMA's swizzle, 0 for none; None: TMA does not fill it."""
 
     @property
     def bytes(self) -> int:
@@ -95,6 +99,14 @@ class _Search:
             self._group(op) for op in sorted({op for op in ops if op in INSTRUCTIONS}, key=str)
         )
         self.skipped: Counter[str] = Counter()
+        # Bulk copies need their bytes side by side, in pieces of 16.
+        self.bulk = [
+            (int(array.within(np.array([each.start]))[0]), each.size)
+            for each in array.units
+            if each.kind == "bulk"
+        ]
+        step = max(16 // self.element, 1) if self.bulk else 1
+        self.pads = range(0, _MOST_PAD // self.element + 1, step)
 
     def _element(self) -> int:
         """Return the bytes that a layout moves at least together."""
@@ -158,22 +170,24 @@ class _Search:
         searched, proved, now, least = [], True, 0, 0
         pitches = self.pitches()
         for pitch in pitches:
-            best = self._best(pitch, range(_MOST_PAD // self.element + 1), "none")
+            best = self._best(pitch, self.pads, "none")
             least, now = best.lower_bound, self._now
             self._offer(found, "pad", best, pitch)
         if pitches:
             searched.append(
                 f"paddings of up to {_MOST_PAD} bytes per row of {_either(pitches)} bytes"
             )
-        for pitch in [*(each for each in pitches if each & (each - 1) == 0)][:1] or [0]:
+        no_xor = bool(self.bulk)  # it would part what a bulk copy keeps together
+        powers = [each for each in pitches if each & (each - 1) == 0]
+        for pitch in [] if no_xor else powers[:1] or [0]:
             best = self._best(pitch, (0,), "xor")
             least, now = best.lower_bound, self._now
             proved &= best.proved
             searched.append("XOR swizzles" if best.proved else "XOR swizzles of one term")
             self._offer(found, "swizzle", best, pitch)
-        if min([now, *(each.cost for each, _ in found.values())]) > least:
+        if not no_xor and min([now, *(each.cost for each, _ in found.values())]) > least:
             for pitch in pitches[:1]:
-                best = self._best(pitch, range(_MOST_PAD // self.element + 1), "xor")
+                best = self._best(pitch, self.pads, "xor")
                 searched.append("both together, of one term")
                 proved &= best.proved
                 self._offer(found, "both", best, pitch)
@@ -235,6 +249,10 @@ class _Search:
             first, last = tile.offset(group.places), tile.offset(group.places + wide - 1)
             if (last - first != wide - 1)[group.active].any():
                 return False
+        for start, size in self.bulk:
+            inside = tile.offset(np.arange(start // self.element, (start + size) // self.element))
+            if (np.diff(inside) != 1).any():
+                return False
         return True
 
     def _candidate(self, kind: Kind, found: Found, pitch: int) -> Candidate:
@@ -243,7 +261,8 @@ class _Search:
             raise BankwiseError("a layout that was found is missing")
         bytes_ = np.arange(self.array.bytes)
         table = tile.offset(bytes_ // self.element) * self.element + bytes_ % self.element
-        return Candidate(kind, tile, self.element, table, pitch or self.array.bytes)
+        natural = self.widest == self.element
+        return Candidate(kind, tile, self.element, table, pitch or self.array.bytes, natural)
 
 
 def _whole(found: list[tuple[int, int, Candidate]]) -> tuple[Candidate, ...]:

@@ -8,6 +8,7 @@ from layouts.c_text import column
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.layouts import Candidate
+from simulator.fixing.modes import mode_text
 
 __all__ = ["padded_size", "text_of", "triton_of"]
 
@@ -17,7 +18,9 @@ _NAMES = ("w", "z", "y", "x")
 def text_of(array: SharedArray, candidate: Candidate) -> str:
     """Return what to write: `tile[32][33]`, `tile[y][x ^ (y & 31)]`, or an index."""
     tile, declared = candidate.tile, array.declared
-    name = array.name if array.name.isidentifier() else "s"
+    if candidate.mode is not None:
+        return mode_text(array, candidate)
+    name = array.name if array.name.isidentifier() else declared.name if declared else "s"
     rows_known = (
         declared is not None
         and len(declared.sizes) > 1
@@ -35,7 +38,9 @@ def text_of(array: SharedArray, candidate: Candidate) -> str:
             access = f"{name}{''.join(f'[{each}]' for each in outer)}[{last}]"
             return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
     unit = _unit(array, candidate)
-    index = "i" if unit == candidate.element else f"i, counted in {candidate.element} bytes"
+    known = declared is not None and declared.element is not None
+    plain = unit == candidate.element if known else candidate.natural
+    index = "i" if plain else f"i, counted in {candidate.element} bytes"
     if candidate.kind == "pad":
         each = f" * {tile.pad}" if tile.pad > 1 else ""
         moved = f"i + i / {tile.cols}{each}"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from layouts.fragment import FragmentKind
-from layouts.shapes import Shape
+from layouts.shapes import Shape, parse_shape
 from layouts.swizzle import SwizzleLike
 from layouts.tile import Tile, TileLike
 from layouts.warp import LaneOrder
@@ -28,6 +28,9 @@ from simulator.law.instructions import Rule
 from simulator.results.columns import law_columns
 from simulator.results.tables import Result
 from simulator.results.text import Table
+
+if TYPE_CHECKING:
+    from simulator.timing.pipes import TimeBound
 
 __all__ = [
     "A_LAYOUTS",
@@ -164,6 +167,24 @@ class FragmentReport(_Figures, Result):
     def title(self) -> str:
         """The geometry in a line."""
         return self.geometry.title
+
+    def time(self, chip: ChipLike | None = None) -> TimeBound:
+        """Return a lower bound of one k step of one warp, of an SM whose schedulers are all busy.
+
+        `chip`: None for the report's, or an H100. Only fragments' reads and products count.
+
+        >>> bound = simulate("4x8", thread_tile="8x8").time("H100")
+        >>> bound.limiter, bound.cycles, bound.verdict()
+        ('issue', 17.0, 'No gain: there are no bank conflicts to remove.')
+
+        Raises ChipError for a chip whose pipes are not known.
+        """
+        from simulator.timing.described import bound_of_fragments
+
+        rows, cols = parse_shape(self.geometry.thread_tile, "MN", "thread tile")
+        return bound_of_fragments(
+            self.totals(), (rows, cols), self.geometry.element, chip or self.chip or "H100"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"fragments": {column: list}, "totals": {…}}`."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from operator import mul
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from simulator.results.columns import law_columns
 from simulator.results.sites import SiteReport, SiteTable
 from simulator.results.text import Table
 
+if TYPE_CHECKING:
+    from simulator.timing.pipes import TimeBound
+
 __all__ = ["FORMS", "Form", "KernelReport", "check_value", "replay"]
 
 _LARGEST = 2**31 - 1  # of m, n and k: the documents' kernels take them as int
@@ -62,6 +66,26 @@ class KernelReport(SiteTable):
     """(opcode, executed, wavefronts, ideal) of each shared-memory instruction, site by site."""
     about: str
     """What the kernel does, and the document that has it."""
+    element: int = 4
+    """Bytes of an element of A and B, as they lie in shared memory."""
+
+    def time(self, chip: ChipLike | None = None) -> TimeBound:
+        """Return a lower bound of the kernel's time, and what removing bank conflicts can gain.
+
+        `chip`: None for the report's, or an H100. Index arithmetic and latencies are left out.
+
+        >>> bound = replay("junstar92.warptiling", m=4096, n=4096, k=4096).time("H100")
+        >>> bound.limiter, round(bound.cycles)
+        ('issue', 4718848)
+
+        Raises ChipError for a chip whose pipes are not known.
+        """
+        from simulator.timing.described import bound_of_gemm
+
+        return bound_of_gemm(
+            self.sites, self.grid, prod(self.block), (self.m, self.n, self.k), self.element,
+            chip or self.chip or "H100",
+        )  # fmt: skip
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -194,6 +218,9 @@ def replay(
         sites=tuple(counted),
         instructions=tuple(instructions),
         about=f"{kernel.title}. {kernel.document}",
+        element=min(
+            (site.element for site in launch.sites if isinstance(site, SharedSite)), default=4
+        ),
         chip=None if chosen is None else chosen.name,
     )
 

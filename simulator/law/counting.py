@@ -109,6 +109,17 @@ class Counts(Result):
         """Cycles that the access occupies the pipe when many warps keep it busy."""
         return self._figure("cycles")
 
+    def floor(self, instruction: Instruction) -> NDArray[np.int32]:
+        """Return the cycles that remain of `cycles` when no phase has a bank conflict.
+
+        An access has its ideal wavefronts then, and one at least for each phase with an active
+        lane. `instruction` is what was counted.
+        """
+        without = self.wavefronts - instruction.passes * self.bank_conflicts
+        least = np.maximum(self.ideal, without)
+        floor = specification.cycles(instruction, least, self.phases, np.maximum)
+        return np.minimum(np.asarray(floor, dtype=np.int32), self.cycles)
+
     def _figure(self, name: str) -> NDArray[np.int32]:
         # Widened when asked for: memory that nobody looks at would cost as much as the counting.
         wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)

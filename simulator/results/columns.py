@@ -88,6 +88,13 @@ _ALL = (
     Column("wavefronts_change", "+/-", unit="wavefronts"),
     Column("bank_conflicts_change", "+/-", unit="wavefronts"),
     Column("cycles_change", "+/-", unit="cycles"),
+    # What to change in an array.
+    Column("array", "array"),
+    Column("text", "write"),
+    Column("array_bytes_before", "bytes before", unit="bytes"),
+    Column("array_bytes", "bytes", unit="bytes"),
+    Column("unremovable", "unremovable", unit="wavefronts"),
+    Column("proved", "proved"),
     # The instructions.
     Column("width", "bytes per lane", unit="bytes"),
     Column("merges", "merges equal words"),

@@ -122,8 +122,17 @@ def by_rule(tables: Mapping[str, Table]) -> Table:
 
 
 def as_json(table: Table) -> str:
-    """Return `{"rows": […], "totals": {…}}`."""
-    return json.dumps({"rows": table.rows, "totals": table.totals}, indent=2)
+    """Return `{"rows": […], "totals": {…}}`, a line per row, and no blanks in it.
+
+    >>> print(as_json(Table([{"op": "LDS", "n": 1}, {"op": "STS", "n": 2}], {"n": 3})))
+    {"rows":[
+    {"op":"LDS","n":1},
+    {"op":"STS","n":2}
+    ],"totals":{"n":3}}
+    """
+    rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in table.rows)
+    totals = json.dumps(table.totals, separators=(",", ":"))
+    return f'{{"rows":[\n{rows}\n],"totals":{totals}}}'
 
 
 def as_csv(table: Table) -> str:

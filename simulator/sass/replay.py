@@ -13,14 +13,11 @@ from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import ARCHITECTURES, Arch
+from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
-from simulator.sass.code.images import SOURCE, Given, load
-from simulator.sass.code.naming import plain_path
-from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.images import SOURCE, Given
 from simulator.sass.code.objects import code_of
 from simulator.sass.code.options import make_options
-from simulator.sass.code.symbols import never_set, with_symbols
-from simulator.sass.lift.program import decode
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
@@ -106,36 +103,26 @@ def replay_compiled(
         raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)
     say("reading the kernel, or compiling it with NVRTC")
-    given, target = source_or_cubin, arch_for(arch, chosen_chip)
-    code = None
-    if not isinstance(given, str | bytes | Path):
-        if isinstance(given, bytearray):
-            given = bytes(given)
-        else:
-            code = code_of(given, args, target)
-            given, kernel, args = code.code, kernel or code.kernel, code.arguments
-            options = (*code.options, *options)
-    built = make_options(include, define or {}, options)
-    cubin, source = load(given, target, kernel, built)
+    given, target, code = source_or_cubin, arch_for(arch, chosen_chip), None
+    if isinstance(given, bytearray):
+        given = bytes(given)
+    elif not isinstance(given, str | bytes | Path):
+        code = code_of(given, args, target)
+        given, kernel, args = code.code, kernel or code.kernel, code.arguments
+        options = (*code.options, *options)
+    compiler = make_options(include, define or {}, options)
+    build = Build(given, target, kernel, compiler, symbols or {})
+    cubin, source = build.load()
     _check_runs(cubin, chosen_chip)
-    chosen = cubin.kernel(kernel)
-    say(f"disassembling {chosen.name}")
-    instructions = _named(disassemble(cubin.image, chosen.name), source)
-    unset = [
-        f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
-        f" symbols={{{name!r}: …}})"
-        for name in never_set(cubin, instructions, symbols or {})
-    ]
-    cubin = with_symbols(cubin, symbols or {})
-    chosen = cubin.kernels[chosen.name]
-    program = decode(instructions, chosen)
+    built = build.built(cubin, source, say)
+    chosen = built.program.kernel
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
-        cubin, program, shape, threads, tuple(args), shared_bytes, max_instructions, rule, progress,
-        announce, chosen_chip, size,
+        built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
+        rule, progress, announce, chosen_chip, size,
     )  # fmt: skip
     try:
-        report = run_blocks(launch, blocks, unset)
+        report = run_blocks(launch, blocks, built.notes)
     except ExecutionError as error:
         stopped = make_report(launch, launch.done, 1, 0, ["stopped by an error"])
         error.partial = _with_sources(stopped, given, source)
@@ -146,7 +133,9 @@ def replay_compiled(
         if code.file is not None:
             lines = source_lines(report.instructions["file"], code.file)
             report = replace(report, sources=lines)
-    again = Relaunch(arguments_of(launch), blocks, tuple(unset), report.sources)
+    again = Relaunch(
+        arguments_of(launch), blocks, built.notes, report.sources, build, source or None
+    )
     return replace(report, rerun=again)
 
 
@@ -182,12 +171,3 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
     texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
     path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
     return replace(report, sources=source_lines(report.instructions["file"], path, texts))
-
-
-def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
-    """Call the compiled source as it was given; the line table has its full path."""
-    full = str(Path(plain_path(source)).absolute())
-    return tuple(
-        replace(each, file=source) if source and each.file == full else each
-        for each in instructions
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from layouts.errors import plural
 from simulator.errors import LaunchError
 from simulator.gemm.occupancy import DEVICES, Device, Occupancy, occupancy
-from simulator.law.chips import CHIPS, Chip
+from simulator.law.chips import CHIPS, Chip, ChipLike
 from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
     from simulator.sass.run.timeline import Timeline
     from simulator.sass.sampling import Relaunch
+    from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["By", "CompiledReport"]
 
@@ -47,7 +48,7 @@ class CompiledReport(SiteTable):
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
     view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
-    cores take, as measured on an H100 (`simulator.law.wgmma`).
+    cores take, as measured on an H100 (gpu_check/data/h100_wgmma.csv).
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -91,6 +92,19 @@ class CompiledReport(SiteTable):
                 " replay_compiled returned, in the same process)"
             )
         return self.rerun
+
+    def time(self, chip: ChipLike | None = None, *, clock_mhz: float | None = None) -> KernelTime:
+        """Return the time that the launch takes on a chip, and where it goes.
+
+        Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
+        the H100. `clock_mhz`: of its SMs; None: their boost clock.
+
+        Raises ChipError for a chip whose pipes are not known, and what `timelines` raises.
+        """
+        from simulator.timing.kernel_time import time_of
+
+        chosen = Chip.of(chip or self.chip or "H100")
+        return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
 
     def fixes(self) -> list[Fix]:
         """Return what to change in each array with bank conflicts, those that save most first.

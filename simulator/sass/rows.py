@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from layouts.errors import plural
-from simulator.law.wgmma import wgmma_cycles
 from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
-from simulator.sass.lift.requests import Product, Request
+from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.doubts import notes_of
@@ -105,7 +104,7 @@ class _Rows:
                 continue
             if site.unit == "gmma":
                 costs.update({name: figures[name] for name in COSTS})
-                costs["tensor_cycles"] = self._tensor_cycles(number, figures["requests"])
+                costs["tensor_cycles"] = figures["cycles"]
                 continue
             if site.space == "global":
                 known = number not in self.differing
@@ -128,14 +127,6 @@ class _Rows:
         }
         for name, value in row.items():
             self.columns[name].append(value)
-
-    def _tensor_cycles(self, number: int, requests: int) -> int:
-        """Give the cycles of a wgmma's products; each is a request of four warps."""
-        request = self.requests[number]
-        if not isinstance(request, Product):
-            return 0
-        form = request.form
-        return round(requests / 4 * wgmma_cycles(form.n, form.operands))
 
     def _is_known(self, site: MemorySite, figures: dict[str, int]) -> bool:
         """Say whether what a site costs in shared memory is known, and if not, note it."""

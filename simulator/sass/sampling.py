@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from simulator.errors import LaunchError
+from simulator.errors import CompileError, LaunchError
+from simulator.law.chips import Chip
+from simulator.sass.building import Build
+from simulator.sass.code.images import SOURCE
 from simulator.sass.lift.program import Program
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
@@ -16,6 +20,8 @@ from simulator.sass.run.grid import Dim3, GridRun
 from simulator.sass.run.moves import Moves
 from simulator.sass.run.timeline import Timeline
 from simulator.sass.run.witness import Witness
+from simulator.sass.work import make_work
+from simulator.timing.work import Work
 
 __all__ = ["BLOCKS", "Blocks", "Relaunch", "arguments_of", "run_blocks"]
 
@@ -37,6 +43,9 @@ class Relaunch:
     notes: tuple[str, ...]
     """What was to be said before the launch."""
     sources: Mapping[str, tuple[str, ...]]
+    build: Build
+    source: str | None
+    """The name of the source that was compiled, where one was given."""
     moves: Moves | None = None
     """Another layout of shared memory, with which it ran."""
 
@@ -58,6 +67,10 @@ class Relaunch:
         blocks = [block for first in firsts for block in again.members(first)]
         return dict(zip(blocks, again.timelines(firsts), strict=True))
 
+    def work(self, chip: Chip) -> Work:
+        """Run sampled blocks again, and return what they did, for the time on a chip."""
+        return make_work(self.launch(), chip)
+
     def replay(
         self, moves: Moves | None = None, witness: Witness | None = None,
         arguments: Sequence[Any] | None = None,
@@ -70,6 +83,32 @@ class Relaunch:
         )
         report = run_blocks(again.launch(moves, witness), self.blocks, self.notes)
         return replace(report, sources=self.sources)
+
+    def text(self) -> str | None:
+        """Return the text of the source that was compiled; None where none was, or it is gone."""
+        if self.source is None:
+            return None
+        if self.source == SOURCE and isinstance(self.build.given, str):
+            return self.build.given
+        try:
+            return Path(self.source).read_text()
+        except (OSError, UnicodeError):
+            return None
+
+    def recompiled(self, text: str) -> CompiledReport:
+        """Compile the source with another text, and run the same launch of it.
+
+        Raises CompileError where no source was given, or that text does not compile, and what the
+        run raises.
+        """
+        if self.source is None:
+            raise CompileError("no source was compiled: its machine code was given")
+        built = self.build.changed(text, self.source)
+        own = {"cubin": built.cubin, "program": built.program}
+        again = replace(self, given={**self.given, **own}, notes=built.notes, moves=None)
+        report = run_blocks(again.launch(), self.blocks, built.notes)
+        sources = {**self.sources, self.source: tuple(text.removesuffix("\n").split("\n"))}
+        return replace(report, sources=sources, rerun=replace(again, sources=sources))
 
 
 def arguments_of(launch: GridRun) -> dict[str, Any]:

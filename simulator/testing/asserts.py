@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,11 @@ __all__ = ["AssertConflictFree", "AssertWavefronts", "assert_conflict_free", "as
 
 _MOST_BANKS = 8  # rows of them in a failure
 _MOST_WORDS = 4
+_NOUNS = {
+    "bank_conflicts": "bank conflict",
+    "wavefronts": "wavefront",
+    "excessive": "excessive wavefront",
+}
 
 
 class AssertConflictFree(Protocol):
@@ -74,7 +79,7 @@ class AssertWavefronts(Protocol):
         addresses: Addresses | None = None,
         mask: ArrayLike | None = None,
         *,
-        at_most: int,
+        at_most: int | Literal["ideal"],
         layout: TileLike | None = None,
         element: int | None = None,
         names: Mapping[str, int] | None = None,
@@ -128,7 +133,7 @@ def assert_wavefronts(
     addresses: Addresses | None = None,
     mask: ArrayLike | None = None,
     *,
-    at_most: int,
+    at_most: int | Literal["ideal"],
     layout: TileLike | None = None,
     element: int | None = None,
     names: Mapping[str, int] | None = None,
@@ -138,17 +143,20 @@ def assert_wavefronts(
     chip: ChipLike | None = None,
     name: str = "",
 ) -> None:
-    """Assert that no access takes more than `at_most` wavefronts.
+    """Assert that no access takes more than `at_most` wavefronts; "ideal": none more than ideal.
 
     >>> assert_wavefronts("LDS.128", "lane/2*4", at_most=2)  # pairs of lanes agree: fused
 
     The other arguments, and errors, are those of `assert_conflict_free`.
     """
     __tracebackhide__ = True
-    if not is_integer(at_most) or at_most < 0:
-        raise OptionError(f"at_most {at_most!r} is not a count (accepted: 0, 1, 2, ...)")
+    if at_most != "ideal" and (not is_integer(at_most) or at_most < 0):
+        raise OptionError(f"at_most {at_most!r} is not a count (accepted: 0, 1, 2, ..., 'ideal')")
     asked = _Given(op, addresses, mask, layout, element, names, warps, block, rule, chip, name)
-    _check(asked, "wavefronts", at_most)
+    if at_most == "ideal":
+        _check(asked, "excessive", 0)
+    else:
+        _check(asked, "wavefronts", at_most)
 
 
 @dataclass(frozen=True)
@@ -250,7 +258,7 @@ def _headline(
     known: Instruction, values: NDArray[np.int32], figure: str, most: int, kind: str
 ) -> str:
     number = int(values.max())
-    said = f"{known.name} has {plural(number, figure.replace('_', ' ')[:-1])}"
+    said = f"{known.name} has {plural(number, _NOUNS[figure])}"
     said += f" (accepted: {'up to ' if most else ''}{most})"
     if values.size > 1:
         over = int(np.count_nonzero(values > most))

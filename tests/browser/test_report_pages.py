@@ -149,8 +149,12 @@ TEXTS = """() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect().toJSON();
-    const seen = parent.closest(".source, .scroll")?.getBoundingClientRect().right ?? Infinity;
-    if (box.left < seen)
+    const pane = parent.closest(".lines, .scroll, .jump code");
+    const { right: seen, top, bottom } = pane?.getBoundingClientRect()
+      ?? { right: Infinity, top: -Infinity, bottom: Infinity };
+    // Below the heading of a pane, which stays where it is, lines scroll away.
+    const first = pane?.matches(".lines") && !parent.closest(".head") ? top + 20 : top;
+    if (box.left < seen && box.top >= first - 1 && box.bottom <= bottom + 1)
       add(node, node.textContent, { ...box, right: Math.min(box.right, seen) },
           parseFloat(getComputedStyle(parent).fontSize), "page");
   }
@@ -188,31 +192,6 @@ def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: 
         assert [box for box in boxes if box["size"] < 10] == []
         assert [box for box in boxes if box["x0"] < -1 or box["x1"] > width + 1] == []
         assert overlaps(boxes) == []
-
-
-def test_source_scrolls_in_its_box_and_unfolds(pages: dict[str, Path], opened: Any) -> None:
-    page = opened(pages["compiled"], 400)
-    shown = page.evaluate(
-        """() => { const source = document.querySelector(".source");
-          source.scrollLeft = 60;
-          return [source.scrollLeft, source.scrollWidth > source.clientWidth]; }"""
-    )
-    assert shown == [60, True]
-    assert page.locator(".line").count() == 1 + 33  # their heading, and the file's
-    hot = page.locator("[data-heat='conflicts']")
-    assert "15,872 bank conflicts" in hot.get_attribute("title")
-    colors = set()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_selector(f"html[data-theme='{scheme}']")
-        colors.add(
-            page.evaluate("getComputedStyle(document.querySelector('.source')).backgroundColor")
-        )
-    assert len(colors) == 2
-    folded = page.locator("section > details")
-    assert not folded.locator("table").is_visible()
-    folded.locator("summary").click()
-    assert folded.locator("td", has_text="0x0270").is_visible()
 
 
 SMALL = {

@@ -197,6 +197,20 @@ class TestCopiesFromAnywhere:
             equal += int((counts.cycles == cycles.round()).sum())
         assert equal == rows
 
+    def test_asked_again_they_cost_the_same_and_counters_agree(self) -> None:
+        recorded, first = copies("h100_copies_again"), copies("h100_copies")
+        assert np.array_equal(recorded["address"], first["address"])
+        equal = 0
+        for op in np.unique(recorded["op"]).tolist():
+            mine = {name: each[recorded["op"] == op] for name, each in recorded.items()
+                    if each.ndim}  # fmt: skip
+            counts = count(op, mine["address"], mine["mask"], sources=mine["source"])
+            assert np.abs(mine["cycles"] - counts.cycles).max() < 0.4, op
+            assert np.array_equal(counts.wavefronts, mine["wavefronts"]), op
+            assert np.array_equal(counts.bank_conflicts, mine["bank_conflicts"]), op
+            equal += int((counts.cycles == mine["cycles"].round()).sum())
+        assert equal == 720
+
     def test_neither_side_alone_explains_them(self) -> None:
         recorded = copies("h200_copies")
         op = "LDGSTS.E.128"

@@ -66,6 +66,34 @@ def test_the_gallery_takes_a_folder_and_nothing_else(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_playwright_the_gallery_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import runpy, sys; sys.modules['playwright'] = None;"
+        f" sys.argv = ['gallery.py', {str(tmp_path / 'drawn')!r}];"
+        f" runpy.run_path({str(ROOT / 'examples' / 'gallery.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: The gallery needs playwright, which is not installed"
+        " (in a checkout of bankwise: pip install '.[test]').\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", gallery.FIGURES)
+def test_the_scale_of_a_figure_has_a_length_of_its_own(name: str) -> None:
+    """A share of the width is not the same in each drawing."""
+    maps = [trace for trace in gallery.FIGURES[name]().data if trace.type == "heatmap"]
+    bars = [trace.colorbar for trace in maps if trace.showscale is not False and trace.colorbar.len]
+    assert all(bar.lenmode == "pixels" and bar.len > 100 for bar in bars)
+
+
 def test_the_gallery_shows_every_figure_and_no_other() -> None:
     assert set(PICTURES) == set(gallery.FIGURES)
     files = {path.stem for path in (ROOT / "docs" / "gallery").iterdir()}

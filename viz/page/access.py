@@ -48,6 +48,7 @@ def of_access(one: Explanation) -> Section:
             *([memories(drawn)] if one.wavefronts else []),
             *(details(said, markup) for said, markup in folded),
         ],
+        pictures=drawn if one.wavefronts else (),
         cure="; or ".join(picture.code for picture in drawn if picture.code) or _uncured(answer),
     )
 
@@ -66,20 +67,22 @@ def numbers_of(one: Explanation) -> dict[str, Any]:
     }
 
 
-def beside(drawn: Sequence[Picture], instead: str = "", caveat: str = "") -> str:
+def beside(drawn: Sequence[Picture], instead: str = "", caveat: str = "", more: str = "") -> str:
     """Return pictures side by side: the first, and beside it the others with what they cost.
 
-    Where there is one alone, `instead` says why there is no cure.
+    Where there is one alone, `instead` says why there is no cure. `more` is HTML, safe already,
+    below the others.
     """
     first, *others = drawn
-    if not others:
+    if not others and not more:
         said = f'<p class="caveat">{escape(_sentence(instead))}</p>' if instead else ""
         return f'<div class="pictures one">{shown_picture(first)}</div>{said}{legend(drawn)}'
     cards = "".join(f'<div class="card">{shown_picture(each)}</div>' for each in others)
+    caveat = caveat if others else instead
     said = f'<p class="caveat">{escape(_sentence(caveat))}</p>' if caveat else ""
     return (
         f'<div class="pictures"><div class="before">{shown_picture(first)}{legend(drawn)}</div>'
-        f'<div class="cures">{cards}{said}</div></div>'
+        f'<div class="cures">{cards}{said}{more}</div></div>'
     )
 
 

@@ -43,6 +43,7 @@ def of_geometry(report: FragmentReport) -> Section:
         numbers=_totals(totals),
         after=[memories(drawn), _warps([report, *([cure] if cure else [])])],
         cure=drawn[1].code if cure is not None else "",
+        pictures=drawn,
     )
 
 
@@ -91,6 +92,13 @@ def of_comparison(found: InputComparison) -> Section:
         about=["compared with the first"],
         first=[beside(drawn)] if len(drawn) > 1 else [],
         after=[memories(drawn)] if len(drawn) > 1 else [],
+        pictures=drawn,
+        bars=[
+            (name, each.figures["wavefronts"], 0 if not each.figures["excessive"] else 3)
+            for name, each in named
+        ]
+        if not drawn
+        else (),
     )
 
 
@@ -106,6 +114,7 @@ def of_optimum(result: Optimum) -> Section:
     title, *sentences = result.sentences
     lost = totals["bank_conflicts_before"]
     code = result.notation or result.expression or _values(result)
+    drawn = _before_and_after(result, code)
     return Section(
         title.rstrip("."),
         rows,
@@ -115,7 +124,8 @@ def of_optimum(result: Optimum) -> Section:
         asked=", ".join(dict.fromkeys(f"{row.op}: {row.access}" for row in result.accesses)),
         about=[f"least {result.objective.replace('_', ' ')}",
                *_law(result.rule, None if result.chip is None else result.chip.name)],
-        first=_before_and_after(result, code),
+        first=[beside(drawn)] if drawn else [],
+        pictures=drawn,
         numbers={
             "wavefronts": result.totals()["wavefronts"] or 0,
             "bank_conflicts": result.totals()["bank_conflicts"] or 0,
@@ -126,7 +136,7 @@ def of_optimum(result: Optimum) -> Section:
     )  # fmt: skip
 
 
-def _before_and_after(result: Optimum, code: str) -> list[str]:
+def _before_and_after(result: Optimum, code: str) -> list[Picture]:
     known = [each for each in result.worst if each.before is not None]
     parts: list[tuple[str, Explanation, Explanation]] = []
     for each in known or result.worst:
@@ -146,9 +156,9 @@ def _before_and_after(result: Optimum, code: str) -> list[str]:
         notes=(f"{result.bytes:,} bytes",),
     )
     if not known or not result.helps:
-        return [beside([after])]
+        return [after]
     before = Picture("As given", tuple((name, first) for name, first, _ in drawn))
-    return [beside([before, after])]
+    return [before, after]
 
 
 def _values(result: Optimum) -> str:

@@ -68,18 +68,16 @@
       delete x.constrain;
     }
     if (m.legend != null) layout.legend.y = m.legend / layout.height;
-    return { layout, cell, ticks: Math.max(2, Math.floor(whole / TICK)) };
+    return { layout, cell, whole, ticks: Math.max(2, Math.floor(whole / TICK)) };
   }
 
   // Text in cells that hold it; in smaller ones a number alone; in still smaller ones none.
   // A scale that chooses its own ticks has as many as it has room for.
-  function labelled(data, m, cell, ticks) {
+  function labelled(data, m, { cell, ticks, whole }) {
     return data.map((given) => {
       const bar = given.colorbar;
-      const trace =
-        bar?.nticks && !bar.tickvals
-          ? { ...given, colorbar: { ...bar, nticks: Math.min(bar.nticks, ticks) } }
-          : given;
+      const fewer = bar?.nticks && !bar.tickvals ? { nticks: Math.min(bar.nticks, ticks) } : {};
+      const trace = bar && whole ? { ...given, colorbar: { ...bar, len: whole, ...fewer } } : given;
       if (trace.mode === "text") return { ...trace, visible: cell >= m.least };
       if (trace.mode === "markers" && cell < m.short) {
         return { ...trace, marker: { ...trace.marker, size: 4 } };
@@ -95,8 +93,9 @@
     return Promise.all(
       figures.map(({ id, figure }) => {
         const div = document.getElementById(id);
-        const { layout, cell, ticks } = laidOut(figure.data, figure.layout, div.clientWidth);
-        const data = labelled(figure.data, figure.layout.meta.bankwise, cell, ticks);
+        const drawn = laidOut(figure.data, figure.layout, div.clientWidth);
+        const { layout } = drawn;
+        const data = labelled(figure.data, figure.layout.meta.bankwise, drawn);
         const config = { displaylogo: false, modeBarButtons: [["toImage"]] };
         return window.Plotly.newPlot(div, { data, layout, config });
       })

@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator.results.columns import heading
 from simulator.results.html import LANE_COLORS, ink
-from viz.page.section import Section, rendered, shown
+from viz.page.section import Section, is_bad, rendered, shown
 from viz.theme import THEMES, Theme, template
 
 __all__ = ["page"]
@@ -45,19 +45,21 @@ def page(title: str | None, sections: Sequence[Section], made: Sequence[str], *,
     ]
     alone = len(sections) == 1
     headline = title or (sections[0].title if alone else f"{len(sections)} results")
-    scripts = [_source(name) for name in _SCRIPTS]
     style = "".join([_source("colors.css"), _source("page.css"), _lane_rules()])
+    ids = iter(numbered)
+    body = "\n".join(
+        rendered(part, number, [next(ids) for _ in part.figures], alone=alone and not title)
+        for number, part in enumerate(sections, 1)
+    )
+    scripts = [_source(name) for name in _SCRIPTS]
+    if 'class="code-view' in body:
+        scripts.append(_source("kernel.js"))
     loaded, allowed = _plotly(cdn=cdn) if numbered else ("", [])
     allowed = [*(f"'{_hash(script)}'" for script in scripts), *allowed]
     # Plotly sets styles and exports pictures through blobs; nothing else is allowed.
     policy = (
         f"default-src 'none'; script-src {' '.join(allowed)}; style-src 'unsafe-inline';"
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    ids = iter(numbered)
-    body = "\n".join(
-        rendered(part, number, [next(ids) for _ in part.figures], alone=alone and not title)
-        for number, part in enumerate(sections, 1)
     )
     command, *versions = made
     headed = f"<h1>{escape(headline)}</h1>" if title or not alone else ""
@@ -123,7 +125,7 @@ def _summary(sections: Sequence[Section]) -> str:
     for number, part in enumerate(sections, 1):
         cells = "".join(
             f'<td class="bad">{shown(value)}</td>'
-            if name == "bank_conflicts" and value
+            if name in part.numbers and is_bad(name, part.numbers)
             else f"<td>{escape(shown(value))}</td>"
             for name in names
             for value in [part.numbers.get(name)]

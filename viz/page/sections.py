@@ -10,25 +10,24 @@ import plotly.graph_objects as go
 from layouts.errors import plural
 from simulator.asking.answer import Answer
 from simulator.asking.compare import InputComparison, compare
+from simulator.asking.words import Level
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
 from simulator.results.columns import COSTS, OUTCOMES, law_columns
 from simulator.results.sites import SiteTable
-from simulator.results.tables import rows as as_rows
-from simulator.results.text import Listing
 from simulator.search.optimum import Optimum
 from viz.errors import DrawError
 from viz.kernel_bars import kernel_bars
 from viz.page.access import of_access
 from viz.page.compared import of_comparison, of_geometry, of_optimum
+from viz.page.compiled import of_compiled
 from viz.page.section import Section
 from viz.parity import parity, quantities
-from viz.source_heat import source_heat
 from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
 
 if TYPE_CHECKING:
-    from simulator.sass.report import CompiledReport
+    pass
 
 __all__ = ["compared", "section"]
 
@@ -46,7 +45,7 @@ def section(result: object) -> Section:
     if isinstance(result, KernelReport):
         return _of_kernel(result)
     if isinstance(result, SiteTable):
-        return _of_compiled(result)
+        return of_compiled(result)
     if isinstance(result, Optimum):
         return of_optimum(result)
     table = columns_of(result)
@@ -68,13 +67,14 @@ def _law(result: Any) -> str:
 def _of_kernel(result: KernelReport) -> Section:
     figures = (*COSTS, "sectors")
     costs = {"shared": COSTS, "global": ("sectors",)}  # what either memory is charged
+    hottest = sorted(result.rows(), key=_hotness)
     rows: list[dict[str, Any]] = [
         {
             **{name: row[name] for name in ("source", "memory", "op", "requests")},
             **{name: row[name] if name in costs[row["memory"]] else None for name in figures},
             "evidence": row["evidence"],
         }
-        for row in result.rows()
+        for row in hottest
     ]
     for memory, sums in (("shared", result.totals()), ("global", result.global_totals())):
         last = {name: sums["all"].get(name) for name in ("requests", *figures)}
@@ -88,69 +88,46 @@ def _of_kernel(result: KernelReport) -> Section:
                 f"Shared-memory {kind}s: {each:.3g} {noun} per request,"
                 f" {plural(total['bank_conflicts'], 'bank conflict')}."
             )
-    form = f"as {result.form}"
-    chosen = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    chosen = [f"{name} = {value}" for name, value in result.parameters.items()]
     grid, block = ("×".join(map(str, size)) for size in (result.grid, result.block))
-    sentences.append(f"Grid of {grid} blocks of {block} threads{f'; {chosen}' if chosen else ''}.")
+    total = result.totals()["all"]
+    waves, conflicts = total["wavefronts"], total["bank_conflicts"]
+    level: Level = "conflict" if total["excessive"] else "harmless" if conflicts else "free"
+    if not conflicts:
+        title = f"Conflict-free: {plural(waves, 'wavefront')} of shared memory"
+    elif level == "harmless":
+        title = f"{plural(conflicts, 'bank conflict')} that cost nothing"
+    else:
+        worst = hottest[0]
+        ways = worst["wavefronts"] / (worst["requests"] or 1)
+        title = (
+            f"{worst['op']} at {worst['source']} takes {ways:.3g} wavefronts per request,"
+            f" {worst['wavefronts'] / waves:.0%} of the kernel's"
+        )
     return Section(
-        f"{result.title}, {form}, {_law(result)}",
+        title,
         rows,
         sentences,
         [kernel_bars(result)],
+        level=level,
+        asked=result.title,
+        about=[
+            f"as {result.form}",
+            _law(result),
+            f"grid of {grid} blocks of {block} threads",
+            *chosen,
+        ],
+        numbers={**{name: total[name] for name in COSTS}, "requests": total["requests"]},
+        bars=[
+            (f"{row['op']} {row['source']}", row["wavefronts"], 3 if row["excessive"] else 0)
+            for row in hottest
+            if row["wavefronts"]
+        ][:_MOST_ROWS],
     )
 
 
-def _of_compiled(result: Any) -> Section:
-    report: CompiledReport = result  # not imported: the machine behind it takes half a second
-    sums: list[dict[str, Any]] = [
-        {"memory": "total" if kind == "all" else f"shared {kind}s", **figures}
-        for kind, figures in report.totals().items()
-        if kind in ("load", "store", "all")
-    ]
-    shares = as_rows(report.shares())
-    if any(row["unit"] != "lsu" for row in shares):
-        sums = [{**row, "share": None} for row in sums]
-        sums += [
-            {
-                **dict.fromkeys(sums[0]),
-                **{name: row[name] for name in ("wavefronts", "share")},
-                "memory": f"unit {row['unit']}",
-                "requests": row["executed"],
-            }
-            for row in shares
-        ]
-    listings = report.listings()
-    grid, block = ("×".join(map(str, shape)) for shape in (report.grid, report.block))
-    ran = plural(report.blocks, "block")
-    sentences = [
-        f"{report.arch}, grid of {grid} blocks of {block} threads; {ran} executed.",
-        *report.units(),
-        *report.notes,
-    ]
-    if report.title != report.kernel:
-        sentences.append(f"{report.title} is {report.kernel}.")
-    if listings:
-        sentences.append(
-            "Source lines are shaded by their wavefronts: orange with bank conflicts, blue without."
-        )
-    instructions = [
-        {**row, "address": f"{row['address']:#06x}", "file": Listing(row["file"], (), {}).name}
-        for row in as_rows(report.instructions)
-    ]
-    total = report.totals()["all"]
-    cost = [
-        plural(total["wavefronts"], "wavefront"),
-        f"{total['ideal']:,} ideal",
-        plural(total["bank_conflicts"], "bank conflict"),
-    ]
-    return Section(
-        f"{report.title}, {_law(report)}: {', '.join(cost)}",
-        sums,
-        sentences,
-        [kernel_bars(report)] if report.sites else [],
-        markup=[source_heat(listing) for listing in listings],
-        folded=[(plural(len(instructions), "instruction"), instructions)] if instructions else [],
-    )
+def _hotness(row: Mapping[str, Any]) -> tuple[int, ...]:
+    return -row["excessive"], -row["wavefronts"], -row["sectors"]
 
 
 def _of_table(table: Mapping[str, Sequence[Any]], figures: list[go.Figure]) -> Section:

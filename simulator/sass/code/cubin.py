@@ -12,7 +12,7 @@ import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from layouts.errors import accepted
@@ -75,6 +75,8 @@ class CubinKernel:
     """The blocks of a cluster, where the kernel requires a number of them."""
     registers: int = 0
     """Of 32 bits, per thread; 0: not known."""
+    code: bytes = field(default=b"", repr=False)
+    """The instructions, 16 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,7 @@ def _kernel(
         },
         cluster,
         registers,
+        _data(code),
     )
 
 

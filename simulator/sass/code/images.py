@@ -15,7 +15,7 @@ from simulator.sass.code.nvdisasm import tool
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.ptx import assemble, is_ptx
 
-__all__ = ["SOURCE", "Given", "is_device_code", "load"]
+__all__ = ["SOURCE", "Given", "is_device_code", "load", "recompiled"]
 
 SOURCE = "source.cu"
 """What CUDA source is called that was given as text."""
@@ -72,6 +72,19 @@ def load(
         raise CubinError(f"{path} is neither device code nor CUDA source")
     options = from_database(path) + (options or CompilerOptions())
     return _compiled(source, arch, str(path), kernel, options, path.absolute().parent), str(path)
+
+
+def recompiled(
+    text: str, path: Path | None, arch: str, kernel: str | None, options: CompilerOptions
+) -> Cubin:
+    """Compile a file's source with another text; None: source that came without a file.
+
+    Raises what `load` raises of source.
+    """
+    if path is None:
+        return _compiled(text, arch, SOURCE, kernel, options, None)
+    options = from_database(path) + options
+    return _compiled(text, arch, str(path), kernel, options, path.absolute().parent)
 
 
 def is_device_code(path: Path) -> bool:

@@ -24,6 +24,7 @@ _DECLARATION = re.compile(
     r"([\w$]+)((?:\[\d+\])*)\s*[;=]",
     re.MULTILINE,
 )
+_DYNAMIC = re.compile(r"\.extern\s+\.shared\s+\.align\s+(\d+)")
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,12 @@ def static_arrays(cubin: Cubin, kernel: CubinKernel) -> tuple[StaticArray, ...]:
         return ()
     text = sections[_PTX].data().replace(b"\0", b"\n").decode(errors="replace")
     declared = list(_declared(text, kernel.name))
+    # Dynamic memory begins behind them, at its own alignment.
+    alignments = {1, *(int(size) for size in _DYNAMIC.findall(text))}
     by_alignment = sorted(declared, key=lambda each: -each[2])
     for order in (declared, by_alignment):
         arrays, end = _laid_out(order)
-        if end == room:
+        if any(-(-end // size) * size == room for size in alignments):
             return arrays
     return ()
 

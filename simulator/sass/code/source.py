@@ -241,14 +241,14 @@ class Source:
         if node.type == "function_definition":
             if self.is_device(head):
                 return "device", ()
-            return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
+            return self._plain_function(node, head, bare), ()
         if node.type in ("declaration", "field_declaration"):
             kind = node.child_by_field_name("type")
             classes = tuple(self._host_members(kind, bare)) if kind is not None else ()
             if self.is_device(plain(head)):
                 return "device", classes
             if _is_function(node):
-                return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
+                return self._plain_function(node, head, bare), ()
             if kind is not None and kind.type in _NEUTRAL:
                 return "neutral", classes
             return self._variable(node, start, bare), ()
@@ -256,15 +256,11 @@ class Source:
             return self._statement(node, bare), ()
         return "neutral" if node.type != "function_definition" else "host", ()
 
-    def _is_constant(self, node: Node, start: int, bare: str) -> bool:
-        """Whether a function is constexpr, which device code may call, too."""
-        if _CONSTANT_FUNCTION.search(_head(node, bare)):
-            return True
-        head = self.text[start : node.start_byte + len(_head(node, bare))]
-        return any(
-            _CONSTANT_FUNCTION.search(self.marks.get(word, ""))
-            for word in _IDENTIFIER.findall(plain(head))
-        )
+    def _plain_function(self, node: Node, head: str, bare: str) -> str:
+        """Say what a function without a mark is: one that device code may call, or the host's."""
+        said = [_head(node, bare)]
+        said += [self.marks[word] for word in _IDENTIFIER.findall(head) if word in self.marks]
+        return "neutral" if _CONSTANT_FUNCTION.search(" ".join(said)) else "host"
 
     def _variable(self, node: Node, start: int, bare: str) -> str:
         text = bare[start : node.end_byte]

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Literal
 
 from simulator.errors import UnsupportedError
-from simulator.law.wgmma import Operands
 
 __all__ = ["Gmma", "parse_gmma"]
 
@@ -58,14 +57,22 @@ class Gmma:
         return self.n // (4 if self.accumulator == "f16" else 2)
 
     @property
-    def operands(self) -> Operands:
-        """Where A and B lie: SS, both in shared memory; RS, A in registers."""
-        return "SS" if self.a_register is None else "RS"
-
-    @property
     def wavefronts(self) -> int:
         """Wavefronts of the operands in shared memory: their bytes / 128 (measured, H100)."""
         return self.n // 4 + (16 if self.a_register is None else 0)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles from one product to the next of the same SM (measured, H100, all types and N).
+
+        The tensor cores take N / 2; operands that both lie in shared memory come at a wavefront per
+        cycle; with A in registers there are 13 at least.
+
+        >>> [parse_gmma(f"HGMMA.64x{n}x16.F32 R24, gdesc[UR4], R24, gsb0").cycles for n in (8, 256)]
+        [18, 128]
+        """
+        least = self.wavefronts if self.a_register is None else _LEAST_CYCLES
+        return max(self.n // 2, least)
 
 
 _TYPES: dict[str, tuple[str, str]] = {
@@ -76,6 +83,8 @@ _TYPES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "b1": 1}
 _UNITS = {"H": ("f16", "bf16", "tf32"), "Q": ("e4m3", "e5m2"), "I": ("s8", "u8"), "B": ("b1",)}
+
+_LEAST_CYCLES = 13  # with A in registers
 
 _OPCODE = re.compile(
     r"(?P<unit>[HQIB])GMMA(?P<sparse>\.SP)?\.64x(?P<n>\d+)x(?P<k>\d+)"

@@ -58,7 +58,7 @@ _NAMES = (
     "serve",
     # What watches shared memory for the asynchronous proxy, where `watch` is set.
     "watch", "written", "landing", "reading", "fences", "fenced", "suspect",
-    "read_until", "barriers_opened",  # side by side
+    "read_until", "barriers_opened", "marked",  # side by side
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}

@@ -17,7 +17,7 @@ from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I32, I64, POINTER, vector
 from simulator.sass.lift.layout import NUMBER
 from simulator.sass.lift.spaces import WORDS, Place
-from simulator.sass.lift.state import context, count, field, pointer
+from simulator.sass.lift.state import context, count, field, fill, pointer
 from simulator.sass.lift.table import Emit
 from simulator.sass.lift.values import Value
 
@@ -68,6 +68,7 @@ def watch_write(
         mark = at.i64(-1)
         if is_marked:
             mark = field(at, block, "fences") << 32 | site << 5 | number
+            fill(at, block, "marked", 1)
         written = at.beside(pointer(at, block, "written"), pieces * 8)
         at.scatter(mark.spread(), written, active, 8)
         places = at.beside(pointer(at, block, "reading"), pieces * 4)

@@ -30,6 +30,7 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
         words = {addresses[lane]: data[lane] | high[lane] << 32 for lane in lanes_of(call.taken)}
         for address, word in words.items():
             owner, place = units.block_at(address)
+            owner.sees(call.number, "mbarrier", place, 8)
             mbarrier.initialise(owner.shared, place, word)
     elif form.action == "invalidate":
         for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from simulator.sass.run import barriers
 from simulator.sass.run.faults import deadlock
 from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import Tally
-from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.timeline import Notes
 from simulator.sass.run.units import Units
 from simulator.sass.run.worker import Progress, Worker
 
@@ -28,7 +29,7 @@ class Cluster:
     """Runs the blocks of one cluster at a time, each in its own worker."""
 
     def __init__(
-        self, launch: GridRun, recorders: list[Recorder] | None = None,
+        self, launch: GridRun, recorders: Sequence[Notes] | None = None,
         races: RaceWatch | None = None,
     ) -> None:  # fmt: skip
         self.launch = launch

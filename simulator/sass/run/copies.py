@@ -36,7 +36,10 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
         coordinates = state.uniforms(warp, request.place + 1, request.rank)
         combine = reduction(request.operation, fields.element) if request.operation else None
         _read(units, owner, place, fields.bytes, call)
-        moved = tma.store_tile(fields, coordinates, units.memory, owner.shared, place, combine)
+        _see_tile(owner, call, fields, place)
+        moved = tma.store_tile(
+            fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
+        )
         _count(units, call, moved)
         return Reply.GO_ON
     coordinates = state.uniforms(warp, request.place + 2, request.rank)
@@ -44,14 +47,20 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     bits = 16 // (request.rank - 2) if request.im2col else 0
     offsets = [extra >> bits * axis & (1 << bits) - 1 for axis in range(request.rank - 2)]
     blocks = _multicast(units, extra >> 16) if request.multicast else [owner]
+    _see_tile(owner, call, fields, place)
     moved = tma.load_tile(
         fields, coordinates, units.memory, [block.shared for block in blocks], place,
-        offsets if request.im2col else (),
+        offsets if request.im2col else (), owner.pieces,
     )  # fmt: skip
     barrier = state.uniform(warp, request.place + 1)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
+
+
+def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
+    row = fields.counts[0] * fields.itemsize
+    units.sees(call.number, "tile", place, fields.bytes, fields.swizzle or 0, row)
 
 
 def _map_at(units: Units, address: int) -> MapFields:
@@ -113,11 +122,13 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         owner, place = units.block_at(state.uniform(warp, request.source))
         address = state.uniform_pair(warp, request.to)
         _read(units, owner, place, size, call)
+        place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)
         return Reply.GO_ON
     owner, place = units.block_at(state.uniform(warp, request.to))
     blocks = _multicast(units, word >> 16) if request.multicast else [owner]
+    place = owner.placed(call.number, "bulk", place, size)
     if request.way == "S.G":
         address = state.uniform_pair(warp, request.source)
         moved = tma.load_bulk(
@@ -126,6 +137,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
     else:
         source, from_ = units.block_at(state.uniform(warp, request.source))
         _read(units, source, from_, size, call)
+        from_ = source.placed(call.number, "bulk", from_, size)
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
     barrier = state.uniform(warp, request.to + 1)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
@@ -147,6 +159,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
                 f"{size} bytes at shared address {place:#x} of block {owner.rank} (accepted:"
                 f" multiples of {size} within its {owner.shared.size} bytes)"
             )
+        place = owner.placed(call.number, "store", place, size)
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]
         old[:] = new if combine is None else combine(old[None], new[None])[0]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from simulator.sass.run.memory import PARAMETERS_AT, Banks, GlobalMemory, Launch
 from simulator.sass.run.moves import Moves
 from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally
-from simulator.sass.run.timeline import Recorder, Timeline
+from simulator.sass.run.timeline import Notes, Recorder, Timeline
 from simulator.sass.run.witness import Witness
 
 __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
@@ -95,6 +96,11 @@ class GridRun:
     def kernel(self) -> CubinKernel:
         """What is launched."""
         return self.program.kernel
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return -(-prod(self.block) // 32)
 
     @property
     def architecture(self) -> Architecture:
@@ -241,22 +247,26 @@ class GridRun:
 
         Of clusters those that begin with the blocks run; the timelines are of all their blocks.
         """
+        recorders = [
+            Recorder(self.warps, self.code.lengths, self.program.sites)
+            for _ in range(prod(self.cluster))
+        ]
+        return [recorders[rank].take() for _, rank in self.noting(blocks, recorders)]
+
+    def noting(self, blocks: Iterable[Dim3], notes: Sequence[Notes]) -> Iterator[tuple[Dim3, int]]:
+        """Run clusters anew that begin with some blocks; `notes` of each rank take note of them.
+
+        Yields each block and its rank when its cluster is done.
+        """
         again = replace(self)
         again.code = self.code
-        warps = -(-self.block[0] * self.block[1] * self.block[2] // 32)
-        x, y, z = self.cluster
-        recorders = [
-            Recorder(warps, self.code.lengths, self.program.sites) for _ in range(x * y * z)
-        ]
-        cluster = Cluster(again, recorders)
-        found = []
+        cluster = Cluster(again, notes)
         todo = list(blocks)
-        for block in todo:
-            cluster.run(block, len(todo) * cluster.size)
-            for worker, recorder in zip(cluster.workers, recorders, strict=True):
+        for first in todo:
+            cluster.run(first, len(todo) * cluster.size)
+            for worker, block in zip(cluster.workers, self.members(first), strict=True):
                 worker.flush()
-                found.append(recorder.take())
-        return found
+                yield block, worker.rank
 
     def engine(self, rows: int) -> Engine:
         """Choose what counts so many more rows of a trace: the fastest for all of them so far."""

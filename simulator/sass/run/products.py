@@ -45,7 +45,8 @@ def serve(units: Units, call: Call, request: Product) -> int:
     if units.watch:
         _watch(units, units.watch, call, request.form)
     site = units.cluster.site_of(call.number)
-    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts)
+    wavefronts, cycles = request.form.wavefronts, request.form.cycles
+    units.count(site, requests=_WARPS, wavefronts=wavefronts, ideal=wavefronts, cycles=cycles)
     units.wake(waits)
     return Reply.GO_ON
 
@@ -53,6 +54,8 @@ def serve(units: Units, call: Call, request: Product) -> int:
 def _multiply(units: Units, warps: slice, call: Call, request: Product) -> None:
     form, state = request.form, units.warps
     a, b = (state.uniform_pair(call.warp, form.descriptors + 2 * i) for i in range(2))
+    for word in (a, b) if form.a_register is None else (b,):
+        units.sees(call.number, "matrix", wgmma.Descriptor.of(word).start, 16)
     left = a if form.a_register is None else state.group(warps, form.a_register, 4)
     sums = None
     if form.source is not None and _is_added(units, call.warp, form.scale_d):
@@ -66,7 +69,7 @@ def _watch(units: Units, watch: Watch, call: Call, form: Gmma) -> None:
     group = call.warp // _WARPS
     operands = [
         wgmma.pieces(
-            units.shared, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
+            units.shared.size, units.warps.uniform_pair(call.warp, form.descriptors + 2 * i), rows,
             transposed, name,
         )
         for i, (rows, transposed, name) in enumerate(

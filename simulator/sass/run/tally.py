@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.accesses import NO_SOURCE
-from simulator.law.chips import Chip
+from simulator.law.chips import Chip, counted_on
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
 from simulator.sass.lift.sites import MemorySite
@@ -18,9 +18,9 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
-    "lines", "ideal_lines", "bytes", "rows",
+    "lines", "ideal_lines", "bytes", "rows", "cycles",
 )  # fmt: skip
-"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros."""
+"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma."""
 
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
@@ -80,14 +80,16 @@ class Tally:
 def figures_of(
     sites: list[MemorySite], heads: NDArray[np.int32], trace: NDArray[np.int32], rule: Rule,
     engine: Engine, chip: Chip | None, sources: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
 
     `rule`, `engine` and `chip` are those of `count`; so are `sources`, in the rows of copies.
-    Returns FIGURES of each row, and the cycles for which each holds the pipe.
+    Returns FIGURES of each row, the cycles for which each holds the pipe, and those that it would
+    without bank conflicts.
     """
     figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
     cycles = np.zeros(len(heads), dtype=np.int64)
+    floors = np.zeros(len(heads), dtype=np.int64)
     which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
     # From the first line that a row touches on, so that no address is negative. A lane that takes
     # no part has that of the first lane that does.
@@ -107,12 +109,13 @@ def figures_of(
             columns = (counts.wavefronts, counts.ideal, counts.bank_conflicts)
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
+            floors[chosen] = counts.floor(counted_on(chip, op))
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):
             pieces = _pieces(trace[chosen], masks[chosen], width, size)
             figures[chosen, place : place + 2] = np.stack(pieces, axis=1)
-    return figures, cycles
+    return figures, cycles, floors
 
 
 def _pieces(

@@ -7,16 +7,29 @@ for each access; `Recorder` makes steps of them, and codes repeats as a number.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.sass.lift.layout import LINE_SHIFT, MARK, VALUE
 from simulator.sass.lift.sites import MemorySite, Unit
+from simulator.sass.run.tally import FIGURES
 
-__all__ = ["Recorder", "Run", "Timeline", "TimelineAccess", "TimelineStep"]
+__all__ = [
+    "START",
+    "WARP",
+    "Noted",
+    "Notes",
+    "Recorder",
+    "Run",
+    "Timeline",
+    "TimelineAccess",
+    "TimelineStep",
+]
 
-_WARP, _START = 56, 32
+WARP, START = 56, 32
+"""Where a block of instructions has its warp, five bits, and its first instruction."""
 _LONGEST = 16  # steps of a loop
 
 
@@ -72,6 +85,30 @@ class Timeline:
     """What each warp did, from its first to its last step."""
 
 
+@dataclass(frozen=True)
+class Noted:
+    """What compiled code noted of a block since the last time."""
+
+    events: NDArray[np.int64]
+    """Blocks of instructions, and rows of the trace with where they are."""
+    heads: NDArray[np.int32]
+    """Of each row of the trace: site, mask, first byte in its line."""
+    trace: NDArray[np.int32]
+    """Of each row: the lanes' offsets from the first."""
+    figures: NDArray[np.int64]
+    """Of each row, as `figures_of` returns them."""
+    cycles: NDArray[np.int64]
+    floors: NDArray[np.int64]
+    """Cycles of each row with its bank conflicts, and without."""
+
+
+class Notes(Protocol):
+    """What takes note of what a block does."""
+
+    def add(self, noted: Noted) -> None:
+        """Take what was noted."""
+
+
 @dataclass
 class Recorder:
     """Makes a timeline of what compiled code notes."""
@@ -87,30 +124,29 @@ class Recorder:
         """Begin with nothing."""
         self._done = [[] for _ in range(self.warp_count)]
 
-    def add(
-        self, events: NDArray[np.int64], heads: NDArray[np.int32], costs: NDArray[np.int64]
-    ) -> None:
-        """Take what was noted; `costs`: cycles and sectors of each row of the trace."""
-        accesses = self._accesses(heads, costs)
+    def add(self, noted: Noted) -> None:
+        """Take what was noted."""
+        events, accesses = noted.events, self._accesses(noted)
         marks = np.flatnonzero(events >> MARK)
         known: dict[bytes, int] = {}
         for begin, end in zip(marks, [*marks[1:], len(events)], strict=True):
             event = int(events[begin])
             rows = events[begin + 1 : end]
             rows = rows[rows >> VALUE == 0] & (1 << LINE_SHIFT) - 1
-            key = (event & ~(31 << _WARP)).to_bytes(8, "little") + rows.tobytes()
+            key = (event & ~(31 << WARP)).to_bytes(8, "little") + rows.tobytes()
             if key not in known:
-                start = event >> _START & (1 << (_WARP - _START)) - 1
+                start = event >> START & (1 << (WARP - START)) - 1
                 lanes = (event & 0xFFFFFFFF).bit_count()
                 found = tuple(accesses[row] for row in rows.tolist())
                 step = TimelineStep(start, int(self.lengths[start]), lanes, found)
                 known[key] = self._known.setdefault(step, len(self._known))
-            self._done[event >> _WARP & 31].append(known[key])
+            self._done[event >> WARP & 31].append(known[key])
 
-    def _accesses(self, heads: NDArray[np.int32], costs: NDArray[np.int64]) -> list[TimelineAccess]:
+    def _accesses(self, noted: Noted) -> list[TimelineAccess]:
         found = []
-        for (which, mask, *amounts), (cycles, sectors) in zip(
-            heads.tolist(), costs.tolist(), strict=True
+        sectors_of = noted.figures[:, FIGURES.index("sectors")].tolist()
+        for (which, mask, *amounts), cycles, sectors in zip(
+            noted.heads.tolist(), noted.cycles.tolist(), sectors_of, strict=True
         ):
             site = self.sites[which]
             if site.unit != "lsu":

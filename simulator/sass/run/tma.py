@@ -1,12 +1,14 @@
 """Tiles and bulk copies between global and shared memory, as Hopper's TMA makes them.
 
-A tile's rows lie in shared memory one after the other, the contiguous axis of the box first. A
-swizzle permutes 16-byte pieces by bits of the shared byte address: 32 bytes `a4 ^= a7`, 64 bytes
-`a[5:4] ^= a[8:7]`, 128 bytes `a[6:4] ^= a[9:7]` (CUTLASS: Swizzle<1|2|3, 4, 3>). Elements outside
-the tensor are filled on a load and left out of a store; either way a copy counts all bytes of
-the box (PTX ISA, cp.async.bulk.tensor). Not recorded on a chip, and taken from documents: the bits
-of the fill "nan" (the type's canonical NaN), and rows shorter than the swizzle's span, which are
-kept dense.
+A tile's rows lie in shared memory one after the other, the contiguous axis of the box first; under
+a swizzle each begins at a multiple of the swizzle's span, however short it is. A swizzle permutes
+16-byte pieces by bits of the shared byte address: 32 bytes `a4 ^= a7`, 64 bytes `a[5:4] ^= a[8:7]`,
+128 bytes `a[6:4] ^= a[9:7]` (CUTLASS: Swizzle<1|2|3, 4, 3>). Elements outside the tensor are filled
+on a load and left out of a store; either way a copy counts all bytes of the box, and no gaps (PTX
+ISA, cp.async.bulk.tensor). A load of tfloat32 rounds. The fill "nan" is 0x7FF7 in each 16 bits of
+any type. A tile whose rows do not begin at a multiple of 16 bytes of the tensor's is an illegal
+instruction. All of it but im2col is held to tiles that an H100 copied
+(`gpu_check/data/h100_tiles.npz`).
 """
 
 from __future__ import annotations
@@ -25,14 +27,18 @@ from simulator.sass.run.rows import Addresses, Bytes, RowMemory
 
 __all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_tile", "swizzled"]
 
+Order = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
 TILE_ALIGNMENT = 128
 """Bytes: a tile's place in shared memory (PTX ISA)."""
+TILE_ROW_ALIGNMENT = 16
+"""Bytes: where a tile's rows begin in the tensor's (measured, H100)."""
 BULK_ALIGNMENT = 16
 FARTHEST = 1 << 20
 """Elements outside of a tensor from which on a coordinate is taken for garbage. The chip would fill
 the tile; a kernel that means that stays near the edge."""
 
-_NAN = {"float16": 0x7FFF, "bfloat16": 0x7FFF, "float64": 0x7FFF_FFFF_FFFF_FFFF}
+_NAN = np.frombuffer(b"\xf7\x7f", np.uint8)
 
 
 @dataclass(frozen=True)
@@ -54,31 +60,36 @@ def load_tile(
     blocks: Sequence[Bytes],
     destination: int,
     offsets: Sequence[int] = (),
+    pieces: Order | None = None,
 ) -> Moved:
     """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
 
     Coordinates count elements, the contiguous axis first, and may be negative or beyond the end.
-    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap.
+    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap. `pieces`
+    says where pieces of 16 bytes lie instead, by their numbers.
 
     Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
     that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
     """
     for shared in blocks:
-        _check_place(shared, destination, fields.bytes, TILE_ALIGNMENT, "a tile")
+        _check_place(shared, destination, _footprint(fields), TILE_ALIGNMENT, "a tile")
     addresses, inside, low, high = _rows(fields, coordinates, offsets)
     size = fields.counts[0] * fields.itemsize
     if inside is None and high - low == size:
-        tile = memory.read(addresses, size)
+        tile = _as_type(fields, memory.read(addresses, size))
     else:
         tile = _filled(fields, len(addresses), size)
         chosen = slice(None) if inside is None else inside
         if high > low:
-            tile[chosen, low:high] = memory.read(addresses[chosen] + low, high - low)
+            rows = memory.read(addresses[chosen] + low, high - low)
+            tile[chosen, low:high] = _as_type(fields, rows)
         addresses = addresses[chosen]
-    pieces = _pieces(tile.reshape(-1))
-    order = swizzled(destination >> 4, len(pieces), fields.swizzle)
+    given = _pieces(tile.reshape(-1))
+    order = _tile_order(destination >> 4, len(tile), size >> 4, fields.swizzle)
+    if pieces is not None:
+        order = pieces(order)
     for shared in blocks:
-        _pieces(shared)[order] = pieces
+        _pieces(shared)[order] = given
     return Moved(fields.bytes, len(tile), _sectors(addresses + low, high - low))
 
 
@@ -89,6 +100,7 @@ def store_tile(
     shared: Bytes,
     source: int,
     combine: Callable[[Bytes, Bytes], Bytes] | None = None,
+    pieces: Order | None = None,
 ) -> Moved:
     """Store a tile of shared memory; `combine(old, new)` makes the stored bytes of a reduction.
 
@@ -96,11 +108,13 @@ def store_tile(
     """
     if fields.kind == "im2col":
         raise UnsupportedError("a store through an im2col map is not modelled (accepted: loads)")
-    _check_place(shared, source, fields.bytes, TILE_ALIGNMENT, "a tile")
+    _check_place(shared, source, _footprint(fields), TILE_ALIGNMENT, "a tile")
     addresses, inside, low, high = _rows(fields, coordinates, ())
     size = fields.counts[0] * fields.itemsize
     count = len(addresses)
-    order = swizzled(source >> 4, fields.bytes >> 4, fields.swizzle)
+    order = _tile_order(source >> 4, count, size >> 4, fields.swizzle)
+    if pieces is not None:
+        order = pieces(order)
     tile = _pieces(shared).take(order).view(np.uint8).reshape(count, size)
     if inside is not None:
         tile, addresses = tile[inside], addresses[inside]
@@ -180,6 +194,19 @@ def _order(first: int, count: int, swizzle: int | None) -> NDArray[np.int64]:
     return pieces ^ (pieces >> 3 & (swizzle or 16) // 16 - 1)
 
 
+def _tile_order(first: int, rows: int, pieces: int, swizzle: int | None) -> NDArray[np.int64]:
+    """Return where the 16-byte pieces of a tile's rows lie: numbers of pieces, row by row."""
+    span = max(pieces, (swizzle or 0) >> 4)
+    order = swizzled(first, rows * span, swizzle)
+    return order if span == pieces else order.reshape(rows, span)[:, :pieces].ravel()
+
+
+def _footprint(fields: MapFields) -> int:
+    """Bytes of shared memory that a tile takes, gaps between rows included."""
+    row = fields.counts[0] * fields.itemsize
+    return fields.bytes // row * max(row, fields.swizzle or 0)
+
+
 def _pieces(data: Bytes) -> NDArray[Any]:
     return data[: data.size & ~15].view("V16")
 
@@ -221,6 +248,12 @@ def _rows(
             )
     width, itemsize = fields.sizes[0], fields.itemsize
     first, count = int(coordinates[0]), fields.counts[0]
+    if fields.kind == "tiled" and first * itemsize % TILE_ROW_ALIGNMENT:
+        raise MemoryAccessError(
+            f"the tile at {tuple(map(int, coordinates))} begins {first * itemsize} bytes into a row"
+            f" of the tensor (accepted: multiples of {TILE_ROW_ALIGNMENT}; elsewhere the chip"
+            " raises an illegal instruction)"
+        )
     low = min(max(-first, 0), count) * itemsize
     high = max(min(width - first, count) * itemsize, low)
     start = fields.address + first * itemsize
@@ -265,9 +298,20 @@ def _filled(fields: MapFields, rows: int, size: int) -> Bytes:
     """Return a tile of what lies outside the tensor."""
     if fields.fill == "zero":
         return np.zeros((rows, size), np.uint8)
-    pattern = _NAN.get(fields.element, 0x7FFF_FFFF)
-    element = np.frombuffer(pattern.to_bytes(fields.itemsize, "little"), np.uint8)
-    return np.tile(element, (rows, size // fields.itemsize))
+    return np.tile(_NAN, (rows, size // 2))
+
+
+def _as_type(fields: MapFields, rows: Bytes) -> Bytes:
+    """Return loaded rows as the map's type has them: tfloat32 rounds float32 to 10 bits.
+
+    The nearest is an H100's; that halfway goes away from zero is cvt.rna's rule, and not recorded.
+    """
+    if not fields.element.startswith("tfloat32"):
+        return rows
+    words = np.ascontiguousarray(rows).view(np.uint32)
+    rounded = words + np.uint32(0x1000) & np.uint32(0xFFFF_E000)
+    is_nan = words & np.uint32(0x7FFF_FFFF) > np.uint32(0x7F80_0000)
+    return np.where(is_nan, np.uint32(0x7FFF_E000), rounded).view(np.uint8)
 
 
 def _put(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError
 from simulator.sass.lift.requests import (
@@ -31,12 +32,12 @@ from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.warps import Warps
 from simulator.sass.run.watch import Watch
+from simulator.sass.run.witness import UnitAccess, UnitKind, Witness
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
     from simulator.sass.run.memory import GlobalMemory
     from simulator.sass.run.moves import Moves
-    from simulator.sass.run.witness import Witness
 
 __all__ = ["SERVE", "Units"]
 
@@ -135,6 +136,47 @@ class Units:
                 f" {self.first_address:#x} on)"
             )
         return blocks[rank], place
+
+    # ---- Another layout, and who watches. ------------------------------------------------------
+    def sees(
+        self, number: int, kind: UnitKind, place: int, size: int, swizzle: int = 0, row: int = 0
+    ) -> None:
+        """Tell the witness of bytes from a shared address on."""
+        if self.witness is not None:
+            start = place - self.first_address
+            self.witness.see_unit(UnitAccess(number, kind, start, size, swizzle, row))
+
+    def placed(self, number: int, kind: UnitKind, place: int, size: int) -> int:
+        """Return where bytes from a shared address on lie, and tell the witness.
+
+        Raises MemoryAccessError where another layout tears them apart.
+        """
+        self.sees(number, kind, place, size)
+        if self.moves is None or not size:
+            return place
+        found = self.moves.together(place - self.first_address, size)
+        if found is None:
+            raise MemoryAccessError(
+                f"{size} bytes from shared address {place:#x} on do not stay together in the layout"
+                " that is tried (accepted: one that moves them as a whole)"
+            )
+        return found + self.first_address
+
+    def pieces(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where pieces of 16 bytes lie, by their numbers from address 0 on.
+
+        Raises MemoryAccessError where another layout tears one apart.
+        """
+        if self.moves is None:
+            return order
+        start = order * 16 - self.first_address
+        first, last = self.moves.table[start], self.moves.table[start + 15]
+        if (last - first != 15).any() or (first % 16).any():
+            raise MemoryAccessError(
+                "pieces of 16 bytes of a tile do not stay together in the layout that is tried"
+                " (accepted: one that moves them as a whole)"
+            )
+        return (first.astype(np.int64) + self.first_address) // 16
 
     def note(self, call: Call, sectors: int, amount: int) -> None:
         """Note an access for the timeline, where there is one: sectors, wavefronts or bytes."""

@@ -76,6 +76,8 @@ class _Tile:
     parity: int
     """Of the phase in which its bytes are counted."""
     number: int
+    unaware: int = 0xFFFFFFFF
+    """A bit for each warp that has not waited."""
     is_complete: bool = False
     """Whether that phase has ended."""
     aware_since: tuple[int, int] | None = None
@@ -98,8 +100,8 @@ class Watch:
         """The last product that reads them; 0: none."""
         self.fenced = np.zeros(warps, np.int64)
         """By warp: the fences of the block until its own last one."""
-        self.fields: NDArray[np.int64] = np.zeros(2, np.int64)
-        """In the context: `read_until` and `barriers_opened`."""
+        self.fields: NDArray[np.int64] = np.zeros(3, np.int64)
+        """In the context: `read_until`, `barriers_opened` and `marked`, set by each mark."""
         self.doubts: Doubts = {}
         self.begin((0, 0, 0))
 
@@ -120,9 +122,10 @@ class Watch:
         self._groups: dict[int, list[int]] = {}
         """By warpgroup: the last product of each group that ended and may be in flight."""
         self._set_until()
+        self.fields[2] = 0
 
     def use(self, fields: NDArray[np.int64]) -> None:
-        """Take the place of `read_until` and `barriers_opened` in a context."""
+        """Take the place of those fields in a context."""
         self.fields = fields
         self._set_until()
 
@@ -163,6 +166,7 @@ class Watch:
         self.fields[1] += 1
 
     def _learn(self, warp: int, tile: _Tile) -> None:
+        tile.unaware &= 0xFFFFFFFF ^ 1 << warp
         self.landing[tile.first : tile.end] &= np.uint32(0xFFFFFFFF ^ 1 << warp)
 
     def _knows(self, warp: int, tile: _Tile) -> bool:
@@ -189,16 +193,17 @@ class Watch:
     # ---- What TMA and products read. -----------------------------------------------------------
     def read(self, pieces: Pieces, warps: Sequence[int], number: int) -> None:
         """Check what a unit reads for some warps."""
-        marks = self.written[pieces]
+        marks = self.written[pieces] if self.fields[2] else self.written[:0]
         marks = marks[marks >= 0]
         if marks.size:
             known = int(self.fenced[list(warps)].max())
             wrong = marks >> 32 >= np.maximum(self.fenced[marks & 31], known)
             for site in np.unique(marks[wrong] >> 5 & 0x7FFFFFF).tolist():
                 self._doubt("unfenced", number, self.program.sites[site].number)
-        unaware = self.landing[pieces]
-        bits = np.uint32(sum(1 << warp for warp in warps))
-        hits = np.flatnonzero((unaware & bits) == bits)
+        bits = sum(1 << warp for warp in warps)
+        if not any(tile.unaware & bits == bits for tile in self._tiles):
+            return
+        hits = np.flatnonzero((self.landing[pieces] & np.uint32(bits)) == bits)
         if hits.size:
             first = pieces.start if isinstance(pieces, slice) else 0
             found = hits + first if isinstance(pieces, slice) else pieces[hits]

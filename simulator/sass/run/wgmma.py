@@ -107,17 +107,18 @@ def operand(
 
     `rows` is 64 of A and n of B; `transposed`: MN-major. Raises what `multiply` raises.
     """
-    places = pieces(shared, word, rows, transposed, name)
+    places = pieces(shared.size, word, rows, transposed, name)
     found = shared[: shared.size & ~15].view("V16").take(places)
     if not transposed:
         return _numbers(found.view(np.uint8).reshape(rows, 32), kind)
     return _numbers(found.view(np.uint8).reshape(16, 2 * rows), kind).T
 
 
+@lru_cache(maxsize=1024)
 def pieces(
-    shared: Bytes, word: int, rows: int, transposed: bool = False, name: str = "A"
+    size: int, word: int, rows: int, transposed: bool = False, name: str = "A"
 ) -> NDArray[np.int64]:
-    """Return the 16-byte pieces of shared memory that `operand` reads, in the matrix's order."""
+    """Return the 16-byte pieces of `size` bytes that `operand` reads, in the matrix's order."""
     form = Descriptor.of(word)
     if form.base_offset:
         raise UnsupportedError(
@@ -129,12 +130,14 @@ def pieces(
         rows, transposed, form.leading >> 4, form.stride >> 4, form.swizzle, first & 63
     )
     base = first & ~63
-    if base + high >= shared.size >> 4:
+    if base + high >= size >> 4:
         raise MemoryAccessError(
             f"{name}'s matrix descriptor {word:#x} reaches shared address"
-            f" {(base + high) * 16 + 15:#x}, beyond the block's {shared.size} bytes"
+            f" {(base + high) * 16 + 15:#x}, beyond the block's {size} bytes"
         )
-    return places + base
+    found: NDArray[np.int64] = places + base
+    found.flags.writeable = False
+    return found
 
 
 @lru_cache(maxsize=512)

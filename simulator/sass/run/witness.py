@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from simulator.sass.lift.sites import MemorySite
 
-__all__ = ["Touched", "UnitAccess", "Witness"]
+__all__ = ["Touched", "UnitAccess", "UnitKind", "Witness"]
+
+UnitKind = Literal["tile", "bulk", "matrix", "store", "mbarrier"]
+"""TMA's tiles, bulk copies, wgmma's operands, asynchronous stores, mbarriers."""
 
 _MOST_ROWS = 1 << 17
 """Different accesses that are kept: data that scatters at random has no end of them."""
@@ -27,7 +30,7 @@ class UnitAccess:
 
     number: int
     """The instruction, from 0."""
-    kind: Literal["tile", "bulk", "matrix", "store", "mbarrier"]
+    kind: UnitKind
     start: int
     """The first byte, counted from the block's first."""
     size: int

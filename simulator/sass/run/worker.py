@@ -27,7 +27,7 @@ from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
 from simulator.sass.run.races import RaceWatch
 from simulator.sass.run.tally import FIGURES, Tally, figures_of
-from simulator.sass.run.timeline import Recorder
+from simulator.sass.run.timeline import Noted, Notes
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
 from simulator.sass.run.watch import SUSPECT, Watch, is_watched
@@ -67,7 +67,7 @@ class Worker:
     """The state of one block of a cluster: warps, shared memory, the trace."""
 
     def __init__(
-        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Recorder | None = None,
+        self, launch: GridRun, cluster: Cluster, rank: int = 0, recorder: Notes | None = None,
         races: RaceWatch | None = None,
     ) -> None:  # fmt: skip
         self.launch = launch
@@ -106,7 +106,7 @@ class Worker:
         self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
         self.total = 0
         self.watch = None
-        if is_watched(program.requests):
+        if is_watched(program.requests) and moves is None:
             self.watch = Watch(program, self.window.size, start, self.count)
             self._suspect = SUSPECT(self.watch.suspect)
         self.units = Units(
@@ -159,7 +159,7 @@ class Worker:
         self.set("reading", watch.reading[first:].ctypes.data)
         self.set("fenced", watch.fenced.ctypes.data)
         place = CONTEXT["read_until"] // 8
-        watch.use(self.context[place : place + 2])
+        watch.use(self.context[place : place + 3])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -303,7 +303,7 @@ class Worker:
         if rows or self.get("event_count"):
             heads = self.heads[:rows]
             launch = self.launch
-            figures, cycles = figures_of(
+            figures, cycles, floors = figures_of(
                 launch.program.sites, heads, self.trace[:rows], launch.rule, launch.engine(rows),
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
@@ -312,8 +312,9 @@ class Worker:
                 self.set("event_count", 0)
                 self.set("noting", int(not self.races.is_over))
             if self.recorder:
-                costs = np.stack([cycles, figures[:, FIGURES.index("sectors")]], axis=1)
-                self.recorder.add(self.events[: self.get("event_count")], heads, costs)
+                events = self.events[: self.get("event_count")]
+                noted = Noted(events, heads, self.trace[:rows], figures, cycles, floors)
+                self.recorder.add(noted)
                 self.set("event_count", 0)
             if launch.witness:
                 weights, sources = self.weights[:rows], self.sources[:rows]

@@ -133,6 +133,8 @@ class TestBaselines:
         checked(f"{head}[[access]]\nname = 'a'\n{FREE}\n", update=True)
         report = checked(f"{head}[[access]]\nname = 'b'\n{FREE}\n")
         assert findings(report) == [("baseline", "baseline", 2)]
+        assert report.stale == ("a",)
+        assert "In the baseline alone (--update removes them): a" in str(report)
         assert checked(f"{head}[[access]]\nname = 'b'\n{FREE}\nconflicts=0\n").code == 0
 
     def test_an_update_does_not_hide_a_broken_limit(self, checked: Check) -> None:
@@ -188,6 +190,13 @@ class TestKernels:
         assert findings(report) == [("entry", "conflicts", 7)]
         assert messages(report) == "992 bank conflicts (accepted: 0) (LDS: 32-way)"
         assert outcome.measured.notes == ("idle is not checked: k.cu has no launch of it",)
+
+    def test_what_would_mend_a_line(self, checked: Check) -> None:
+        entry = "[[kernel]]\nfile = 'k.cu'\nconflicts = 0\n"
+        assert messages(checked(entry, fix=True)) == (
+            "992 bank conflicts (accepted: 0) (LDS: 32-way). Write tile[32][33]: 992 -> 0 bank"
+            " conflicts, equal outputs."
+        )
 
     def test_a_launch_that_the_entry_gives(self, checked: Check) -> None:
         text = "[[kernel]]\nfile='k.cu'\nkernel='turn'\ngrid=1\nblock=[32,32]\nconflicts=0\n"

@@ -168,3 +168,14 @@ def test_a_job_reads_no_command_in_what_is_printed(
 def test_markdown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--format", "md"]) == 0
     assert capsys.readouterr().out.startswith("### bankwise: All limits hold: 1 entry\n\n| entry |")
+
+
+def test_a_job_says_why_nothing_was_checked(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (here / "bankwise.toml").write_text("limit = 3")
+    assert main(["check"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("::error title=bankwise%3A cannot be checked::")
+    assert first.partition("::error title=bankwise%3A cannot be checked::")[2] in second

@@ -165,6 +165,9 @@ def test_explain_prints_sentences_and_words() -> None:
     for sentence in explanation.sentences[1:]:
         assert sentence in printed
     shown = read("explain", "--op", "LDS.128", "--element", "4", EXAMPLE)
+    answer = shown["totals"].pop("answer")  # what explain says of a text beside its figures
+    assert answer["verdict"].startswith("Conflict-free")
+    assert answer["assumed"] == ["block 32x1: one warp"]
     assert shown["totals"] == explanation.to_dict()["totals"]
     assert shown["rows"] == [{**row, "rule": "silicon"} for row in explanation.rows()]
 

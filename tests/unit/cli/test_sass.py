@@ -135,14 +135,13 @@ def test_a_page_is_written_as_by_every_command(
     html = page.read_text()
     assert "How this was made" in html
     assert 'name="viewport"' in html
-    assert "transpose_naive, silicon rule: 16,896 wavefronts" in html
-    assert re.search(
-        r'data-heat="conflicts"[^>]*title="line 16: 8 instructions, 1,024 executed, 16,384 '
-        r"wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts, 2,048 sectors, 2,048 "
-        r'ideal sectors">'
-        r"<span>16,384</span><span>15,872</span>",
-        html,
+    assert "32-way bank conflicts at transpose.cu:16, 97% of the kernel&#x27;s wavefronts" in html
+    assert "16,896 wavefronts where 1,024 would be ideal, 15,872 bank conflicts." in html
+    told = (
+        "1,024 executed, 16,384 wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts,"
+        " 2,048 sectors, 2,048 ideal sectors, 32 wavefronts per request"
     )
+    assert re.search(rf'data-line="0:16"[^>]*title="{told}"[^>]*><span>16.4k</span>', html)
     assert html.count("0x0270") == 1  # every instruction is in the page
     assert main([*words, "--html", str(page), "--cdn"]) == 2
     assert "exists already" in capsys.readouterr().err
@@ -156,7 +155,8 @@ def test_a_report_has_the_compiled_kernel(
     page = tmp_path / "page.html"
     assert main(["report", str(page), shlex.join(TRANSPOSE), "simulate", "--cdn"]) == 0
     html = page.read_text()
-    assert "transpose_naive, silicon rule: 16,896 wavefronts, 1,024 ideal" in html
+    assert "32-way bank conflicts at " in html
+    assert "16,896 wavefronts where 1,024 would be ideal" in html
     assert "4x8 warp" in html
     page.unlink()
     assert main(["report", str(page), shlex.join([*TRANSPOSE[:2], "--list"])]) == 2

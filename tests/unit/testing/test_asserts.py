@@ -188,3 +188,15 @@ def test_the_entry_point_is_the_plugin() -> None:
     (name,) = project["entry-points"]["pytest11"].values()
     plugin = importlib.import_module(name)
     assert {"assert_conflict_free", "assert_wavefronts"} <= set(plugin.__all__)
+
+
+def test_ideal_is_a_number_of_wavefronts() -> None:
+    fused = "128*(lane/16) + 8*(lane/2%8)"  # a bank conflict that costs nothing
+    assert_wavefronts("LDS.64", fused, element=1, at_most="ideal")
+    with pytest.raises(AssertionError, match="1 bank conflict"):
+        assert_conflict_free("LDS.64", fused, element=1)
+    with pytest.raises(AssertionError) as caught:
+        assert_wavefronts("LDS", "lane*32", at_most="ideal")
+    assert "LDS has 31 excessive wavefronts (accepted: 0)" in str(caught.value)
+    with pytest.raises(BankwiseError, match="'ideal'"):
+        assert_wavefronts("LDS", "lane", at_most="idea")  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ extern "C" __global__ void edge(const __grid_constant__ TensorMap map, float *ou
     if (threadIdx.x == 0) {
         barrier_init(&barrier, 1);
         arrive_and_expect(&barrier, 256);
-        load_tile(tile, &map, &barrier, -3, 5);
+        load_tile(tile, &map, &barrier, -4, 5);
     }
     __syncthreads();
     wait(&barrier, 0);
@@ -61,7 +61,7 @@ extern "C" __global__ void edge(const __grid_constant__ TensorMap map, float *ou
     given = np.arange(8 * 8, dtype=np.float32).reshape(8, 8) + 1
     report = ran(source, [TensorMap(given, (8, 8)), np.ones((8, 8), np.float32)])
     wanted = np.zeros((8, 8), np.float32)
-    wanted[:3, 3:] = given[5:, :5]
+    wanted[:3, 4:] = given[5:, :4]
     assert (report.outputs[1] == wanted).all()
 
 

@@ -1,0 +1,127 @@
+"""Time whole kernels under the profiler: `python -m gpu_check.timing.kernels CASES.json OUT.csv`.
+
+CASES.json is a list of launches: name, cubin (a path from the file's folder), kernel, grid, block,
+shared (bytes of dynamic shared memory), args (as `bankwise sass --arg` takes them) and pair (cases
+of a pair differ in layout alone). Every case is launched twice, and the second launch is read, with
+clocks and caches as they are. Cycles come from processes in which the profiler counts nothing else,
+so that no launch is repeated; pipes and stalls from one in which it repeats them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from gpu_check.counters import metrics_of, run_ncu
+from gpu_check.errors import CountersError
+from gpu_check.timing.stalls import METRICS, number
+from simulator.sass.arguments import argument
+
+__all__ = ["measure_kernels", "read_cases"]
+
+_TIMES = ["sm__cycles_elapsed.max", "gpu__time_duration.sum"]
+_PROCESSES = 3
+
+
+def read_cases(path: str | Path) -> list[dict[str, Any]]:
+    """Return the launches of a file, each with the path of its cubin."""
+    file = Path(path)
+    cases: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
+    return [{**each, "cubin": str((file.parent / each["cubin"]).resolve())} for each in cases]
+
+
+def measure_kernels(path: str | Path, device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per case: cycles of several processes, and the columns of METRICS.
+
+    `cycles` is the median of `_PROCESSES` processes, `least` and `most` are the others; the
+    nanoseconds are those of the median.
+
+    Raises CountersError as `count_on_gpu` does.
+    """
+    with TemporaryDirectory() as folder:
+        return _measured(path, device, folder)
+
+
+def _measured(path: str | Path, device: int, folder: str) -> list[dict[str, Any]]:
+    cases = read_cases(path)
+    command = [
+        sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device),
+        folder,
+    ]  # fmt: skip
+
+    def watched(metrics: list[str]) -> list[dict[str, str]]:
+        rows = run_ncu(command, metrics, "regex:.")[1::2]
+        if len(rows) != len(cases):
+            raise CountersError(
+                f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
+            )
+        return rows
+
+    timed = [[metrics_of(row, _TIMES) for row in watched(_TIMES)] for _ in range(_PROCESSES)]
+    found = []
+    for place, (case, row) in enumerate(zip(cases, watched([*METRICS.values()]), strict=True)):
+        runs = sorted((run[place] for run in timed), key=lambda each: each[0])
+        cycles, nanoseconds = runs[_PROCESSES // 2]
+        counted = {column: number(row.get(metric)) for column, metric in METRICS.items()}
+        # Those are of launches that the profiler repeats.
+        own = {"profiled_cycles": counted.pop("cycles"), "profiled_ns": counted.pop("nanoseconds")}
+        found.append(
+            {"case": case["name"], "kernel": case["kernel"], "pair": case["pair"],
+             "cycles": cycles, "least": runs[0][0], "most": runs[-1][0],
+             "nanoseconds": nanoseconds, **own, **counted}
+        )  # fmt: skip
+    return found
+
+
+def _given(text: str, place: int, folder: str) -> Any:
+    """Return an argument; arrays come from a file that the first process leaves."""
+    file = Path(folder, sha256(f"{place} {text}".encode()).hexdigest()).with_suffix(".npy")
+    if file.exists():
+        return np.load(file)
+    value = argument(text, place)
+    if isinstance(value, np.ndarray):
+        np.save(file, value)
+    return value
+
+
+def _launch(path: str, device: int, folder: str) -> None:
+    import cupy
+
+    with cupy.cuda.Device(device):
+        for case in read_cases(path):
+            function = cupy.RawModule(path=case["cubin"]).get_function(case["kernel"])
+            function.max_dynamic_shared_size_bytes = case["shared"]
+            given = [_given(text, place, folder) for place, text in enumerate(case["args"])]
+            given = [cupy.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
+            for _ in range(2):
+                function(
+                    tuple(case["grid"]), tuple(case["block"]), tuple(given),
+                    shared_mem=case["shared"],
+                )  # fmt: skip
+            cupy.cuda.Device(device).synchronize()
+            del given
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+def main(path: str, out: str) -> None:
+    """Write the table."""
+    rows = measure_kernels(path)
+    with Path(out).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"{out}: {len(rows)} rows", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--launch":
+        _launch(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    else:
+        main(*sys.argv[1:])

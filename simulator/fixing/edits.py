@@ -1,0 +1,125 @@
+"""Fixes as changes of the source's text: a size of a declaration, subscripts with an XOR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layouts.c_text import column
+from simulator.fixing.declared import Declared
+from simulator.fixing.fix import Fix
+from simulator.fixing.said import padded_size
+from simulator.sass.code.preprocessor import plain
+
+__all__ = ["Edit", "applied", "edits_of"]
+
+_CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Characters of a text, and what is written for them."""
+
+    start: int
+    end: int
+    text: str
+
+
+def applied(text: str, edits: set[Edit]) -> str:
+    """Return a text with edits, which do not overlap."""
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
+    """Return the changes that make a fix in its file's text, or why it is left to the reader."""
+    array, candidate = fix.target, fix.candidate
+    declared = None if array is None else array.declared
+    if candidate is not None and candidate.mode is not None:
+        return f"{fix.array}: its tensor map is made on the host; write {fix.text}"
+    if array is None or candidate is None or declared is None:
+        return f"{fix.array}: its declaration is not known"
+    if declared.is_dynamic or not declared.dims:
+        return f"{fix.array}: dynamic shared memory has no sizes in its declaration"
+    rows = len(declared.sizes) > 1 and None not in declared.sizes
+    pitch = (declared.sizes[-1] or 0) * (declared.element or 0)
+    found: list[Edit] = []
+    if candidate.tile.pad:
+        size = padded_size(array, candidate)
+        if not rows or pitch != candidate.pitch or size is None:
+            return f"{fix.array}: it is declared without rows; write {fix.text}"
+        found.append(Edit(*declared.places[-1], size))
+    if candidate.tile.xors:
+        if declared.element != candidate.element:
+            return f"{fix.array}: parts of its elements are accessed; write {fix.text}"
+        changed = _swizzled(declared, fix, text)
+        if isinstance(changed, str):
+            return changed
+        found += changed
+    return tuple(found)
+
+
+def _swizzled(declared: Declared, fix: Fix, text: str) -> list[Edit] | str:
+    """Mix each subscript of an array, within the function that declares it."""
+    tile = fix.candidate.tile if fix.candidate else None
+    bare = plain(text)
+    start, end = _scope(bare, declared.places[0][0])
+    own = range(declared.places[0][0], declared.places[-1][1] + 1)
+    edits = []
+    for found in re.finditer(rf"(?<![\w.>]){re.escape(declared.name)}\b", bare[start:end]):
+        at = start + found.end()
+        if at in own or at == declared.places[0][0] - 1:
+            continue
+        parts = list(_subscripts(bare, at))
+        if len(parts) != len(declared.dims):
+            line = bare.count("\n", 0, at) + 1
+            return f"{fix.array}: line {line} uses it without all its subscripts; write {fix.text}"
+        said = [text[a:b].strip() for a, b in parts]
+        if any(_CHANGES.search(plain(each)) for each in said):
+            line = bare.count("\n", 0, at) + 1
+            return f"{fix.array}: a subscript of line {line} does more than name a place"
+        mixed = _mixed(declared, tile, said)
+        if mixed is None:
+            return f"{fix.array}: its swizzle leaves the last subscript; write {fix.text}"
+        edits.append(Edit(*parts[-1], mixed))
+    return edits or f"{fix.array}: no subscript of it stands in the function that declares it"
+
+
+def _mixed(declared: Declared, tile: object, said: list[str]) -> str | None:
+    from layouts.tile import Tile
+
+    if not isinstance(tile, Tile):
+        return None
+    if len(said) == 1:
+        flat = Tile(1, tile.rows * tile.cols, swizzle=tile.swizzle, terms=tile.terms)
+        return None if tile.pad else flat.c(col=said[0])
+    row = said[0]
+    for size, each in zip(declared.sizes[1:-1], said[1:-1], strict=True):
+        row = f"({row}) * {size} + ({each})"
+    return column(tile, row, said[-1])
+
+
+def _subscripts(bare: str, at: int) -> Iterator[tuple[int, int]]:
+    """Give the insides of the brackets that follow a name."""
+    while (opened := re.compile(r"\s*\[").match(bare, at)) is not None:
+        depth, place = 1, opened.end()
+        while depth and place < len(bare):
+            depth += {"[": 1, "]": -1}.get(bare[place], 0)
+            place += 1
+        yield opened.end(), place - 1
+        at = place
+
+
+def _scope(bare: str, place: int) -> tuple[int, int]:
+    """Return the innermost braces around a place."""
+    depth, start = 0, place
+    while start > 0 and depth >= 0:
+        start -= 1
+        depth += {"}": 1, "{": -1}.get(bare[start], 0)
+    depth, end = 1, start + 1
+    while depth and end < len(bare):
+        depth += {"{": 1, "}": -1}.get(bare[end], 0)
+        end += 1
+    return start, end

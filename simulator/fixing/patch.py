@@ -1,0 +1,135 @@
+"""Fixes written into the source: compiled and replayed before anybody sees them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from simulator.errors import SassError
+from simulator.fixing.edits import Edit, applied, edits_of
+from simulator.fixing.fix import Fix
+from simulator.results.tables import equal
+from simulator.sass.report import CompiledReport
+
+__all__ = ["Patch", "patch_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """A changed source, which was compiled and replayed."""
+
+    file: str
+    before: str
+    after: str
+    """The changed text."""
+    reports: tuple[CompiledReport, ...]
+    """The replays of the changed source; none where nothing was changed."""
+    fixes: tuple[Fix, ...]
+    """What it holds."""
+    left: tuple[str, ...]
+    """What is left to the reader, and why."""
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff; empty where there is none."""
+        before, after = (
+            self.file if self.file.startswith("/") else f"{side}/{self.file}" for side in "ab"
+        )
+        pieces = difflib.unified_diff(
+            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True),
+            before, after,
+        )  # fmt: skip
+        end = "\n\\ No newline at end of file\n"
+        return "".join(each if each.endswith("\n") else each + end for each in pieces)
+
+
+def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = None) -> Patch:
+    """Return the fixes that can be written into the source of some launches' reports.
+
+    Each was compiled and replayed with those before it. It is kept where every launch leaves the
+    same outputs, none has more wavefronts, and its own has fewer bank conflicts. Of a fix and its
+    alternatives the first is taken that can be written. `fixes`: of the first report, those to
+    write; None: all of every report.
+
+    Raises LaunchError where a launch is not known any more.
+    """
+    again = reports[0].relaunch()
+    name, text = again.source or "", again.text()
+    if text is None:
+        why = "no source was compiled: the machine code was given (accepted: CUDA source)"
+        return Patch(name, "", "", (), (), (why,))
+    work = _Writing(name, text, list(reports))
+    for place, report in enumerate(reports[: 1 if fixes is not None else None]):
+        for fix in report.fixes() if fixes is None else fixes:
+            work.take(fix, place)
+    after = applied(text, work.edits)
+    known = tuple(work.known) if work.edits else ()
+    return Patch(name, text, after, known, tuple(work.kept), tuple(dict.fromkeys(work.left)))
+
+
+class _Writing:
+    """A source while fixes are written into it."""
+
+    def __init__(self, name: str, text: str, reports: list[CompiledReport]) -> None:
+        self.name, self.text, self.reports = name, text, reports
+        self.known = reports
+        self.edits: set[Edit] = set()
+        self.kept: list[Fix] = []
+        self.left: list[str] = []
+
+    def take(self, fix: Fix, place: int) -> None:
+        """Write a fix of one report, or one of its alternatives; or say why it is left."""
+        if not fix.text:
+            self.left.append(f"{fix.array}: {fix.why}")
+            return
+        reasons = []
+        for each in (fix, *fix.alternatives):
+            why = self._written(each, place)
+            if not why:
+                self.kept.append(each)
+                return
+            reasons.append(why)
+        self.left += reasons[:1]
+
+    def _written(self, fix: Fix, place: int) -> str:
+        """Write a fix; what is in its way."""
+        declared = fix.target.declared if fix.target else None
+        if declared is not None and declared.file != self.name:
+            return f"{fix.array} is declared in {declared.file}, not in {self.name}"
+        found = edits_of(fix, self.text)
+        if isinstance(found, str):
+            return found
+        if set(found) <= self.edits:  # another launch of the same kernel
+            return ""
+        pairs = product(found, self.edits)
+        if any(one.start < other.end and other.start < one.end for one, other in pairs):
+            return f"{fix.text}: it overlaps what was changed before"
+        made = self._tried(self.edits | set(found), place)
+        if isinstance(made, str):
+            return f"{fix.text}: {made}"
+        self.known, self.edits = made, self.edits | set(found)
+        return ""
+
+    def _tried(self, edits: set[Edit], place: int) -> list[CompiledReport] | str:
+        """Compile and replay the changed source; why it is not taken."""
+        text, found = applied(self.text, edits), []
+        for number, (first, known) in enumerate(zip(self.reports, self.known, strict=True)):
+            try:
+                made = first.relaunch().recompiled(text)
+            except SassError as error:
+                return f"the changed source does not run: {str(error).splitlines()[0]}"
+            if not equal(made.outputs, first.outputs):
+                return "the changed source leaves other outputs"
+            now, was = (each.totals()["all"] for each in (made, known))
+            fewer = was["bank_conflicts"] - now["bank_conflicts"]
+            helps = fewer > 0 or (fewer == 0 and number != place)
+            if not helps or now["wavefronts"] > was["wavefronts"]:
+                return (
+                    f"once compiled it has {now['bank_conflicts']:,} bank conflicts and"
+                    f" {now['wavefronts']:,} wavefronts, {was['bank_conflicts']:,} and"
+                    f" {was['wavefronts']:,} before"
+                )
+            found.append(made)
+        return found

@@ -1,0 +1,87 @@
+"""From what was given to a program that is ready to run; again, where its source was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import CompileError
+from simulator.sass.code.cubin import Cubin
+from simulator.sass.code.images import SOURCE, Given, load, recompiled
+from simulator.sass.code.naming import plain_path
+from simulator.sass.code.nvdisasm import SassInstruction, disassemble
+from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.symbols import never_set, with_symbols
+from simulator.sass.lift.program import Program, decode
+
+__all__ = ["Build", "Built"]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel that is ready to run."""
+
+    cubin: Cubin
+    program: Program
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Build:
+    """How a kernel is made: what was given, for which architecture, with which options."""
+
+    given: Given
+    arch: str
+    kernel: str | None
+    options: CompilerOptions
+    symbols: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> tuple[Cubin, str]:
+        """Return the device code and its source's name. Raises what `images.load` raises."""
+        return load(self.given, self.arch, self.kernel, self.options)
+
+    def built(self, cubin: Cubin, source: str, say: Callable[[str], None]) -> Built:
+        """Disassemble the kernel, set its variables, decode it.
+
+        Raises CubinError and ToolError; LaunchError for variables that it does not have.
+        """
+        chosen = cubin.kernel(self.kernel)
+        say(f"disassembling {chosen.name}")
+        instructions = _named(disassemble(cubin.image, chosen.name), source)
+        unset = tuple(
+            f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
+            f" symbols={{{name!r}: …}})"
+            for name in never_set(cubin, instructions, self.symbols)
+        )
+        cubin = with_symbols(cubin, self.symbols)
+        return Built(cubin, decode(instructions, cubin.kernels[chosen.name]), unset)
+
+    @property
+    def path(self) -> Path | None:
+        """The file that was given; None for text or bytes."""
+        if isinstance(self.given, Path):
+            return self.given
+        is_file = isinstance(self.given, str) and "\n" not in self.given
+        return Path(self.given) if is_file and isinstance(self.given, str) else None
+
+    def changed(self, text: str, name: str) -> Built:
+        """Compile the source with another text, under its name.
+
+        Raises CompileError, also where no source was given.
+        """
+        if isinstance(self.given, bytes | bytearray) or not name:
+            raise CompileError("the source was not given, only what was made of it")
+        path = None if name == SOURCE else self.path
+        cubin = recompiled(text, path, self.arch, self.kernel, self.options)
+        return self.built(cubin, name, lambda _: None)
+
+
+def _named(instructions: tuple[SassInstruction, ...], source: str) -> tuple[SassInstruction, ...]:
+    """Call the compiled source as it was given; the line table has its full path."""
+    full = str(Path(plain_path(source)).absolute())
+    return tuple(
+        replace(each, file=source) if source and each.file == full else each
+        for each in instructions
+    )

@@ -1,0 +1,183 @@
+"""Traces of blocks for the estimate of time: like a timeline, with the lines that were accessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, MARK, VALUE
+from simulator.sass.lift.sites import MemorySite
+from simulator.sass.run.tally import FIGURES
+from simulator.sass.run.timeline import START, WARP
+from simulator.timing.traces import AccessRows, BlockTrace, Steps
+
+if TYPE_CHECKING:
+    from simulator.sass.run.timeline import Noted
+
+__all__ = ["Tracer"]
+
+_SECTORS = FIGURES.index("sectors")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A kind of access."""
+
+    number: int
+    is_shared: bool
+    cycles: int
+    floor: int
+    sectors: int
+    bytes: int
+    lines: tuple[tuple[int, int], ...]
+    """Of global memory: each line from the first lane's on, and its sectors as bits."""
+
+
+@dataclass
+class Tracer:
+    """Makes traces of what compiled code notes: steps and rows are those of all blocks."""
+
+    warp_count: int
+    lengths: NDArray[np.int64]
+    """Of straight runs, by their first instruction."""
+    sites: list[MemorySite]
+    _rows: dict[_Row, int] = field(default_factory=dict)
+    _steps: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
+    _keys: dict[bytes, int] = field(default_factory=dict)
+    _done: list[list[int]] = field(default_factory=list)
+    _bases: list[list[NDArray[np.int64]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._done = [[] for _ in range(self.warp_count)]
+        self._bases = [[] for _ in range(self.warp_count)]
+
+    def add(self, noted: Noted) -> None:
+        """Take what was noted."""
+        if not len(noted.events):
+            return
+        known = self._named(noted)
+        events = noted.events[noted.events >> VALUE & 1 == 0]
+        is_mark = events >> MARK != 0
+        coded = np.where(is_mark, events & ~(31 << WARP), 0)
+        rows = events[~is_mark] & (1 << LINE_SHIFT) - 1
+        coded[~is_mark] = known[rows]
+        marks = np.flatnonzero(is_mark)
+        warps = (events[marks] >> WARP & 31).tolist()
+        ends = [*marks[1:].tolist(), len(events)]
+        for warp, begin, end in zip(warps, marks.tolist(), ends, strict=True):
+            key = coded[begin:end].tobytes()
+            step = self._keys.get(key)
+            if step is None:
+                event = int(coded[begin])
+                start = event >> START & (1 << (WARP - START)) - 1
+                lanes = (event & 0xFFFFFFFF).bit_count()
+                found = (start, lanes, coded[begin + 1 : end].tobytes())
+                step = self._keys[key] = self._steps.setdefault(found, len(self._steps))
+            self._done[warp].append(step)
+        # The lines of accesses to global memory, each with its warp.
+        of = np.repeat(events[marks] >> WARP & 31, np.diff([*marks, len(events)]))[~is_mark]
+        is_global = np.array([_has_lines(site) for site in self.sites] or [False])
+        chosen = is_global[noted.heads[rows, 0]] if len(rows) else np.zeros(0, np.bool_)
+        # Lines count from the middle of 4 GiB.
+        lines = (events[~is_mark][chosen] >> LINE_SHIFT & LINE_MASK) ^ (LINE_MASK + 1) >> 1
+        for warp in range(self.warp_count):
+            mine = lines[of[chosen] == warp]
+            if len(mine):
+                self._bases[warp].append(mine)
+
+    def _named(self, noted: Noted) -> NDArray[np.int64]:
+        """Return the numbers of the rows that are among what was noted."""
+        floors, cycles = noted.floors.tolist(), noted.cycles.tolist()
+        sectors = noted.figures[:, _SECTORS].tolist()
+        named = np.zeros(len(noted.heads), dtype=np.int64)
+        for place, (which, mask, turn, amount) in enumerate(noted.heads.tolist()):
+            site = self.sites[which]
+            if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
+                # Of a unit: sectors and bytes of TMA, wavefronts of wgmma.
+                cycles_of, size = (0, amount) if site.unit == "tma" else (amount, 0)
+                row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
+                named[place] = self._rows.setdefault(row, len(self._rows))
+                continue
+            is_shared = site.space == "shared"
+            lanes = [lane for lane in range(32) if mask >> lane & 1]
+            lines = () if is_shared else _lines(noted.trace[place, lanes], turn, site.width)
+            row = _Row(
+                site.number, is_shared, cycles[place], floors[place], sectors[place],
+                len(lanes) * site.width, lines,
+            )  # fmt: skip
+            named[place] = self._rows.setdefault(row, len(self._rows))
+        return named
+
+    def beside(self) -> Tracer:
+        """Return a tracer of another block that runs at the same time: it knows the same steps."""
+        return Tracer(
+            self.warp_count, self.lengths, self.sites, self._rows, self._steps, self._keys
+        )
+
+    def take(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+        """Give each warp's steps and lines of a block, and begin the next block."""
+        steps = [np.array(done, dtype=np.int64) for done in self._done]
+        bases = [np.concatenate([np.zeros(0, np.int64), *each]) for each in self._bases]
+        self._begin()
+        return steps, bases
+
+    def tables(self) -> tuple[Steps, AccessRows]:
+        """Give the steps and rows of all blocks."""
+        rows = list(self._rows)
+        begins = np.cumsum([0, *(len(row.lines) for row in rows)])
+        lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
+        names = ("number", "cycles", "floor", "sectors", "bytes")
+        columns = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in names}
+        is_shared = np.array([row.is_shared for row in rows], np.bool_)
+        table = AccessRows(
+            is_shared=is_shared, line_begin=begins, line=lines[:, 0].copy(),
+            mask=lines[:, 1].copy(), **columns,
+        )  # fmt: skip
+        found = [np.frombuffer(accessed, np.int64) for _, _, accessed in self._steps]
+        starts = np.array([start for start, _, _ in self._steps], np.int64)
+        steps = Steps(
+            starts,
+            self.lengths[starts] if len(starts) else starts,
+            np.array([lanes for _, lanes, _ in self._steps], np.int64),
+            np.cumsum([0, *map(len, found)]),
+            np.concatenate([np.zeros(0, np.int64), *found]),
+        )
+        return steps, table
+
+
+def block_trace(
+    block: tuple[int, int, int], steps: Steps, rows: AccessRows,
+    of_warps: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]],
+) -> BlockTrace:  # fmt: skip
+    """Join what the warps of a block did."""
+    done, bases = of_warps
+    return BlockTrace(
+        block, steps, rows, np.cumsum([0, *map(len, done)]), np.concatenate(done),
+        np.cumsum([0, *map(len, bases)]), np.concatenate(bases),
+    )  # fmt: skip
+
+
+def _has_lines(site: MemorySite) -> bool:
+    """Whether it is noted which lines of global memory an access touches."""
+    return site.space != "shared" and site.unit == "lsu"
+
+
+def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:
+    """Return the lines that lanes touch, from the first lane's on, and their sectors as bits.
+
+    >>> _lines(np.array([0, 4, 120], np.int32), 8, 4)
+    ((0, 1), (1, 1))
+    """
+    first = offsets.astype(np.int64) + turn
+    sectors = np.unique(np.concatenate([first >> 5, (first + width - 1) >> 5]))
+    found: dict[int, int] = {}
+    for sector in sectors.tolist():
+        found[sector >> 2] = found.get(sector >> 2, 0) | 1 << (sector & 3)
+    return tuple(found.items())

@@ -1,0 +1,89 @@
+"""The work of a launch, for `simulator.timing`: its machine code, and what sampled blocks do."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from simulator.gemm.occupancy import Device, occupancy
+from simulator.sass.run.tracing import Tracer, block_trace
+from simulator.timing.control import control
+from simulator.timing.footprint import probe_blocks
+from simulator.timing.work import Work, WorkInstruction
+
+if TYPE_CHECKING:
+    from simulator.law.chips import Chip
+    from simulator.sass.run.grid import Dim3, GridRun
+
+__all__ = ["make_work", "sampled_blocks"]
+
+_MOST_SAMPLES = 32
+
+
+def make_work(launch: GridRun, chip: Chip) -> Work:
+    """Run sampled blocks of a launch, and return what they did.
+
+    Raises what a run raises.
+    """
+    kernel = launch.kernel
+    resident = _resident(launch, chip)
+    tracer = Tracer(launch.warps, launch.code.lengths, launch.program.sites)
+    size = prod(launch.cluster)
+    # One tracer: the blocks of a cluster share what is known, and are told apart by their order.
+    tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
+    firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
+    found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
+    probed = [] if size > 1 else [
+        (block, tracer.take())
+        for block, _ in launch.noting(probe_blocks(launch.grid), tracers)
+    ]  # fmt: skip
+    steps, rows = tracer.tables()
+    return Work(
+        kernel=kernel.name,
+        capability=launch.architecture.capability,
+        grid=launch.grid,
+        block=launch.block,
+        cluster=launch.cluster,
+        registers=kernel.registers,
+        shared_bytes=launch.block_shared,
+        resident=resident,
+        instructions=tuple(
+            WorkInstruction(
+                each.address, each.guard, each.opcode, each.operands,
+                control(int.from_bytes(kernel.code[each.address : each.address + 16], "little")),
+                each.file, each.line,
+            )
+            for each in launch.program.instructions
+        ),
+        traces=tuple(block_trace(block, steps, rows, did) for block, did in found),
+        probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
+    )  # fmt: skip
+
+
+def _resident(launch: GridRun, chip: Chip) -> int:
+    """Return how many blocks one SM holds: one at least, for the launch runs."""
+    held = occupancy(
+        prod(launch.block), max(launch.kernel.registers, 1), launch.block_shared, Device.of(chip)
+    )
+    return max(held.blocks, 1)
+
+
+def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list[Dim3]:
+    """Return the first blocks of clusters that stand for all that one SM gets.
+
+    Blocks are given out in the order of the grid, so an SM's are as far apart as there are SMs.
+    As many as are resident at a time are taken, over the whole grid.
+    """
+    axes = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
+    clusters, size = prod(axes), prod(launch.cluster)
+    apart = min(clusters, max(1, multiprocessors // size))
+    turns = -(-clusters // apart)
+    wanted = min(turns, max(1, resident // size), _MOST_SAMPLES)
+    numbers = [turn * turns // wanted * apart for turn in range(wanted)]
+    # In the middle of its turn: a block at an edge of the grid is rarer than others.
+    numbers = [min(number + apart // 2, clusters - 1) for number in numbers]
+    x, y, z = launch.cluster
+    return [
+        (number % axes[0] * x, number // axes[0] % axes[1] * y, number // axes[0] // axes[1] * z)
+        for number in sorted(set(numbers))
+    ]

@@ -1,0 +1,1 @@
+"""From executed instructions to cycles: bounds by pipes, and one SM cycle by cycle."""

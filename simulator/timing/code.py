@@ -1,0 +1,158 @@
+"""From machine instructions and a chip's rates to what the schedulers need of each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.timing.rates import Rates
+from simulator.timing.state import CODE, SLOTS, Kind
+from simulator.timing.work import WorkInstruction
+
+__all__ = ["PIPES", "code_arrays", "sources"]
+
+PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform", "cbu")
+"""Pipes that each sub-partition has, by number."""
+
+_GLOBAL_LOADS = ("LDG", "LD", "LDL", "ATOM", "ATOMG", "CCTL", "TEX", "TLD", "SULD")
+_GLOBAL_STORES = ("STG", "ST", "STL", "RED", "REDG", "SUST")
+_SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
+_QUEUED = ("SHFL", "REDUX", "MATCH", "MOVM", "S2R", "S2UR", "LDC", "R2UR", "B2R", "SYNCS")
+
+_LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "ATOMG": 0, "B2R": 20, "SYNCS": 20}
+"""Cycles of what has a scoreboard, where the tables have none."""
+_OTHER = 20
+
+
+def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
+    """Return an array of CODE, an element for each instruction."""
+    table = np.zeros(len(instructions), dtype=CODE)
+    for number, each in enumerate(instructions):
+        name, *modifiers = each.opcode.split(".")
+        rate, bits = rates[each.opcode], each.control
+        kind = _kind(name, modifiers, rate.pipes)
+        pipes = [PIPES.index(pipe) for pipe in rate.pipes if pipe in PIPES]
+        cycles = _held(rate.held, rate.interval if len(pipes) == 1 else None)
+        operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
+        values = {
+            "kind": kind,
+            "stall": bits.stall,
+            "yields": bits.yields,
+            "write": -1 if bits.write_barrier is None else bits.write_barrier,
+            "read": -1 if bits.read_barrier is None else bits.read_barrier,
+            "waits": bits.waits,
+            "pipe": pipes[0] if pipes and kind == Kind.PLAIN else -1,
+            "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
+            "latency": _latency(name, kind, modifiers, rate.latency),
+            "local": _local(name, modifiers, rate.interval),
+            "data": int(rate.interval or 1) if name in _QUEUED[:4] else 0,
+            "held": cycles,
+            "source": [register for register, _ in operands],
+            "wide": [wide for _, wide in operands],
+            "reuse": bits.reuse,
+            **_synchronizes(kind, each),
+        }
+        for field, value in values.items():
+            table[field][number] = value
+    return table
+
+
+def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
+    fixed = {
+        "LDGSTS": Kind.COPY, "LDGDEPBAR": Kind.COPIES_END, "DEPBAR": Kind.COPIES_WAIT,
+        "EXIT": Kind.EXIT, "BRA": Kind.BRANCH, "MEMBAR": Kind.FENCE, "NANOSLEEP": Kind.SLEEP,
+    }  # fmt: skip
+    if name in fixed:
+        return fixed[name]
+    if name == "BAR":
+        return Kind.ARRIVE if modifiers[:1] == ["ARV"] else Kind.BARRIER
+    if name in _GLOBAL_LOADS:
+        return Kind.LOAD
+    if name in _GLOBAL_STORES:
+        return Kind.STORE
+    if name in _SHARED:
+        return Kind.SHARED
+    return Kind.QUEUED if name in _QUEUED or "xu" in pipes else Kind.PLAIN
+
+
+def _held(held: float | None, interval: float | None) -> float:
+    """Return the cycles for which a pipe is held: as measured, where it was."""
+    return interval or held or 1.0
+
+
+def _latency(name: str, kind: Kind, modifiers: list[str], latency: float | None) -> int:
+    """Return the cycles until a result is there; of loads of global memory those beyond 4 bytes.
+
+    A lane's 8 bytes take 8 cycles more than 4, and 16 take 18 (`gpu_check/data/h100_mixes.csv`).
+    """
+    if kind == Kind.LOAD:
+        return 18 if "128" in modifiers else 8 if "64" in modifiers else 0
+    return int(_LATENCIES.get(name, _OTHER) if latency is None else latency)
+
+
+def _local(name: str, modifiers: list[str], interval: float | None) -> int:
+    """Return the cycles for which the way out of a sub-partition is held.
+
+    One warp alone issues an LDS or STS every 4 cycles, an LDS.128 or LDSM of four matrices every 8,
+    an STS.128 every 10 (`gpu_check/data/h100_pipes.csv`, warps_1).
+    """
+    if name in _GLOBAL_LOADS + _GLOBAL_STORES + _SHARED + ("LDGSTS",):
+        is_store = name.startswith("ST")
+        if "128" in modifiers or (name in ("LDSM", "STSM") and "4" in modifiers):
+            return 10 if is_store else 8
+        return 5 if is_store and "64" in modifiers else 4
+    # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
+    cycles = interval or 2
+    return int(4 * cycles if name in _QUEUED[:4] else cycles)
+
+
+_REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
+
+
+def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
+    """Return the first register and the number of registers of the operands by place; -1: none.
+
+    >>> from simulator.timing.control import control
+    >>> def given(opcode, operands):
+    ...     return sources(WorkInstruction(0, "", opcode, operands, control(0)))
+    >>> given("FFMA", "R0,R2.reuse,c[0x0][0x8],R6")
+    [(2, 1), (-1, 0), (6, 1)]
+    >>> given("IADD3", "R13,P1,R9,UR6,RZ"), given("DFMA", "R0,R2,R4,R6")[0]
+    ([(9, 1), (-1, 0), (-1, 0)], (2, 2))
+    """
+    name, *modifiers = instruction.opcode.split(".")
+    _, *operands = instruction.operands.split(",")
+    given = [each for each in operands if not re.match(r"!?U?P[T\d]", each)]
+    found = []
+    for place, operand in enumerate(given[:SLOTS]):
+        register = _REGISTER.search(operand)
+        wide = _wide(name, modifiers, place)
+        found.append((int(register[1]), wide) if register else (-1, 0))
+    return found + [(-1, 0)] * (SLOTS - len(found))
+
+
+def _wide(name: str, modifiers: list[str], place: int) -> int:
+    """Return the registers of an operand."""
+    if name in ("DADD", "DMUL", "DFMA", "DSETP") or (
+        name == "IMAD" and "WIDE" in modifiers and place == 2
+    ):
+        return 2
+    if name in ("HMMA", "IMMA"):
+        return (4, 2, 4)[place]
+    return 1
+
+
+def _synchronizes(kind: Kind, instruction: WorkInstruction) -> dict[str, int]:
+    """Return a barrier's number and its warps, or how many groups of copies may be left."""
+    operands = [each.strip() for each in instruction.operands.split(",")]
+    numbers = [int(each, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", each) else -1 for each in operands]
+    if kind == Kind.COPIES_WAIT:
+        return {"number": max(numbers[-1], 0), "warps": 0}
+    if kind in (Kind.BARRIER, Kind.ARRIVE):
+        first = max(numbers[0], 0) & 15
+        threads = numbers[1] if len(numbers) > 1 else 0
+        return {"number": first, "warps": max(threads, 0) // 32}
+    return {"number": 0, "warps": 0}

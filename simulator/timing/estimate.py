@@ -1,0 +1,182 @@
+"""The estimate of one launch: one SM's blocks, simulated, and what the grid makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.law.chips import Chip
+from simulator.timing.code import code_arrays
+from simulator.timing.footprint import footprint
+from simulator.timing.machine import l1_bytes
+from simulator.timing.queues import NUMBERS
+from simulator.timing.rates import rates_of
+from simulator.timing.sm import simulate
+from simulator.timing.state import COUNTS, MOST_BLOCKS, Stall, new_state
+from simulator.timing.work import Work
+
+__all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
+
+MOST_INSTRUCTIONS = 6_000_000
+"""Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
+_IN_STEP = 0.2
+"""Blocks of a wave that end within so much of its time are taken to go in step."""
+_STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
+
+
+@dataclass(frozen=True, eq=False)
+class SmRun:
+    """A simulation of one SM."""
+
+    cycles: int
+    """-1: warps wait for ever."""
+    stalls: NDArray[np.int64]
+    """By instruction and reason: cycles of warps."""
+    counts: dict[str, int]
+    """By the names of COUNTS."""
+    ends: NDArray[np.int64]
+    """When each block of the plan ended."""
+    per_block: float
+    """Cycles per block while every slot was taken; 0: no block followed another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a grid takes."""
+
+    active: float
+    """Cycles of the SM that has most blocks."""
+    run: SmRun
+    """The blocks that were simulated."""
+    blocks: int
+    """Of the SM that has most."""
+    dram_share: float
+    """Of the sectors that L2 is asked for, those that come from DRAM."""
+
+
+def estimate(
+    work: Work, chip: Chip, machine: Mapping[str, float], *, without: bool = False
+) -> Estimate | None:
+    """Return what a launch takes; None: its warps wait for ever.
+
+    `without`: with every access to shared memory at its floor.
+    """
+    sms = chip.multiprocessors or 1
+    blocks = -(-work.blocks // sms)
+    share = _dram_share(work, chip, machine)
+    busy = min(1.0, work.blocks / sms)
+    numbers = dict(machine) | {"dram_share": share}
+    # An SM alone gets more of the L2 than its share when all are at work.
+    for name in ("l2_rate", "store_rate", "dram_rate"):
+        numbers[name] = min(machine["l2_alone"], machine[name] / busy)
+    plan = _plan(work, blocks)
+    run = run_sm(work, chip, numbers, plan, without=without)
+    if run.cycles < 0:
+        return None
+    active = float(run.cycles)
+    left = blocks - len(plan)
+    if left:
+        active += _rest(work, chip, numbers, run, left, without)
+    return Estimate(active, run, blocks, share)
+
+
+def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
+    """Return the blocks that are simulated, by their places among the traces: whole waves."""
+    each = sum(trace.instructions for trace in work.traces) / len(work.traces)
+    room = max(1, int(MOST_INSTRUCTIONS / max(each, 1)))
+    count = min(blocks, max(room // work.resident, 1) * work.resident, MOST_BLOCKS)
+    return np.arange(count, dtype=np.int64) % len(work.traces)
+
+
+def _rest(
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, left: int, without: bool
+) -> float:
+    """Return the cycles of blocks that were not simulated."""
+    wave = work.resident
+    ends = np.sort(run.ends)
+    whole, some = divmod(left, wave)
+    per_wave = wave * run.per_block if run.per_block else float(ends[-1])
+    if some and ends[wave - 1] - ends[0] < _IN_STEP * ends[wave - 1]:
+        # Blocks end together: the last ones have the SM to themselves.
+        tail = run_sm(work, chip, numbers, np.arange(some) % len(work.traces), without=without)
+        return whole * per_wave + min(float(tail.cycles), per_wave)
+    return left / wave * per_wave
+
+
+def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
+    """Return the share of L2's sectors that come from DRAM.
+
+    What the first launch left in the L2 is there as far as the grid's footprint fits; of what does
+    not, each sector comes from DRAM once, and what blocks share is found in the L2.
+    """
+    stores = [
+        number
+        for number, each in enumerate(work.instructions)
+        if each.opcode.split(".")[0] in _STORES
+    ]
+    found = footprint(work.probes, work.traces, work.grid, stores)
+    size = found.read + found.written
+    if not chip.l2_bytes:
+        return 0.0
+    low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
+    lost = min(max((size - low) / (high - low), 0.0), 1.0)
+    if not lost:
+        return 0.0
+    sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
+    asked = 32.0 * float(np.mean(sectors)) * work.blocks
+    return min(1.0, lost * size / asked) if asked else 0.0
+
+
+def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the traces of all blocks as one array, and say in the state where its parts are.
+
+    Steps have four elements each, accesses six, lines two, warps two.
+    """
+    first, traces = work.traces[0], work.traces
+    steps, rows = first.steps, first.rows
+    table = np.stack([steps.start, steps.length, steps.row_begin[:-1], steps.row_begin[1:]], axis=1)
+    columns = (
+        rows.number, rows.is_shared.astype(np.int64),
+        np.where(rows.is_shared, rows.cycles, rows.held), rows.floor,
+        rows.line_begin[:-1], rows.line_begin[1:],
+    )  # fmt: skip
+    begins = [np.zeros((1, 2), np.int64)]
+    for each in traces:
+        begins.append(begins[-1][-1] + np.stack([each.warp_begin, each.base_begin], axis=1)[1:])
+    parts = {
+        "steps": table,
+        "accesses": np.stack(columns, axis=1)[steps.row],
+        "lines": np.stack([rows.line, rows.mask], axis=1),
+        "warps": np.concatenate(begins),
+        "did": np.concatenate([each.step for each in traces]),
+        "bases": np.concatenate([each.base for each in traces]),
+    }
+    at = 0
+    for name, part in parts.items():
+        state[name] = at
+        at += part.size
+    return np.concatenate([part.ravel() for part in parts.values()]).astype(np.int64)
+
+
+def run_sm(
+    work: Work, chip: Chip, machine: Mapping[str, float], plan: NDArray[np.int64], *,
+    without: bool = False,
+) -> SmRun:  # fmt: skip
+    """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
+    resident = min(work.resident, len(plan))
+    state = new_state(l1_bytes(work.shared_bytes, work.resident))
+    trace = flat(work, state)
+    code = code_arrays(work.instructions, rates_of(chip))
+    stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
+    numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
+    sizes = np.array([work.warps, resident, len(work.traces)], dtype=np.int64)
+    cycles = simulate(code, trace, state[0], numbers, stalls, plan, sizes, without)
+    counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
+    ends = state["end"][0, : len(plan)].copy()
+    time, done = (state["last_begun"][0] - state["full"][0]).tolist()
+    per_block = time * counts["instructions"] / len(plan) / done if done > 0 else 0.0
+    return SmRun(int(cycles), stalls, counts, ends, per_block)

@@ -1,0 +1,261 @@
+"""`KernelTime`: what a launch takes, where its time goes, and what conflicts cost of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.law.chips import Chip, ChipLike
+from simulator.results.tables import Columns, Result, rows
+from simulator.results.text import Table
+from simulator.timing.estimate import Estimate, estimate
+from simulator.timing.machine import machine_of
+from simulator.timing.pipes import NAMES, TimeBound, bound_of
+from simulator.timing.state import STALLS
+from simulator.timing.work import Work
+
+__all__ = ["KernelTime", "time_of"]
+
+SPREAD = (0.90, 1.25)
+"""What the cycles of four of five kernels measured lie between, by the cycles of the estimate: the
+GEMM kernels of `gpu_check/data/h100_gemm_stalls.csv`, at which the model was looked at."""
+
+
+_SHOWN = 0.005
+"""Of warp cycles per instruction issued: reasons that are less are not shown."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KernelTime(Result):
+    """The time of a launch on a chip. Cycles are those of an SM.
+
+    `cycles` are what the profiler calls `sm__cycles_elapsed.max` of a second launch, whose inputs
+    the first has left in the L2.
+    """
+
+    kernel: str
+    chip: str
+    bound: TimeBound
+    """What no pipe can go below."""
+    cycles: int | None
+    """From the launch to the end of the last block; None: not known, and `notes` says why."""
+    active_cycles: int | None
+    """The same without what a launch costs whatever the kernel does."""
+    clock_mhz: float | None
+    """At which cycles are seconds: the chip's boost clock, where no other was given."""
+    stalls: Columns = field(default_factory=dict, repr=False)
+    """A row for each instruction that was executed: address, opcode, file, line, and the cycles of
+    warps in the blocks that were simulated: all, and by Nsight Compute's reasons."""
+    counts: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """What the SM did that was simulated: instructions, sectors, cycles of the data pipe."""
+    notes: tuple[str, ...] = ()
+    without: KernelTime | None = field(default=None, repr=False)
+
+    @property
+    def bound_cycles(self) -> int:
+        """Least cycles, whatever the warps wait for: those of the busiest pipe."""
+        return int(np.ceil(self.bound.cycles))
+
+    @property
+    def limiter(self) -> str:
+        """The pipe that has most work."""
+        return self.bound.limiter
+
+    @property
+    def seconds(self) -> float | None:
+        """`cycles` as time; None: they or the chip's clock are not known."""
+        if self.cycles is None or self.clock_mhz is None:
+            return None
+        return self.cycles / self.clock_mhz / 1e6
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """Cycles between which a measurement is expected; None: they are not known."""
+        if self.cycles is None:
+            return None
+        low, high = (round(self.cycles * part) for part in SPREAD)
+        return max(low, self.bound_cycles), high
+
+    @property
+    def without_conflicts(self) -> KernelTime:
+        """The same launch with every access of shared memory at its floor."""
+        return self if self.without is None else self.without
+
+    @property
+    def speedup_without_conflicts(self) -> float | None:
+        """How much faster it would be without bank conflicts; None: its cycles are not known."""
+        after = self.without_conflicts.cycles
+        return None if self.cycles is None or after is None else self.cycles / after
+
+    @cached_property
+    def pipes(self) -> dict[str, float]:
+        """Utilisation of each pipe: its least cycles over the active ones, the busiest first."""
+        over = self.active_cycles or self.bound.cycles or 1
+        found = {name: cycles / over for name, cycles in self.bound.pipes.items()}
+        return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+    @cached_property
+    def reasons(self) -> dict[str, float]:
+        """Warp cycles by reason per instruction issued, as Nsight Compute gives them."""
+        issued = sum(self.stalls.get("selected", [])) or 1
+        found = {name: sum(self.stalls.get(name, [])) / issued for name in STALLS}
+        return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+    def lines(self) -> Columns:
+        """Roll the stalls up by source line: file, line, instructions, warp_cycles, reasons."""
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        for row in rows(self.stalls):
+            key = (row["file"], row["line"])
+            sums = found.setdefault(key, dict.fromkeys(("instructions", "warp_cycles", *STALLS), 0))
+            sums["instructions"] += 1
+            for name in ("warp_cycles", *STALLS):
+                sums[name] += row[name]
+        columns: Columns = {
+            "file": [file for file, _ in found], "line": [line for _, line in found],
+        }  # fmt: skip
+        for name in ("instructions", "warp_cycles", *STALLS):
+            columns[name] = [sums[name] for sums in found.values()]
+        return columns
+
+    def table(self, by: str = "instruction") -> Table:
+        """Return a row for each instruction or line that warps waited at, and say what it is.
+
+        Those come first at which most cycles are spent. Reasons that hardly occur are left out.
+        """
+        shown = [name for name, share in self.reasons.items() if share >= _SHOWN]
+        columns = self.stalls if by == "instruction" else self.lines()
+        order = sorted(rows(columns), key=lambda row: -row["warp_cycles"])
+        names = ["address", "opcode"] if by == "instruction" else []
+        names += ["file", "line", "warp_cycles", *shown]
+        sums = {name: sum(columns.get(name, [])) for name in ("warp_cycles", *shown)}
+        return Table(
+            [{name: row[name] for name in names} for row in order], self._totals(),
+            sums=[("total", sums)], columns=names,
+            title=f"{self.kernel} on {self.chip}", text=self.sentences(),
+        )  # fmt: skip
+
+    def sentences(self) -> list[str]:
+        """Say what it comes to."""
+        limiter = NAMES[self.limiter]
+        said = []
+        if self.cycles is not None and self.range is not None:
+            low, high = self.range
+            time = "" if self.seconds is None else f", {_spelled(self.seconds)}"
+            said.append(f"About {self.cycles:,} cycles{time}: {low:,} to {high:,}.")
+            said.append(
+                f"{limiter} needs {self.bound_cycles:,} of them"
+                f" ({self.bound.cycles / max(self.cycles, 1):.0%})."
+            )
+            gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
+            said.append(
+                f"Without bank conflicts {after:,} cycles: ×{gain:.2f}."
+                if gain is not None and gain >= 1.005
+                else "Without bank conflicts it would not be faster."
+            )
+        else:
+            said.append(f"At least {self.bound_cycles:,} cycles: {limiter}.")
+            said.append(self.bound.verdict())
+        return [*said, *self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as JSON can hold them: by instruction, by line, and as a whole."""
+        return {
+            "instructions": self.stalls,
+            "lines": self.lines(),
+            "totals": self._totals(),
+        }
+
+    def _totals(self) -> dict[str, Any]:
+        after = self.without_conflicts
+        return {
+            "kernel": self.kernel, "chip": self.chip, "cycles": self.cycles,
+            "active_cycles": self.active_cycles, "bound_cycles": self.bound_cycles,
+            "seconds": self.seconds, "range": None if self.range is None else [*self.range],
+            "limiter": self.limiter, "cycles_without_conflicts": after.cycles,
+            "bound_cycles_without_conflicts": after.bound_cycles,
+            "speedup_without_conflicts": self.speedup_without_conflicts,
+            "pipes": self.pipes, "reasons": self.reasons, "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _spelled(seconds: float) -> str:
+    """Write a time.
+
+    >>> _spelled(0.0000425), _spelled(0.0123)
+    ('42.5 us', '12.3 ms')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
+    """Return the time of a launch.
+
+    `clock_mhz`: of the SM; None: the chip's boost clock.
+
+    Raises ChipError for a chip whose pipes are not known.
+    """
+    chosen = Chip.of(chip)
+    bound = bound_of(work, chosen, clock_mhz)
+    machine = machine_of(chosen)
+    if machine is None:
+        note = f"{chosen} has no timing data: latencies and queues were not measured"
+        return _unknown(work, chosen, bound, note)
+    found = estimate(work, chosen, machine)
+    if found is None:
+        return _unknown(work, chosen, bound, "warps wait for each other for ever")
+    notes = list(bound.notes)
+    if len(found.run.ends) < found.blocks:
+        notes.append(
+            f"{len(found.run.ends)} of the {found.blocks} blocks of an SM were simulated: the"
+            " others are taken to go on as those did"
+        )
+    conflicts = bool((work.shared_cycles > work.shared_floor).any())
+    lower = estimate(work, chosen, machine, without=True) if conflicts else None
+    fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
+
+    def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:
+        active = max(what.active, bound.cycles)
+        return KernelTime(
+            kernel=work.kernel, chip=chosen.name, bound=bound,
+            cycles=round(active + fixed), active_cycles=round(active),
+            clock_mhz=bound.clock_mhz, stalls=_columns(work, what.run.stalls),
+            counts=what.run.counts, notes=tuple(notes), without=without,
+        )  # fmt: skip
+
+    after = None
+    if lower is not None:
+        # What a warp waits for may shift, but fewer cycles of a pipe never cost time.
+        lower = lower if lower.active <= found.active else found
+        after = made(lower, bound.without_conflicts, None)
+    return made(found, bound, after)
+
+
+def _unknown(work: Work, chip: Chip, bound: TimeBound, note: str) -> KernelTime:
+    return KernelTime(
+        kernel=work.kernel, chip=chip.name, bound=bound, cycles=None, active_cycles=None,
+        clock_mhz=bound.clock_mhz, notes=(*bound.notes, f"cycles are not known: {note}"),
+    )  # fmt: skip
+
+
+def _columns(work: Work, stalls: NDArray[np.int64]) -> Columns:
+    """Return the stalls of instructions that were executed."""
+    chosen = np.flatnonzero(stalls.any(axis=1)).tolist()
+    which = [work.instructions[number] for number in chosen]
+    columns: Columns = {
+        "address": [each.address for each in which], "opcode": [each.opcode for each in which],
+        "file": [each.file for each in which], "line": [each.line for each in which],
+        "warp_cycles": stalls[chosen].sum(axis=1).tolist(),
+    }  # fmt: skip
+    columns |= {name: stalls[chosen, place].tolist() for place, name in enumerate(STALLS)}
+    return columns

@@ -1,0 +1,244 @@
+"""Compiled: the way from a sub-partition to memory: its queues, the data pipe, L1, L2, DRAM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.state import GROUPS, NEVER, QUEUE, WAYS, Kind, Stall
+
+__all__ = ["NUMBERS", "dispatch", "enqueue", "evaluate", "settle"]
+
+NUMBERS = (
+    "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
+    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
+    "launch_latency", "read_latency", "branch", "fence", "youngest",
+)  # fmt: skip
+"""Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
+
+_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE, _STORE_RATE = 2, 3, 4, 5, 6, 7, 8
+_READ = NUMBERS.index("read_latency")
+
+_QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
+_STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
+_COPIES_WAIT = int(Kind.COPIES_WAIT)
+_WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
+
+
+@jit()
+def evaluate(code: Any, state: Any, warp: int) -> None:
+    """Say when a warp may issue its next instruction, as far as it is known."""
+    number = state.instruction[warp]
+    ready = state.ready[warp]
+    best, why = ready, _WAIT
+    waits = code[number].waits
+    scoreboard = 0
+    while waits:
+        if waits & 1:
+            if state.pending[warp, scoreboard] > 0:
+                state.next[warp] = NEVER
+                state.why[warp] = state.source[warp, scoreboard]
+                return
+            if state.time[warp, scoreboard] > best:
+                best = state.time[warp, scoreboard]
+                why = state.source[warp, scoreboard]
+        waits >>= 1
+        scoreboard += 1
+    if code[number].kind == _COPIES_WAIT:
+        left = state.groups[warp] - code[number].number
+        if left > 0:
+            done = state.group_time[warp, (left - 1) % GROUPS]
+            if done >= NEVER:
+                state.next[warp] = NEVER
+                state.why[warp] = _LONG
+                return
+            if done > best:
+                best, why = done, _LONG
+    state.next[warp] = best
+    state.why[warp] = why
+
+
+@jit()
+def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int) -> None:
+    """Put an instruction into a queue; `rows`: how many accesses are its own."""
+    place = (state.head[queue] + state.size[queue]) % QUEUE
+    entry = state.entry[queue, place]
+    entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
+    entry[3], entry[4] = rows, state.at_base[warp]
+    state.size[queue] += 1
+    source = _LONG if queue >= 4 else _SHORT
+    write, read = code[number].write, code[number].read
+    if write >= 0:
+        state.pending[warp, write] += 1
+        state.source[warp, write] = source
+    if read >= 0:
+        state.pending[warp, read] += 1
+        state.source[warp, read] = source
+    if code[number].kind == _COPIES_END:
+        state.group_time[warp, state.groups[warp] % GROUPS] = NEVER
+        state.groups[warp] += 1
+
+
+@jit()
+def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) -> None:
+    """Release the scoreboards of an instruction: operands are read then, results written then."""
+    sb = code[number].read
+    if sb >= 0:
+        state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
+        state.time[warp, sb] = max(state.time[warp, sb], read)
+    sb = code[number].write
+    if sb >= 0:
+        state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
+        state.time[warp, sb] = max(state.time[warp, sb], done)
+    if state.trace[warp] >= 0 and state.next[warp] >= NEVER and state.arrived_at[warp] < 0:
+        evaluate(code, state, warp)
+        if state.next[warp] < NEVER:
+            partition = warp & 3
+            if state.next[warp] < state.sleep[partition]:
+                state.sleep[partition] = state.next[warp]
+
+
+@jit()
+def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
+    """Let the queues send what they can; when the next one may be sent, at the earliest."""
+    least = NEVER
+    turn = state.turn
+    for each in range(8):
+        queue = (each + turn) & 7
+        if state.size[queue] == 0:
+            continue
+        if state.free[queue] > now:
+            if state.free[queue] < least:
+                least = state.free[queue]
+            continue
+        number = state.entry[queue, state.head[queue], 1]
+        kind = code[number].kind
+        needs = kind in (_SHARED, _LOAD, _STORE, _COPY)
+        needs = needs or code[number].data > 0
+        if needs and state.data_free > now:
+            if state.data_free < least:
+                least = state.data_free
+            continue
+        _send(code, trace, state, machine, without, queue, now)
+        state.head[queue] = (state.head[queue] + 1) % QUEUE
+        state.size[queue] -= 1
+        state.free[queue] = now + code[number].local
+        state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
+        if needs:
+            state.turn = (queue + 1) & 7
+        if state.size[queue] and state.free[queue] < least:
+            least = state.free[queue]
+    return least
+
+
+@jit()
+def _send(
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, now: int
+) -> None:
+    """Send the first entry of a queue."""
+    entry = state.entry[queue, state.head[queue]]
+    warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
+    kind = code[number].kind
+    held, extra = code[number].data, 0
+    done = now + code[number].latency
+    for each in range(row, row + rows):
+        at = state.accesses + 6 * each
+        if trace[at + 1]:
+            cycles = trace[at + 3] if without else trace[at + 2]
+            held += cycles
+            extra += cycles - trace[at + 3]
+        else:
+            held += trace[at + 2]
+            there = _global(trace, state, machine, at, base, warp, kind == _STORE, now)
+            base += 1
+            done = max(done, there + (code[number].latency if kind == _LOAD else 0))
+    if kind in (_SHARED, _STORE):
+        held = max(held, 1)
+    state.counts[2] += held
+    if held:  # what needs no data leaves the pipe to others
+        state.data_free = max(state.data_free, now) + held
+    if kind == _COPY:
+        state.copies[warp] = max(state.copies[warp], done)
+    elif kind == _COPIES_END:
+        done = max(done, state.copies[warp])
+        slots = GROUPS
+        for group in range(slots):
+            if state.group_time[warp, group] >= NEVER:
+                # Groups end in order: the first that is open is this one.
+                first = state.groups[warp] - 1
+                while first > 0 and state.group_time[warp, (first - 1) % slots] >= NEVER:
+                    first -= 1
+                state.group_time[warp, first % slots] = done
+                break
+    read = now + int(machine[_READ])
+    settle(code, state, warp, number, read, done + extra)
+
+
+@jit()
+def _global(
+    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, is_store: bool, now: int
+) -> int:
+    """Serve an access to global memory; when its data are there."""
+    done = now + int(machine[_L1])
+    first = trace[state.bases + base] + state.apart[warp]
+    for place in range(trace[at + 4], trace[at + 5]):
+        line = first + trace[state.lines + 2 * place]
+        mask = trace[state.lines + 2 * place + 1]
+        sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+        sets = state.sets
+        index = (line ^ line // sets) % sets
+        way = _find(state, index, line, is_store)
+        if is_store:
+            state.counts[6] += sectors
+            _lower(state, machine, sectors, machine[_STORE_RATE], now)
+            if way >= 0:  # L1 writes through, and keeps what it has
+                state.used[index, way] = now
+            continue
+        state.counts[3] += sectors
+        if state.tags[index, way] != line:
+            state.tags[index, way] = line
+            state.valid[index, way] = 0
+        state.used[index, way] = now
+        missing = mask & ~state.valid[index, way]
+        some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
+        state.counts[4] += sectors - some
+        if some:
+            there = _lower(state, machine, some, machine[_L2_RATE], now)
+            for sector in range(4):
+                if missing >> sector & 1:
+                    state.fill[index, way, sector] = there
+            state.valid[index, way] |= missing
+        for sector in range(4):
+            if mask >> sector & 1 and state.fill[index, way, sector] > done:
+                done = state.fill[index, way, sector]
+    return done
+
+
+@jit()
+def _find(state: Any, index: int, line: int, is_store: bool) -> int:
+    """Find a line among the ways of a set; else the way that was used least lately, or -1."""
+    oldest = 0
+    for way in range(WAYS):
+        if state.tags[index, way] == line:
+            return way
+        if state.used[index, way] < state.used[index, oldest]:
+            oldest = way
+    return -1 if is_store else oldest
+
+
+@jit()
+def _lower(state: Any, machine: Any, sectors: int, rate: float, now: int) -> int:
+    """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
+    state.counts[5] += sectors
+    begin = max(float(now), state.l2_free)
+    state.l2_free = begin + 32 * sectors / rate
+    there = state.l2_free + machine[_L2]
+    state.dram_rest += sectors * machine[_DRAM_SHARE]
+    if state.dram_rest >= 1:
+        some = int(state.dram_rest)
+        state.dram_rest -= some
+        state.counts[7] += some
+        first = max(begin, state.dram_free)
+        state.dram_free = first + 32 * some / machine[_DRAM_RATE]
+        there = max(there, state.dram_free + machine[_DRAM])
+    return int(there)

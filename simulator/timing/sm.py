@@ -1,0 +1,378 @@
+"""Compiled: one SM, cycle by cycle, where something happens.
+
+Four schedulers issue an instruction per cycle each. A warp may issue when the stall count of its
+last instruction is over and the scoreboards are free that the next one waits for: the compiler
+wrote both into the code. A scheduler goes on with the warp that issued last, and takes the
+youngest that may issue where that one may not: Huerta et al., "Analyzing Modern NVIDIA GPU cores"
+(arXiv:2503.20481), section 5.1, measured so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.queues import NUMBERS, dispatch, enqueue, evaluate
+from simulator.timing.state import NEVER, SLOTS, Kind, Stall
+
+__all__ = ["simulate"]
+
+_BARRIER_INTERVAL = NUMBERS.index("barrier_interval")
+_BARRIER_LATENCY = NUMBERS.index("barrier_latency")
+_LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
+_LAUNCH_LATENCY = NUMBERS.index("launch_latency")
+_BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
+_YOUNGEST = NUMBERS.index("youngest")
+_WINDOW = 3
+"""Cycles in which an instruction reads its operands."""
+
+_PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
+_LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
+_COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
+_EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
+_SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
+_MIO, _LG, _MATH = (
+    int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE), int(Stall.MATH_PIPE_THROTTLE),
+)  # fmt: skip
+_DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
+_BRANCHING, _MEMBAR = int(Stall.BRANCH_RESOLVING), int(Stall.MEMBAR)
+_SHORT = int(Stall.SHORT_SCOREBOARD)
+
+
+@jit()
+def simulate(
+    code: Any,
+    trace: Any,
+    state: Any,
+    machine: Any,
+    stalls: Any,
+    plan: Any,
+    sizes: Any,
+    without: bool,
+) -> int:
+    """Run blocks on one SM, and return the cycle in which the last one ends.
+
+    `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
+    the SM holds, blocks that were traced; `without`: every access to shared memory at its floor.
+    """
+    warps, resident = sizes[0], sizes[1]
+    given, ended, now = 0, 0, 0
+    while ended < plan.shape[0]:
+        least = NEVER
+        for slot in range(resident):
+            if state.block[slot] < 0 and given < plan.shape[0]:
+                at = max(state.free_at[slot], state.launched)
+                if at <= now:
+                    _launch(code, trace, state, slot, given, plan[given], sizes, now)
+                    state.launched = now + machine[_LAUNCH_INTERVAL]
+                    given += 1
+                    if given == resident:
+                        state.full[0], state.full[1] = now, state.counts[1]
+                    if given == plan.shape[0]:
+                        state.last_begun[0], state.last_begun[1] = now, state.counts[1]
+                elif at < least:
+                    least = at
+        least = min(least, dispatch(code, trace, state, machine, without, now))
+        for partition in range(4):
+            if state.sleep[partition] <= now:
+                warp = _choose(code, state, machine, partition, now)
+                if warp >= 0:
+                    block = _issue(code, trace, state, machine, stalls, partition, warp, warps, now)
+                    if block >= 0:
+                        ended += 1
+                        state.free_at[block] = now + int(machine[_LAUNCH_LATENCY])
+                        least = now + 1
+            if state.sleep[partition] < least:
+                least = state.sleep[partition]
+        now = max(now + 1, least) if least < NEVER else _stuck(state, now)
+        if now >= NEVER:
+            return -1
+    state.counts[0] = now
+    return now
+
+
+@jit()
+def _stuck(state: Any, now: int) -> int:
+    """Give the next cycle where nothing is known to happen: a queue may hold something."""
+    for queue in range(8):
+        if state.size[queue]:
+            return now + 1
+    return NEVER
+
+
+@jit()
+def _launch(
+    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, sizes: Any, now: int
+) -> None:
+    """Begin a block in a slot."""
+    warps, blocks = sizes[0], sizes[2]
+    state.begin[place] = now
+    state.block[slot] = place
+    state.alive[slot] = warps
+    state.arrived[slot, :] = 0
+    # A block that stands for several has memory of its own each time: L1 must not know it.
+    apart = place // blocks << 32
+    for each in range(warps):
+        warp = slot * warps + each
+        which = block * warps + each
+        partition = warp & 3
+        state.trace[warp] = which
+        state.at_step[warp] = trace[state.warps + 2 * which]
+        state.at_base[warp] = trace[state.warps + 2 * which + 1]
+        step = state.steps + 4 * trace[state.did + state.at_step[warp]]
+        state.at[warp] = 0
+        state.at_row[warp] = trace[step + 2]
+        state.apart[warp] = apart
+        state.instruction[warp] = trace[step]
+        state.issued[warp] = now
+        state.ready[warp] = now + 1
+        state.since[warp] = -1
+        state.throttle[warp] = 0
+        state.pending[warp, :] = 0
+        state.time[warp, :] = 0
+        state.copies[warp] = 0
+        state.groups[warp] = 0
+        state.group_time[warp, :] = 0
+        state.arrived_at[warp] = -1
+        state.order[partition, state.count[partition]] = warp
+        state.count[partition] += 1
+        evaluate(code, state, warp)
+        state.sleep[partition] = min(state.sleep[partition], now + 1)
+
+
+@jit()
+def _choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int:
+    """Choose the warp that issues; -1: none can, and the partition sleeps until one may."""
+    if state.port[partition] > now:
+        state.sleep[partition] = state.port[partition]
+        return -1
+    last = state.last[partition]
+    if last >= 0 and state.next[last] <= now and _can(code, state, machine, partition, last, now):
+        return int(last)
+    least = NEVER
+    count = state.count[partition]
+    for each in range(count):
+        place = count - 1 - each if machine[_YOUNGEST] else each
+        warp = state.order[partition, place]
+        if state.next[warp] <= now and _can(code, state, machine, partition, warp, now):
+            return int(warp)
+        if state.next[warp] < least:
+            least = state.next[warp]
+    # A queue that is full wakes its partition when it sends something.
+    state.sleep[partition] = max(least, now + 1) if least > now else NEVER
+    return -1
+
+
+@jit()
+def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
+    """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
+    number = state.instruction[warp]
+    kind = code[number].kind
+    if kind in (_QUEUED, _SHARED):
+        if state.size[partition] < machine[0]:
+            return True
+        why = _MIO
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
+        if state.size[4 + partition] < machine[1]:
+            return True
+        why = _LG
+    else:
+        pipe, other = code[number].pipe, code[number].other
+        if pipe < 0 or state.pipe[partition, pipe] <= now:
+            return True
+        at = state.pipe[partition, pipe]
+        if other >= 0:
+            if state.pipe[partition, other] <= now:
+                return True
+            at = min(at, state.pipe[partition, other])
+        state.next[warp] = int(-(-at // 1))
+        why = _MATH
+    if state.since[warp] < 0:
+        state.since[warp] = now
+        state.throttle[warp] = why
+    return False
+
+
+@jit()
+def _issue(
+    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, partition: int, warp: int,
+    warps: int, now: int,
+) -> int:  # fmt: skip
+    """Issue a warp's next instruction; the slot of the block that ends with it, else -1."""
+    number = state.instruction[warp]
+    kind = code[number].kind
+    state.counts[1] += 1
+    _account(state, stalls, partition, warp, number, now)
+    state.issued[warp] = now
+    conflict = _read(code, state, partition, warp, number, now)
+    state.port[partition] = now + 1 + conflict
+    state.held_up[partition] = conflict
+    state.sleep[partition] = now + 1 + conflict
+    state.last[partition] = -1 if code[number].yields else warp
+
+    # What it accesses: rows of this instruction, some of them in global memory.
+    step = state.steps + 4 * trace[state.did + state.at_step[warp]]
+    row, bases = state.at_row[warp], 0
+    while row < trace[step + 3] and trace[state.accesses + 6 * row] == number:
+        bases += 1 - trace[state.accesses + 6 * row + 1]
+        row += 1
+    rows = row - state.at_row[warp]
+
+    if kind in (_QUEUED, _SHARED):
+        enqueue(code, state, partition, warp, number, rows)
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
+        enqueue(code, state, 4 + partition, warp, number, rows)
+    else:
+        pipe, other = code[number].pipe, code[number].other
+        if pipe >= 0:
+            if state.pipe[partition, pipe] > now and other >= 0:
+                pipe = other
+            begin = state.pipe[partition, pipe]  # a fraction of a cycle is kept
+            state.pipe[partition, pipe] = code[number].held + (begin if begin > now - 1 else now)
+        for sb in (code[number].write, code[number].read):
+            if sb >= 0:
+                done = now + code[number].latency
+                state.time[warp, sb] = max(state.time[warp, sb], done)
+                state.source[warp, sb] = _SHORT
+
+    state.at_row[warp] += rows
+    state.at_base[warp] += bases
+    state.ready[warp] = now + max(code[number].stall, 1)
+    if kind == _FENCE_KIND:
+        state.ready[warp] = max(state.ready[warp], now + int(machine[_FENCE]))
+
+    # Go on to the next instruction of the trace.
+    state.at[warp] += 1
+    if state.at[warp] == trace[step + 1]:
+        state.at_step[warp] += 1
+        if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
+            return int(_end(code, state, machine, partition, warp, warps, now))
+        after = state.steps + 4 * trace[state.did + state.at_step[warp]]
+        if trace[after] != trace[step] + trace[step + 1]:
+            state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
+        state.at[warp] = 0
+        state.at_row[warp] = trace[after + 2]
+        state.instruction[warp] = trace[after]
+    else:
+        state.instruction[warp] = number + 1
+    if kind in (_BARRIER, _ARRIVE):
+        _arrive(code, state, machine, stalls, warp, number, warps, now)
+    if state.arrived_at[warp] < 0:
+        evaluate(code, state, warp)
+    return -1
+
+
+@jit()
+def _read(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> int:
+    """Read an instruction's operands; the cycles for which that holds up the next dispatch.
+
+    Registers of even and odd numbers lie in two banks, which read one operand per cycle each. What
+    a warp keeps in the reuse cache is not read. An instruction has three cycles for its reads.
+    """
+    delay = 0
+    for slot in range(SLOTS):
+        register = code[number].source[slot]
+        if register < 0:
+            continue
+        bank, wide = register & 1, code[number].wide[slot]
+        key = warp * 256 + register
+        is_kept = state.kept[partition, slot, bank] == key
+        state.kept[partition, slot, bank] = key if code[number].reuse >> slot & 1 else -1
+        if is_kept and wide == 1:
+            continue
+        if wide == 1:
+            state.bank[partition, bank] = max(state.bank[partition, bank], now) + 1
+        else:
+            for each in range(2):
+                state.bank[partition, each] = max(state.bank[partition, each], now) + wide // 2
+    for bank in range(2):
+        delay = max(delay, state.bank[partition, bank] - now - _WINDOW)
+    return delay
+
+
+@jit()
+def _account(state: Any, stalls: Any, partition: int, warp: int, number: int, now: int) -> None:
+    """Say for which reasons a warp waited since it issued last."""
+    stalls[number, _SELECTED] += 1
+    begin = state.issued[warp] + 1
+    ready = max(state.ready[warp], begin)
+    stalls[number, _WAIT] += ready - begin
+    free = state.next[warp]
+    since = state.since[warp]
+    if since >= 0:
+        free = since  # `next` may have moved to when a pipe is free
+    free = max(min(free, now), ready)
+    if free > ready:
+        stalls[number, state.why[warp]] += free - ready
+    if since >= 0:
+        stalls[number, state.throttle[warp]] += now - free
+        state.since[warp] = -1
+    else:
+        port = state.port[partition]
+        held_up = max(0, min(now, port) - max(free, port - state.held_up[partition]))
+        stalls[number, _DISPATCH] += held_up
+        stalls[number, _NOT_SELECTED] += now - free - held_up
+
+
+@jit()
+def _arrive(
+    code: Any, state: Any, machine: Any, stalls: Any, warp: int, number: int, warps: int, now: int
+) -> None:
+    """Arrive at a barrier, and open it where all have."""
+    slot = warp // warps
+    barrier = code[number].number
+    taken = max(state.barrier_free, float(now)) + machine[_BARRIER_INTERVAL]
+    state.barrier_free = taken
+    state.arrival[slot, barrier] = int(taken)
+    state.arrived[slot, barrier] += 1
+    if code[number].kind == _BARRIER:
+        state.arrived_at[warp] = barrier
+        state.next[warp] = NEVER
+        state.why[warp] = _AT_BARRIER
+    needed = code[number].warps if code[number].warps else state.alive[slot]
+    if state.arrived[slot, barrier] >= needed:
+        _open(code, state, machine, slot, barrier, warps)
+
+
+@jit()
+def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: int) -> None:
+    """Let those go on that wait at a barrier."""
+    at = state.arrival[slot, barrier] + int(machine[_BARRIER_LATENCY])
+    state.arrived[slot, barrier] = 0
+    for warp in range(slot * warps, slot * warps + warps):
+        if state.trace[warp] >= 0 and state.arrived_at[warp] == barrier:
+            state.arrived_at[warp] = -1
+            evaluate(code, state, warp)
+            if state.next[warp] < at:
+                state.next[warp] = at
+                state.why[warp] = _AT_BARRIER
+            partition = warp & 3
+            state.sleep[partition] = min(state.sleep[partition], state.next[warp])
+
+
+@jit()
+def _end(
+    code: Any, state: Any, machine: Any, partition: int, warp: int, warps: int, now: int
+) -> int:
+    """End a warp; the slot of the block that ends with it, else -1."""
+    slot = warp // warps
+    state.trace[warp] = -1
+    state.next[warp] = NEVER
+    if state.last[partition] == warp:
+        state.last[partition] = -1
+    count = state.count[partition]
+    place = 0
+    while state.order[partition, place] != warp:
+        place += 1
+    for each in range(place, count - 1):
+        state.order[partition, each] = state.order[partition, each + 1]
+    state.count[partition] = count - 1
+    state.alive[slot] -= 1
+    if state.alive[slot]:
+        for barrier in range(state.arrived.shape[1]):
+            if state.arrived[slot, barrier] >= state.alive[slot]:
+                _open(code, state, machine, slot, barrier, warps)
+        return -1
+    state.end[state.block[slot]] = now + 1
+    state.block[slot] = -1
+    return int(slot)

@@ -1,0 +1,192 @@
+"""What the simulation of one SM holds: code and traces as arrays, and the state of warps.
+
+The state is one record of fixed size, so that compiled loops reach all of it by one pointer.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CODE",
+    "COUNTS",
+    "GROUPS",
+    "MOST_BLOCKS",
+    "MOST_WARPS",
+    "NEVER",
+    "QUEUE",
+    "SLOTS",
+    "STALLS",
+    "STATE",
+    "WAYS",
+    "Kind",
+    "Stall",
+    "new_state",
+]
+
+NEVER = 1 << 60
+"""A cycle that does not come."""
+
+PARTITIONS = 4
+MOST_WARPS = 64
+"""Of an SM: no chip holds more."""
+MOST_BLOCKS = 4096
+"""Of a plan."""
+_RESIDENT = 32
+QUEUE = 64
+GROUPS = 16
+_BARRIERS = 16
+_PIPES = 16
+WAYS = 16
+_SETS = 128
+SLOTS = 3
+"""Places of operands, each with a register in the reuse cache for each of two banks."""
+
+
+class Kind(IntEnum):
+    """What an instruction is to the scheduler."""
+
+    PLAIN = 0
+    """A pipe of the sub-partition executes it."""
+    QUEUED = 1
+    """It goes through the MIO queue, and needs no memory: shuffles, special functions."""
+    SHARED = 2
+    LOAD = 3
+    """Of global memory."""
+    STORE = 4
+    COPY = 5
+    """LDGSTS: from global to shared memory."""
+    COPIES_END = 6
+    """LDGDEPBAR: the copies until now are a group."""
+    COPIES_WAIT = 7
+    """DEPBAR: waits until so many groups are left."""
+    BARRIER = 8
+    ARRIVE = 9
+    """At a barrier, without waiting."""
+    EXIT = 10
+    BRANCH = 11
+    FENCE = 12
+    SLEEP = 13
+
+
+class Stall(IntEnum):
+    """Why a warp does not issue an instruction: Nsight Compute's reasons."""
+
+    SELECTED = 0
+    WAIT = 1
+    SHORT_SCOREBOARD = 2
+    LONG_SCOREBOARD = 3
+    BARRIER = 4
+    MIO_THROTTLE = 5
+    LG_THROTTLE = 6
+    MATH_PIPE_THROTTLE = 7
+    DISPATCH_STALL = 8
+    NOT_SELECTED = 9
+    BRANCH_RESOLVING = 10
+    MEMBAR = 11
+    NO_INSTRUCTION = 12
+    SLEEPING = 13
+    GMMA = 14
+
+
+STALLS = tuple(stall.name.lower() for stall in Stall)
+"""Names of the reasons, by number."""
+
+CODE = np.dtype(
+    [
+        ("kind", np.int64), ("stall", np.int64), ("yields", np.int64),
+        ("write", np.int64),  # the scoreboard that its result releases; -1: no scoreboard
+        ("read", np.int64),  # the one that reading its operands releases
+        ("waits", np.int64),
+        ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
+        ("held", np.float64),  # cycles for which it holds one of them
+        ("latency", np.int64),
+        ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
+        ("data", np.int64),  # cycles of the data pipe beside its accesses
+        ("source", np.int64, (SLOTS,)),  # registers of operands; -1: none is read
+        ("wide", np.int64, (SLOTS,)),  # registers of an operand
+        ("reuse", np.int64),
+        ("number", np.int64),  # a barrier's, or how many groups of copies may be left
+        ("warps", np.int64),  # that a barrier waits for; 0: all of the block
+    ]
+)  # fmt: skip
+"""An instruction."""
+
+COUNTS = (
+    "cycles", "instructions", "data_cycles", "load_sectors", "l1_hits", "l2_sectors",
+    "store_sectors", "dram_sectors",
+)  # fmt: skip
+"""What a simulation counts, in the order of `counts`."""
+
+
+def _numbers(*shape: int) -> tuple[Any, ...]:
+    return np.int64, shape
+
+
+STATE = np.dtype(
+    [
+        # By warp. Where it is in the traces, its number there (-1: there is no warp).
+        ("trace", *_numbers(MOST_WARPS)), ("at_step", *_numbers(MOST_WARPS)),
+        ("at", *_numbers(MOST_WARPS)), ("at_row", *_numbers(MOST_WARPS)),
+        ("at_base", *_numbers(MOST_WARPS)),
+        ("apart", *_numbers(MOST_WARPS)),  # lines by which its global memory is moved
+        ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
+        ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
+        ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
+        ("next", *_numbers(MOST_WARPS)),  # when it may issue; NEVER: it waits for something
+        ("why", *_numbers(MOST_WARPS)),  # the stall between the two
+        ("since", *_numbers(MOST_WARPS)),  # since when a throttle holds it; -1: none does
+        ("throttle", *_numbers(MOST_WARPS)),
+        ("pending", *_numbers(MOST_WARPS, 6)),  # by scoreboard: instructions in a queue
+        ("time", *_numbers(MOST_WARPS, 6)),  # by scoreboard: when it is free
+        ("source", *_numbers(MOST_WARPS, 6)),  # by scoreboard: the stall of waiting for it
+        ("arrived_at", *_numbers(MOST_WARPS)),  # the barrier at which it waits; -1: at none
+        ("copies", *_numbers(MOST_WARPS)),  # when its copies until now are done
+        ("groups", *_numbers(MOST_WARPS)),
+        ("group_time", *_numbers(MOST_WARPS, GROUPS)),
+        # By block that is resident: its place in the plan (-1: no block).
+        ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
+        ("alive", *_numbers(_RESIDENT)),
+        ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
+        # By sub-partition: its warps from the oldest on, the one that issued last, until when none
+        # can issue, when its port is free.
+        ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
+        ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
+        ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
+        ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
+        ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
+        # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
+        # instruction, first row, rows, first base.
+        ("head", *_numbers(8)), ("size", *_numbers(8)), ("free", *_numbers(8)),
+        ("entry", *_numbers(8, QUEUE, 5)),
+        # Of the SM.
+        ("data_free", np.int64), ("turn", np.int64), ("launched", np.int64),
+        ("barrier_free", np.float64), ("l2_free", np.float64), ("dram_free", np.float64),
+        ("dram_rest", np.float64),
+        ("sets", np.int64), ("tags", *_numbers(_SETS, WAYS)), ("valid", *_numbers(_SETS, WAYS)),
+        ("fill", *_numbers(_SETS, WAYS, 4)), ("used", *_numbers(_SETS, WAYS)),
+        # Outcome.
+        ("counts", *_numbers(len(COUNTS))), ("begin", *_numbers(MOST_BLOCKS)),
+        ("end", *_numbers(MOST_BLOCKS)),
+        # When every slot had its first block, and when the last block began: cycle, instructions.
+        ("full", *_numbers(2)), ("last_begun", *_numbers(2)),
+        # Places in the array of traces.
+        *((name, np.int64) for name in ("steps", "accesses", "lines", "warps", "did", "bases")),
+    ]
+)  # fmt: skip
+"""One SM."""
+
+
+def new_state(l1_bytes: int) -> NDArray[Any]:
+    """Return an SM without blocks: an array of one record."""
+    state = np.zeros(1, dtype=STATE)
+    for name in ("trace", "since", "arrived_at", "block", "last", "kept", "tags"):
+        state[name] = -1
+    state["next"] = NEVER
+    state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
+    return state

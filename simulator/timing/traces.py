@@ -1,0 +1,149 @@
+"""Traces: which instructions each warp of a block executed, in order, and what it accessed.
+
+Nothing of it is specific to a compiled kernel's file: arrays of numbers, which hot loops read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AccessRows", "BlockTrace", "Steps"]
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AccessRows:
+    """Memory accesses of warps, each kind once: an element each."""
+
+    number: Numbers
+    """The instruction, from 0."""
+    is_shared: NDArray[np.bool_]
+    """Of shared memory; else of global memory."""
+    cycles: Numbers
+    """For which it holds the pipe of shared memory; 0 for global memory."""
+    floor: Numbers
+    """The same without bank conflicts."""
+    sectors: Numbers
+    """Of 32 bytes, of global memory."""
+    bytes: Numbers
+    """Of all lanes that take part."""
+    line_begin: Numbers
+    """Where its lines begin among `line`, one more than there are rows."""
+    line: Numbers
+    """Lines of 128 bytes of global memory, from that of the first lane on."""
+    mask: Numbers
+    """Which of a line's four sectors."""
+
+    @cached_property
+    def held(self) -> Numbers:
+        """Cycles for which each holds the data pipe for global memory.
+
+        The sectors at one of a line's four places take a cycle each, 128 bytes at least one.
+        """
+        at = np.repeat(np.arange(len(self.number)), np.diff(self.line_begin))
+        places = np.zeros((len(self.number), 4), dtype=np.int64)
+        for place in range(4):
+            np.add.at(places[:, place], at, self.mask >> place & 1)
+        held: Numbers = np.maximum(places.max(axis=1, initial=0), -(-self.bytes // 128))
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Straight runs of instructions with what they access, each kind once: an element each."""
+
+    start: Numbers
+    """The first instruction, from 0."""
+    length: Numbers
+    lanes: Numbers
+    """Lanes that are active."""
+    row_begin: Numbers
+    """Where its accesses begin among `row`, one more than there are steps."""
+    row: Numbers
+    """Places in `AccessRows`, in the order in which they are executed."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTrace:
+    """What the warps of one block did."""
+
+    block: tuple[int, int, int]
+    steps: Steps
+    rows: AccessRows
+    warp_begin: Numbers
+    """Where a warp's steps begin among `step`, one more than there are warps."""
+    step: Numbers
+    """Places in `steps`, warp after warp."""
+    base_begin: Numbers
+    """Where a warp's places begin among `base`, one more than there are warps."""
+    base: Numbers
+    """For each access to global memory, in order: the line of its first lane."""
+
+    @cached_property
+    def times(self) -> Numbers:
+        """How often each step was executed."""
+        return np.bincount(self.step, minlength=len(self.steps.start)).astype(np.int64)
+
+    @cached_property
+    def instructions(self) -> int:
+        """Instructions that warps executed."""
+        return int(self.times @ self.steps.length)
+
+    def executed(self, count: int) -> Numbers:
+        """Return executions by warps of each of `count` instructions."""
+        ends = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(ends, self.steps.start, self.times)
+        np.subtract.at(ends, self.steps.start + self.steps.length, self.times)
+        return np.cumsum(ends)[:count]
+
+    def threads(self, count: int) -> Numbers:
+        """Return executions by threads of each of `count` instructions, predicated off or not."""
+        ends = np.zeros(count + 1, dtype=np.int64)
+        each = self.times * self.steps.lanes
+        np.add.at(ends, self.steps.start, each)
+        np.subtract.at(ends, self.steps.start + self.steps.length, each)
+        return np.cumsum(ends)[:count]
+
+    def accesses(self) -> Numbers:
+        """Return how often each row was accessed."""
+        counts = np.diff(self.steps.row_begin)
+        found = np.zeros(len(self.rows.number), dtype=np.int64)
+        np.add.at(found, self.steps.row, np.repeat(self.times, counts))
+        return found
+
+    def summed(self, figure: str, count: int, *, is_shared: bool) -> Numbers:
+        """Return a figure of `AccessRows` by instruction: cycles, floor, sectors, bytes."""
+        chosen = self.rows.is_shared == is_shared
+        values = (getattr(self.rows, figure) * self.accesses())[chosen]
+        found = np.zeros(count, dtype=np.int64)
+        np.add.at(found, self.rows.number[chosen], values)
+        return found
+
+    def lines(self) -> tuple[Numbers, Numbers]:
+        """Return the lines of global memory that the block touches, and each one's sectors."""
+        chosen = np.flatnonzero(~self.rows.is_shared)
+        rows = self._global_rows()
+        if not len(chosen) or not len(rows):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        counts = np.diff(self.rows.line_begin)[rows]
+        first = np.repeat(self.rows.line_begin[rows], counts)
+        place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        line = np.repeat(self.base, counts) + self.rows.line[place]
+        lines, which = np.unique(line, return_inverse=True)
+        masks = np.zeros(len(lines), dtype=np.int64)
+        np.bitwise_or.at(masks, which, self.rows.mask[place])
+        return lines, masks
+
+    def _global_rows(self) -> Numbers:
+        """Return the row of each element of `base`."""
+        counts = np.diff(self.steps.row_begin)[self.step]
+        first = np.repeat(self.steps.row_begin[self.step], counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = self.steps.row[first + within]
+        found: Numbers = rows[~self.rows.is_shared[rows]]
+        return found

@@ -1,0 +1,92 @@
+"""The work of a launch: what its machine code is, what runs together, what sampled blocks did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.timing.control import Control
+from simulator.timing.traces import BlockTrace
+
+__all__ = ["Work", "WorkInstruction"]
+
+
+@dataclass(frozen=True)
+class WorkInstruction:
+    """One machine instruction of a kernel."""
+
+    address: int
+    guard: str
+    """@P0, @!UP1, or nothing."""
+    opcode: str
+    """With its modifiers: LDS.128."""
+    operands: str
+    control: Control
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A launch as time needs it."""
+
+    kernel: str
+    capability: int
+    """Of the machine code, times ten."""
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    registers: int
+    """Of a thread."""
+    shared_bytes: int
+    """Of a block, static and dynamic."""
+    resident: int
+    """Blocks that one SM holds at a time."""
+    instructions: tuple[WorkInstruction, ...]
+    traces: tuple[BlockTrace, ...]
+    """Of the blocks that ran; their mean stands for the grid."""
+    probes: tuple[BlockTrace, ...] = ()
+    """Of the blocks that tell how addresses depend on the block: see `footprint.probe_blocks`."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return prod(self.grid)
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return -(-prod(self.block) // 32)
+
+    @cached_property
+    def executed(self) -> NDArray[np.float64]:
+        """Executions by warps of each instruction, of the mean block."""
+        return self._mean([each.executed(len(self.instructions)) for each in self.traces])
+
+    @cached_property
+    def shared_cycles(self) -> NDArray[np.float64]:
+        """Cycles for which each instruction holds the pipe of shared memory, of the mean block."""
+        return self.mean("cycles", is_shared=True)
+
+    @cached_property
+    def shared_floor(self) -> NDArray[np.float64]:
+        """The same without bank conflicts."""
+        return self.mean("floor", is_shared=True)
+
+    @cached_property
+    def sectors(self) -> NDArray[np.float64]:
+        """Sectors of global memory that each instruction asks for, of the mean block."""
+        return self.mean("sectors", is_shared=False)
+
+    def mean(self, figure: str, *, is_shared: bool) -> NDArray[np.float64]:
+        """Return a figure of `AccessRows` by instruction, of the mean block."""
+        count = len(self.instructions)
+        return self._mean([each.summed(figure, count, is_shared=is_shared) for each in self.traces])
+
+    def _mean(self, blocks: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+        mean: NDArray[np.float64] = np.mean(np.array(blocks, dtype=np.float64), axis=0)
+        return mean

@@ -1,0 +1,180 @@
+"""Pages of kernels as people use them: hottest line, cure, source beside SASS, jumps, hover."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import replay_compiled
+from tests.sass_kernels import HERE, needs_compiler, needs_tools
+from viz import report
+
+pytestmark = needs_tools
+
+HOT = "transpose.cu:16"
+
+
+def run(folder: Path, kernel: str = "transpose_naive") -> Any:
+    for file in (HERE / "cubins" / "transpose.cubin", HERE / "cuda" / "transpose.cu"):
+        shutil.copy(file, folder)
+    return replay_compiled(
+        folder / "transpose.cubin",
+        kernel=kernel,
+        grid=(4, 4),
+        block=(32, 8),
+        args=[np.zeros((128, 128), np.float32)] * 2 + [np.int32(128)],
+    )
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kernel")
+    report(run(folder), file=folder / "kernel.html")
+    return folder / "kernel.html"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (800, 1000)])
+def test_the_first_screen_names_the_hottest_line_and_its_cure(
+    width: int, height: int, path: Path, opened: Any
+) -> None:
+    page = opened(path, width)
+    page.set_viewport_size({"width": width, "height": height})
+    assert HOT in page.locator("h1").inner_text()
+    boxes = [
+        page.locator(each).first.bounding_box()
+        for each in ("h1", ".before .picture", ".cures .picture", ".cures .copy", ".hot .jump")
+    ]
+    assert all(box["y"] >= 0 and box["y"] + box["height"] <= height for box in boxes)
+    assert "tile[TILE][TILE + 1]" in page.locator(".cures .code").inner_text()
+    jumps = page.locator(".jump").all_inner_texts()
+    assert [text.split()[0] for text in jumps] == [HOT, "transpose.cu:10"]  # hottest first
+    assert "97%" in jumps[0]
+
+
+def lit(page: Any) -> list[int]:
+    """How many lines of the source and of the SASS are marked."""
+    return [page.locator(f".{pane} .line.linked").count() for pane in ("source", "sass")]
+
+
+def test_source_and_sass_are_linked_by_colour_and_hover(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    source, sass = (page.locator(f".{each}").bounding_box() for each in ("source", "sass"))
+    assert source["x"] + source["width"] <= sass["x"]
+    assert abs(source["y"] - sass["y"]) < 2
+    page.locator(".source .costs", has_text="out[(to_y").hover()
+    one, many = lit(page)
+    assert one == 1
+    assert many >= 4
+    link = "(each) => getComputedStyle(each).getPropertyValue('--link')"
+    colors = {line.evaluate(link) for line in page.locator(".line.linked").all()}
+    assert len(colors) == 1
+    page.locator(".sass .costs", has_text="STS").first.hover()
+    assert lit(page)[0] == 1
+    assert "tile[row]" in page.locator(".source .line.linked").inner_text()
+    page.locator("h1").hover()
+    assert lit(page) == [0, 0]
+
+
+def test_a_line_has_its_figures(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    cells = page.locator(".source .costs", has_text="out[(to_y").locator("span")
+    assert cells.all_inner_texts() == ["16.4k", "512", "15.9k", "32", "97%"]
+    told = page.locator(".source .costs", has_text="out[(to_y").get_attribute("title")
+    assert told == (
+        "1,024 executed, 16,384 wavefronts, 512 ideal, 15,872 excessive, 15,872 bank conflicts,"
+        " 2,048 sectors, 2,048 ideal sectors, 32 wavefronts per request"
+    )
+    heads = page.locator(".source .head b").all_inner_texts()[:5]
+    assert heads == ["waves", "ideal", "confl.", "n\N{NON-BREAKING HYPHEN}way", "share"]
+
+
+def test_hovering_a_line_shows_lanes_banks_and_the_cure(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    assert page.locator(".worst.shown").count() == 0
+    page.locator(".source .costs", has_text="out[(to_y").hover()
+    worst = page.locator(".worst.shown")
+    assert worst.count() == 1
+    said = worst.inner_text()
+    assert "Lanes 0-31 read 32 different words of bank 0." in said
+    assert "tile[TILE][TILE + 1]" in said
+    lanes = worst.locator("td[data-lanes]")
+    assert [cell.get_attribute("data-lanes") for cell in lanes.all()] == [*map(str, range(32))]
+    box = worst.bounding_box()
+    assert box["x"] >= 0
+    assert box["y"] + box["height"] <= 900
+    page.keyboard.press("Escape")
+
+
+def test_jumps_and_the_minimap_lead_to_lines(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    page.set_viewport_size({"width": 1400, "height": 420})
+
+    def seen(text: str) -> bool:
+        inside: bool = page.locator(".source .costs", has_text=text).evaluate(
+            """(line) => { const { top, bottom } = line.getBoundingClientRect();
+              const pane = line.closest(".lines").getBoundingClientRect();
+              return top >= pane.top && bottom <= pane.bottom; }"""
+        )
+        return inside
+
+    page.locator(".source").evaluate("(pane) => { pane.scrollTop = 1e6; }")
+    assert not seen("tile[row]")
+    page.locator(".jump", has_text="transpose.cu:10").click()
+    assert seen("tile[row]")
+    assert "tile[row]" in page.evaluate("document.activeElement.innerText")
+    marks = page.locator(".minimap i")
+    assert marks.count() == 2
+    tops = [mark.bounding_box()["y"] for mark in marks.all()]
+    assert tops[0] < tops[1] or marks.first.get_attribute("data-jump") == "0:16"
+    page.locator(".source").evaluate("(pane) => { pane.scrollTop = 1e6; }")
+    page.locator(".minimap i[data-jump='0:10']").click()
+    assert seen("tile[row]")
+
+
+def test_arrows_step_through_the_lines_that_cost(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    page.locator(".source").focus()
+    found = []
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+        found.append(page.evaluate("document.activeElement.querySelector('i').textContent"))
+    assert found == ["10", "16"]
+    assert page.locator(".worst.shown").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator(".worst.shown").count() == 0
+
+
+def test_a_page_of_a_kernel_carries_no_plotly_and_fits_narrow_screens(
+    path: Path, opened: Any
+) -> None:
+    assert path.stat().st_size < 400_000
+    page = opened(path, 390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shape = page.locator(".source").evaluate(
+        "(pane) => { pane.scrollLeft = 60; return [pane.scrollLeft, pane.scrollWidth > 390]; }"
+    )
+    assert shape == [60, True]
+
+
+@needs_compiler
+def test_names_are_demangled_and_source_is_not_run(tmp_path: Path, opened: Any) -> None:
+    evil = "</script><img src=x onerror=window.hacked=1>"
+    code = f"""namespace my {{ template <int N> __global__ void turn(float* a) {{
+      __shared__ float s[N][N];  // {evil}
+      s[threadIdx.x][threadIdx.y] = a[threadIdx.x];
+      __syncthreads();
+      a[threadIdx.y * N + threadIdx.x] = s[threadIdx.y][threadIdx.x]; }} }}
+    template __global__ void my::turn<32>(float*);"""
+    result = replay_compiled(
+        code, kernel="my::turn<32>", grid=1, block=(32, 32), args=[np.zeros(1024, np.float32)]
+    )
+    report(result, file=tmp_path / "evil.html")
+    page = opened(tmp_path / "evil.html")
+    assert page.locator(".asked code").inner_text() == "my::turn<32>"
+    assert evil in page.locator(".source").inner_text()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0

@@ -1,0 +1,107 @@
+"""`bankwise sass … --fix`, `--fix-diff` and `--write`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from simulator.cli.commands import cli
+from tests.sass_kernels import HERE, needs_compiler
+
+pytestmark = needs_compiler
+
+SOURCE = """constexpr int N = 32;
+__global__ void turn(const float *in, float *out) {
+    __shared__ float tile[N][N];
+    tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * N + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * N + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+int main() {
+    float *a, *b;
+    cudaMalloc(&a, N * N * 4), cudaMalloc(&b, N * N * 4);
+    turn<<<1, dim3(32, 32)>>>(a, b);
+}
+"""
+LAUNCH = ["--kernel", "turn", "--block", "32x32", "--arg", "random:f32[1024]", "--arg",
+          "zeros:f32[1024]"]  # fmt: skip
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "turn.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["sass", *map(str, arguments)])
+
+
+def test_fix_says_below_the_table_what_to_change(source: Path) -> None:
+    result = run(source, *LAUNCH, "--fix")
+    assert result.exit_code == 0, result.output
+    table, _, fixes = result.stdout.partition("What to change\n")
+    assert "LDS" in table
+    assert "tile: write tile[N][N + 1]. 992 → 0 bank conflicts" in fixes
+    assert "Or write tile[y][x ^ y]" in fixes
+
+
+def test_fix_as_json_stands_in_the_totals(source: Path) -> None:
+    found = json.loads(run(source, *LAUNCH, "--fix", "--format", "json").stdout)
+    (fix,) = found["totals"]["fixes"]
+    assert (fix["totals"]["array"], fix["totals"]["text"]) == ("tile", "tile[N][N + 1]")
+    assert fix["lines"]["bank_conflicts_before"] == [0, 992]
+    assert fix["lines"]["bank_conflicts"] == [0, 0]
+
+
+def test_a_kernel_without_conflicts_has_nothing_to_fix() -> None:
+    result = run(
+        HERE / "cubins" / "transpose.cubin", "--kernel", "transpose_padded", "--grid", "4x4",
+        "--block", "32x8", "--arg", "random:f32[128,128]", "--arg", "zeros:f32[128,128]",
+        "--arg", "i32=128", "--fix",
+    )  # fmt: skip
+    assert result.stdout.rstrip().endswith("Nothing to fix: no bank conflicts in shared memory.")
+
+
+@pytest.mark.parametrize("launch", [[], LAUNCH], ids=["its own launches", "a launch"])
+def test_fix_diff_prints_a_diff_alone(source: Path, launch: list[str]) -> None:
+    result = run(source, *launch, "--fix-diff")
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line[:1] in "+-"] == [
+        f"--- {source}", f"+++ {source}",
+        "-    __shared__ float tile[N][N];", "+    __shared__ float tile[N][N + 1];",
+    ]  # fmt: skip
+    assert all(line[0] in "+-@ " for line in lines)
+    assert "compiled and replayed: 992 -> 0 bank conflicts, equal outputs" in result.stderr
+    assert source.read_text() == SOURCE
+
+
+def test_write_changes_the_file_and_then_there_is_nothing_left(source: Path) -> None:
+    assert run(source, "--fix-diff", "--write").exit_code == 0
+    assert source.read_text() == SOURCE.replace("tile[N][N];", "tile[N][N + 1];")
+    again = run(source, "--fix-diff", "--write")
+    assert again.stdout == ""
+    assert "nothing to change in the source" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--write"], "--write is for --fix-diff"),
+        (["--fix-diff", "--fix"], "--fix-diff prints a diff alone"),
+        (["--fix-diff", "--format", "json"], "--fix-diff prints a diff alone"),
+        (["--fix", "--format", "csv"], "--fix has sentences"),
+        (["--fix", "--format", "json"], "--fix of all launches of a file is text"),
+        (["--list", "--fix"], "--fix"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    source: Path, options: list[str], problem: str
+) -> None:
+    result = run(source, *options)
+    assert result.exit_code == 2
+    assert problem in result.stderr

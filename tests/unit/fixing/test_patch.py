@@ -1,0 +1,131 @@
+"""Fixes as a diff of the source, compiled and replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import replay_compiled
+from simulator.fixing.patch import Patch, patch_of
+from simulator.sass.report import CompiledReport
+from tests.sass_kernels import needs_compiler
+
+pytestmark = needs_compiler
+
+HEAD = "__global__ void k(const float *in, float *out) {\n"
+BODY = """    __shared__ float t[32][32];
+    const int x = threadIdx.x, y = threadIdx.y;
+    t[y][x] = in[y * 32 + x];
+    __syncthreads();
+    out[y * 32 + x] = t[x][y];
+}
+"""
+
+
+def replayed(source: str | Path) -> CompiledReport:
+    return replay_compiled(
+        source, grid=1, block=(32, 32),
+        args=[np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)],
+    )  # fmt: skip
+
+
+def patched(body: str = BODY, alternative: bool = False) -> Patch:
+    report = replayed(HEAD + body)
+    fixes = report.fixes()
+    if alternative:
+        fixes = [each for fix in fixes for each in fix.alternatives]
+    return patch_of([report], fixes)
+
+
+def changed(patch: Patch) -> list[str]:
+    return [line[1:].strip() for line in patch.diff.splitlines() if line.startswith("+    ")]
+
+
+def test_a_padding_changes_the_declaration() -> None:
+    patch = patched()
+    assert changed(patch) == ["__shared__ float t[32][33];"]
+    assert patch.diff.startswith("--- a/source.cu\n+++ b/source.cu\n")
+    assert [each.totals()["all"]["bank_conflicts"] for each in patch.reports] == [0]
+    assert [each.array for each in patch.fixes] == ["t"]
+
+
+def test_a_swizzle_changes_every_subscript() -> None:
+    patch = patched(alternative=True)
+    assert changed(patch) == ["t[y][x ^ y] = in[y * 32 + x];", "out[y * 32 + x] = t[x][y ^ x];"]
+
+
+def test_the_compiled_change_has_the_counts_that_were_predicted() -> None:
+    report = replayed(HEAD + BODY)
+    fixes = report.fixes()
+    (made,) = patch_of([report], fixes).reports
+    assert made.totals()["all"] == report.fixed(fixes).totals()["all"]
+
+
+def test_a_file_keeps_its_name_and_its_headers(tmp_path: Path) -> None:
+    (tmp_path / "sizes.cuh").write_text("constexpr int SIZE = 32;\n")
+    source = '#include "sizes.cuh"\n' + HEAD + BODY.replace("[32][32]", "[SIZE][SIZE]")
+    path = tmp_path / "turn.cu"
+    path.write_text(source)
+    patch = patch_of([replayed(path)])
+    assert changed(patch) == ["__shared__ float t[SIZE][SIZE + 1];"]
+    assert path.read_text() == source
+    assert patch.file == str(path)
+
+
+def test_a_pointer_to_the_rows_keeps_a_padding_from_compiling() -> None:
+    # The function takes rows of 32: a padded tile does not go there, a swizzled one is not plain.
+    body = BODY.replace("t[y][x] = in[y * 32 + x];", "put(t, in);")
+    head = (
+        "__device__ void put(float (*t)[32], const float *in) {\n"
+        "    t[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x];\n}\n"
+    )
+    report = replayed(head + HEAD + body)
+    patch = patch_of([report])
+    assert (patch.diff, patch.reports, patch.fixes) == ("", (), ())
+    assert "the changed source does not run" in patch.left[0]
+
+
+def test_a_subscript_that_does_more_than_name_a_place_is_left() -> None:
+    body = BODY.replace("t[y][x] = in", "int i = x - 1; t[y][++i] = in")
+    patch = patched(body, alternative=True)
+    assert patch.diff == ""
+    assert "a subscript of line 4 does more than name a place" in patch.left[0]
+
+
+def test_machine_code_has_no_source_to_change() -> None:
+    made = replayed(HEAD + BODY)
+    assert made.rerun is not None
+    report = replay_compiled(
+        made.rerun.given["cubin"].image, grid=1, block=(32, 32),
+        args=[np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)],
+    )  # fmt: skip
+    assert [each.array for each in report.fixes()] == ["t"]
+    patch = patch_of([report])
+    assert (patch.diff, patch.left[0].partition(" (")[0]) == (
+        "",
+        "no source was compiled: the machine code was given",
+    )
+
+
+def test_two_launches_of_a_kernel_are_changed_once() -> None:
+    reports = [replayed(HEAD + BODY), replayed(HEAD + BODY)]
+    patch = patch_of(reports)
+    assert changed(patch) == ["__shared__ float t[32][33];"]
+    assert len(patch.reports) == 2
+
+
+@pytest.mark.parametrize("declared", ["float t[1024]", "float t[8][4][32]"])
+def test_other_declarations_are_written_too(declared: str) -> None:
+    flat = "[1024]" in declared
+    first = "t[y * 32 + x]" if flat else "t[y / 4][y % 4][x]"
+    second = "t[x * 32 + y]" if flat else "t[x / 4][x % 4][y]"
+    body = BODY.replace("float t[32][32]", declared).replace("t[y][x]", first)
+    patch = patched(body.replace("t[x][y]", second))
+    assert [each.totals()["all"]["bank_conflicts"] for each in patch.reports] == [0]
+    wanted = {
+        True: ["t[(y * 32 + x) ^ ((y * 32 + x) >> 5)] = in[y * 32 + x];"],
+        False: ["__shared__ float t[8][4][33];"],
+    }[flat]
+    assert changed(patch)[: len(wanted)] == wanted

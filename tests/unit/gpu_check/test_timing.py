@@ -1,0 +1,148 @@
+"""Microbenchmarks: their loops hold what they time, and recorded tables are read as they are."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpu_check.timing import kernels, paths
+from gpu_check.timing.errors import beside, compare, pairs, recorded, summary, top_stalls
+from gpu_check.timing.pipes import MIXES, source
+from tests.sass_kernels import needs_compiler
+
+DATA = Path(__file__).parents[3] / "gpu_check/data"
+CASES = Path(__file__).parents[2] / "silicon/timed/cases.json"
+
+
+def opcodes(text: str, function: str) -> Counter[str]:
+    """Opcodes of a kernel, compiled for the H100: how many of each."""
+    from simulator.sass.code.nvdisasm import disassemble
+
+    return Counter(each.opcode for each in disassemble(compiled(text), function))
+
+
+@lru_cache
+def compiled(text: str) -> bytes:
+    from simulator.sass.code.images import load
+    from simulator.sass.code.options import make_options
+
+    return load(text, "sm_90", None, make_options((), {}, ()))[0].image
+
+
+@needs_compiler
+def test_mixes_keep_all_their_copies() -> None:
+    both = {name: source(name, apart=True) for name in MIXES}
+    whole = "\n".join(text for _, text in both.values())  # one compilation is quicker
+    for name, (function, _) in both.items():
+        found = opcodes(whole, function)
+        expected = MIXES[name].expected
+        assert sum(many for opcode, many in found.items() if opcode.startswith(expected)) >= 64
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", ["load", "store"])
+@pytest.mark.parametrize(("width", "suffix"), [(4, ""), (8, ".64"), (16, ".128")])
+def test_accesses_stay_as_wide_as_they_are_named(kind: str, width: int, suffix: str) -> None:
+    found = opcodes(paths.access_source(kind, width), "access")
+    name = {"load": "LDG.E", "store": "STG.E"}[kind] + suffix
+    assert sum(many for opcode, many in found.items() if opcode.startswith(name)) >= 64
+
+
+@needs_compiler
+def test_a_queue_holds_each_access_twice() -> None:
+    found = opcodes(paths.queue_source("store of 32 wavefronts", 5), "queue")
+    assert found["STS"] == 10
+
+
+def test_patterns_touch_the_lines_that_they_name() -> None:
+    for _, name, offsets in paths.access_offsets():
+        lines = len({offset // 128 for offset in offsets})
+        wanted = int(name.split()[0]) if name[0].isdigit() else None
+        assert len(offsets) == 32
+        assert wanted in (None, lines)
+
+
+def test_every_case_can_be_launched() -> None:
+    found = kernels.read_cases(CASES)
+    assert len({case["name"] for case in found}) == len(found) == 40
+    for case in found:
+        assert Path(case["cubin"]).is_file()
+        assert np.prod(case["grid"]) >= 132 or "double-buffered" in case["name"]
+        assert np.prod(case["block"]) <= 1024
+
+
+def test_reasons_come_in_order() -> None:
+    row = {"stall_wait": 2.0, "stall_barrier": 3.0, "stall_selected": 9.0, "cycles": 10.0}
+    assert top_stalls(row) == ["barrier", "wait"]
+
+
+def test_pairs_are_measured_against_the_slowest() -> None:
+    rows = [
+        {"case": "a", "pair": "p", "measured": 100.0, "estimate": 90.0, "speedup": 1.9},
+        {"case": "b", "pair": "p", "measured": 200.0, "estimate": 180.0, "speedup": 2.1},
+        {"case": "c", "pair": "", "measured": 1.0, "estimate": None, "speedup": None},
+    ]
+    (found,) = pairs(rows)
+    assert (found["slow"], found["fast"]) == ("b", "a")
+    assert (found["measured"], found["estimated"], found["removed"]) == (2.0, 2.0, 2.1)
+
+
+def test_a_summary_counts_bounds_errors_and_reasons() -> None:
+    row = {"stall": "wait", "measured_stalls": ["barrier", "wait"], "bound": 90.0}
+    rows = [
+        {**row, "measured": 100.0, "error": 0.1},
+        {**row, "measured": 80.0, "error": -0.2, "stall": "branch"},
+    ]
+    said = " ".join(summary(rows))
+    assert "1 of 2 kernels" in said
+    assert "off by 15.0% on average, by 20.0% at most; 1 within 12 %" in said
+    assert "first or second in 1 of 2" in said
+
+
+def test_peaks_are_what_the_tables_of_rates_say() -> None:
+    from simulator.timing.pipes import memory_rate
+    from simulator.timing.rates import rates_of
+
+    with (DATA / "h100_peaks.csv").open() as file:
+        peaks = {row["counter"].split(".")[0]: float(row["value"]) for row in csv.DictReader(file)}
+    h100 = rates_of("H100")
+    for name in ("alu", "fmaheavy", "fmalite", "fp64", "xu", "lsu", "adu", "cbu", "uniform"):
+        pipe = h100.pipes[name]
+        per_sm = peaks[f"sm__inst_executed_pipe_{name}"] / 132
+        assert (1 if pipe.is_shared else 4) / pipe.cycles == per_sm, name
+    assert memory_rate("l2_bytes", h100.chip) == peaks["lts__t_bytes"]
+    assert memory_rate("to_sm_bytes", h100.chip) == peaks["l1tex__m_xbar2l1tex_read_bytes"] / 132
+    assert memory_rate("from_sm_bytes", h100.chip) == peaks["l1tex__m_l1tex2xbar_write_bytes"] / 132
+    dram = peaks["dram__bytes"] * 2.619e9  # bytes per cycle of the memory
+    assert h100.chip.dram_gb_per_s == pytest.approx(dram / 1e9, rel=1e-3)
+
+
+def test_recorded_numbers_are_numbers() -> None:
+    found = recorded(DATA / "h100_timed_kernels.csv")
+    assert all(row["least"] <= row["cycles"] <= row["most"] for row in found.values())
+
+
+def test_the_page_of_time_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    compare(str(DATA / "h100_timed_estimates.csv"), str(DATA / "h100_timed_kernels.csv"))
+    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(lines) == 40 + 12 + 4
+    assert set(lines) <= set(page)
+
+
+def test_every_recorded_bound_held() -> None:
+    """What was written down before the launches were measured."""
+    measured = recorded(DATA / "h100_timed_kernels.csv")
+    model = recorded(DATA / "h100_timed_estimates.csv")
+    assert set(measured) == set(model)
+    for name, row in model.items():
+        assert row["bound"] <= measured[name]["least"], name
+        assert row["most"] >= 1
+    for pair in pairs([beside(model[name], measured[name]) for name in model]):
+        # A cap for any kernel, also for those that do not run at their bounds.
+        assert pair["measured"] <= model[pair["slow"]]["most"] * 1.01, pair

@@ -1,0 +1,63 @@
+"""Footprints: the union over a grid equals what running every block would give."""
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.timing.footprint import SECTOR, Dim3, footprint, probe_blocks
+from simulator.timing.traces import AccessRows, BlockTrace, Steps
+
+grids = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
+
+
+def numbers(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def trace(block: Dim3, line: int, lines: int) -> BlockTrace:
+    """A block whose one warp reads whole lines side by side with its one instruction."""
+    rows = AccessRows(
+        numbers(0), np.array([False]), numbers(0), numbers(0), numbers(4 * lines),
+        numbers(128 * lines), numbers(0, lines), np.arange(lines), np.full(lines, 15),
+    )  # fmt: skip
+    steps = Steps(numbers(0), numbers(1), numbers(32), numbers(0, 1), numbers(0))
+    return BlockTrace(block, steps, rows, numbers(0, 1), numbers(0), numbers(0, 1), numbers(line))
+
+
+@given(grids, st.tuples(*[st.integers(-40, 40)] * 3), st.integers(1, 6), st.booleans())
+def test_an_affine_grid_touches_the_union_of_its_blocks(
+    grid: Dim3, steps: Dim3, lines: int, stores: bool
+) -> None:
+    def first(block: tuple[int, ...]) -> int:
+        return 10_000 + sum(at * step for at, step in zip(block, steps, strict=True))
+
+    probes = [trace(block, first(block), lines) for block in probe_blocks(grid)]
+    found = footprint(probes, [], grid, [0] if stores else [])
+    every = {first(block) + line for block in product(*map(range, grid)) for line in range(lines)}
+    assert (found.written if stores else found.read) == len(every) * 4 * SECTOR
+    assert (found.read if stores else found.written) == 0
+    assert found.covers_grid
+
+
+@given(grids, st.lists(st.integers(0, 500), min_size=60, max_size=60))
+def test_a_footprint_never_exceeds_the_grids(grid: Dim3, anywhere: list[int]) -> None:
+    """Blocks that read wherever they like: what ran is in, and nothing that did not."""
+    places = dict(zip(product(*map(range, grid)), anywhere, strict=False))
+    probes = [trace(block, places[block], 2) for block in probe_blocks(grid)]
+    found = footprint(probes, [], grid, [])
+    executed = {places[each] + line for each in probe_blocks(grid) for line in (0, 1)}
+    assert found.read >= len(executed) * 4 * SECTOR
+    if not found.covers_grid:
+        assert found.read == len(executed) * 4 * SECTOR
+
+
+def test_an_edge_leaves_out_the_last_blocks() -> None:
+    probes = [trace((0, 0, 0), 0, 2), trace((1, 0, 0), 2, 2), trace((7, 0, 0), 14, 1)]
+    found = footprint(probes, [], (8, 1, 1), [])
+    assert found.read == 15 * 128  # seven blocks' lines, and the one line that the last read
+
+
+def test_nothing_that_ran_is_nothing() -> None:
+    assert footprint([], [], (1, 1, 1), []).read == 0

@@ -1,0 +1,135 @@
+"""One SM: what a recorded chip needs for loops of an instruction, and what must hold of any."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import Chip
+from simulator.timing.estimate import SmRun, run_sm
+from simulator.timing.machine import machine_of
+from simulator.timing.work import Work
+from tests.unit.timing.works import Line, work
+
+DATA = Path(__file__).parents[3] / "gpu_check/data"
+PIPES = {
+    row["op"]: row for row in csv.DictReader((DATA / "h100_pipes.csv").read_text().splitlines())
+}
+H100 = Chip.of("H100")
+MACHINE = {**(machine_of(H100) or {}), "dram_share": 0.0}
+
+PROGRAM = st.lists(
+    st.one_of(
+        st.builds(Line, st.sampled_from(["FFMA", "IADD3", "IMAD", "MUFU.EX2"]),
+                  stall=st.integers(1, 6)),
+        st.builds(Line, st.just("LDS"), st.just("R0,[R2]"), write=st.integers(0, 5),
+                  cycles=st.integers(1, 32), floor=st.just(1)),
+        st.builds(Line, st.just("LDG.E"), st.just("R4,[R6.64]"), write=st.integers(0, 5),
+                  lines=st.integers(1, 32)),
+        st.builds(Line, st.just("FADD"), st.just("R0,R1,R2"), waits=st.integers(0, 63)),
+    ),
+    min_size=1, max_size=12,
+)  # fmt: skip
+
+
+def run(given_work: Work, *, without: bool = False, count: int = 1, **numbers: float) -> SmRun:
+    plan = np.arange(count, dtype=np.int64) % len(given_work.traces)
+    return run_sm(given_work, H100, {**MACHINE, **numbers}, plan, without=without)
+
+
+@pytest.mark.parametrize(
+    ("op", "line", "tolerance"),
+    [
+        ("FFMA", Line("FFMA", "R0,R1,R2,c[0x0][0x0]"), 0.12),
+        ("IMAD", Line("IMAD", "R0,R1,R2,c[0x0][0x0]"), 0.08),
+        ("LOP3", Line("LOP3.LUT", "R0,R1,R2,R3,0x96,!PT"), 0.10),
+        ("DADD", Line("DADD", "R0,R2,R4"), 0.08),
+        ("MUFU.EX2", Line("MUFU.EX2", "R0,R1", write=0), 0.08),
+        ("LDS", Line("LDS", "R0,[R2]", write=0, cycles=1, floor=1), 0.08),
+        ("LDS.128", Line("LDS.128", "R0,[R4]", write=0, cycles=4, floor=4), 0.08),
+        ("STS", Line("STS", "[R0],R1", cycles=1, floor=1), 0.08),
+        ("SHFL", Line("SHFL.BFLY", "PT,R0,R1,0x1,0x1f", write=0), 0.08),
+    ],
+)
+@pytest.mark.parametrize("warps", [1, 4, 8, 32])
+def test_a_loop_of_an_instruction_takes_what_it_took_on_an_h100(
+    op: str, line: Line, tolerance: float, warps: int
+) -> None:
+    copies, times = 64, 16
+    cycles = run(work([line] * copies, warps=warps, times=times)).cycles
+    each = cycles / (copies * times * warps)
+    measured = float(PIPES[op][f"warps_{warps}"])
+    # The measured loop has some instructions of its own, one or two to 64.
+    assert (1 - tolerance) * measured - 0.04 <= each <= (1 + tolerance) * measured
+
+
+@pytest.mark.parametrize("warps", [2, 4, 8, 16, 32])
+def test_a_barrier_takes_what_it_took_on_an_h100(warps: int) -> None:
+    times = 64
+    cycles = run(work([Line("BAR.SYNC", "0x0")], warps=warps, times=times)).cycles
+    measured = float(PIPES["BAR"][f"warps_{warps}"]) * warps
+    assert cycles / times == pytest.approx(measured, rel=0.08)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PROGRAM, st.integers(1, 8), st.integers(1, 4))
+def test_a_run_is_the_same_again_and_accounts_for_every_cycle_of_every_warp(
+    body: list[Line], warps: int, times: int
+) -> None:
+    given_work = work(body, warps=warps, times=times)
+    first, second = run(given_work), run(given_work)
+    assert first.cycles == second.cycles
+    assert np.array_equal(first.stalls, second.stalls)
+    assert first.counts["instructions"] == (len(body) * times + 1) * warps
+    assert first.stalls[:, 0].sum() == first.counts["instructions"]
+    assert (first.stalls >= 0).all()
+    # Each warp is somewhere from its beginning to its end, and none is longer there than the run.
+    assert first.stalls.sum() <= first.cycles * warps
+
+
+@settings(max_examples=60, deadline=None)
+@given(PROGRAM, st.integers(1, 4))
+def test_one_warp_is_never_slower_without_conflicts_or_with_less_latency(
+    body: list[Line], times: int
+) -> None:
+    given_work = work(body, times=times)
+    cycles = run(given_work).cycles
+    assert run(given_work, without=True).cycles <= cycles
+    assert run(given_work, l2_latency=400).cycles >= cycles
+    assert run(given_work, l1_latency=60, l2_latency=300).cycles >= cycles
+
+
+@settings(max_examples=30, deadline=None)
+@given(PROGRAM, st.integers(1, 8), st.integers(1, 3))
+def test_no_pipe_does_more_than_its_peak(body: list[Line], warps: int, resident: int) -> None:
+    given_work = work(body, warps=warps, times=3, blocks=resident, resident=resident)
+    found = run(given_work, count=resident)
+    assert found.cycles >= found.counts["instructions"] / 4
+    assert found.cycles + 32 >= found.counts["data_cycles"]
+
+
+def test_a_stall_count_a_scoreboard_and_a_queue_make_warps_wait() -> None:
+    waits = run(work([Line("FADD", "R0,R1,R2", stall=4)] * 8))
+    assert waits.stalls[1:8, 1].tolist() == [3] * 7
+    load = Line("LDS", "R0,[R1]", write=0, cycles=1, floor=1)
+    short = run(work([load, Line("FADD", "R2,R0,R0", waits=1)]))
+    assert 18 <= short.stalls[1, 2] <= 24
+    far = run(
+        work([Line("LDG.E", "R0,[R2.64]", write=1, lines=1), Line("FADD", "R2,R0,R0", waits=2)])
+    )
+    assert far.stalls[1, 3] >= MACHINE["l2_latency"] - 10
+    full = run(work([Line("STS", "[R0],R1", cycles=32, floor=1)] * 32, warps=4))
+    assert full.stalls[:, 5].sum() > 0
+    assert full.stalls[:, 6].sum() == 0
+
+
+def test_l1_holds_what_was_loaded_and_a_block_after_it_has_memory_of_its_own() -> None:
+    twice = [Line("LDG.E", "R0,[R2.64]", write=1, lines=4)]
+    one = work(twice, times=1)
+    again = work(twice, times=1, blocks=4, resident=1)
+    assert run(one).counts["l1_hits"] == 0
+    assert run(again, count=4).counts["l1_hits"] == 0
+    assert run(again, count=4).counts["l2_sectors"] == 16

@@ -1,0 +1,82 @@
+"""Launches for the tests of time, made of instructions that are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.timing.control import Control
+from simulator.timing.traces import AccessRows, BlockTrace, Steps
+from simulator.timing.work import Work, WorkInstruction
+
+__all__ = ["Line", "exits", "work"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One instruction, and what it accesses."""
+
+    opcode: str
+    operands: str = ""
+    stall: int = 1
+    write: int | None = None
+    waits: int = 0
+    cycles: int = 0
+    """Of shared memory."""
+    floor: int = 0
+    lines: int = 0
+    """Lines of global memory, a sector of each."""
+
+
+def exits() -> Line:
+    return Line("EXIT", stall=5)
+
+
+def work(
+    body: Sequence[Line], *, warps: int = 1, times: int = 1, blocks: int = 1, resident: int = 1,
+    apart: int = 1 << 20,
+) -> Work:  # fmt: skip
+    """Make a launch whose warps run a body some times, as a loop, and exit."""
+    lines = [*body, exits()]
+    instructions = tuple(
+        WorkInstruction(
+            16 * place, "", line.opcode, line.operands,
+            Control(line.stall, False, line.write, None, line.waits, 0), "k.cu", place + 1,
+        )
+        for place, line in enumerate(lines)
+    )  # fmt: skip
+    numbered = [(place, line) for place, line in enumerate(body) if line.cycles or line.lines]
+    touched = np.array([line.lines for _, line in numbered], dtype=np.int64)
+    begin = np.concatenate([[0], np.cumsum(touched)]).astype(np.int64)
+    rows = AccessRows(
+        number=np.array([place for place, _ in numbered], dtype=np.int64),
+        is_shared=touched == 0,
+        cycles=np.array([line.cycles for _, line in numbered], dtype=np.int64),
+        floor=np.array([line.floor for _, line in numbered], dtype=np.int64),
+        sectors=touched,
+        bytes=np.full(len(numbered), 128, dtype=np.int64) * (touched > 0),
+        line_begin=begin,
+        line=np.concatenate([np.arange(count) for count in [0, *touched]]).astype(np.int64),
+        mask=np.ones(int(touched.sum()), dtype=np.int64),
+    )  # fmt: skip
+    steps = Steps(
+        np.array([0, len(body)]), np.array([len(body), 1]), np.array([32, 32]),
+        np.array([0, len(numbered), len(numbered)]), np.arange(len(numbered)),
+    )  # fmt: skip
+    loads = int((touched > 0).sum())
+    traces = []
+    for block in range(min(blocks, resident)):
+        base = np.arange(warps * times * loads, dtype=np.int64) * 64 + apart * block
+        traces.append(
+            BlockTrace(
+                (block, 0, 0), steps, rows, np.arange(warps + 1) * (times + 1),
+                np.tile([0] * times + [1], warps), np.arange(warps + 1) * times * loads, base,
+            )
+        )  # fmt: skip
+    return Work(
+        kernel="k", capability=90, grid=(blocks, 1, 1), block=(32 * warps, 1, 1),
+        cluster=(1, 1, 1), registers=32, shared_bytes=1024, resident=resident,
+        instructions=instructions, traces=tuple(traces),
+    )  # fmt: skip
