@@ -95,6 +95,19 @@ class InputComparison(Result):
                 columns[f"{name}_change"] = [one.figures[name] - first[name] for one in self.inputs]
         return {"inputs": columns, "totals": {"worse": self.worse}}
 
+    def _repr_html_(self) -> str:
+        from simulator.results.html import bank_table, figure, side_by_side
+
+        figures = []
+        for one in self.inputs:
+            if isinstance(one.result, Explanation):
+                served, passes = one.result.to_dict()["served"], one.result.instruction.passes
+                said = plural(one.result.wavefronts, "wavefront")
+                figures.append(
+                    figure(one.name, [("", bank_table(served, passes=passes))], said=said)
+                )
+        return super()._repr_html_() + side_by_side(figures)
+
     def table(self) -> Table:
         """Return a row per input with its differences, and the pictures below."""
         shown = self.to_dict()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from layouts.errors import plural
@@ -13,7 +12,7 @@ from simulator.inputs.asked import AskedAccess
 from simulator.law.explaining import Explanation, ranges
 from simulator.law.instructions import Rule
 from simulator.law.specification import WORD
-from simulator.results.html import bank_table
+from simulator.results.html import bank_table, figure, side_by_side
 
 __all__ = ["Picture", "beside", "lane_sentences", "with_banks", "with_cure"]
 
@@ -102,31 +101,13 @@ def lane_sentences(one: Explanation) -> list[str]:
 
 def beside(drawn: Sequence[Picture]) -> str:
     """Return pictures side by side, as HTML with its own style."""
-    return f'{_STYLE}<div class="bankwise-pictures">{"".join(map(_figure, drawn))}</div>'
-
-
-def _figure(picture: Picture) -> str:
-    code = f"<code>{escape(picture.code)}</code>" if picture.code else ""
-    said = escape(", ".join((picture.cost, *picture.notes)))
-    head = f"<figcaption><b>{escape(picture.heading)}</b> {code} <small>{said}</small></figcaption>"
-    tables = "".join(
-        f"{f'<small>{escape(name)}</small>' if name else ''}{table}"
-        for name, _, table in picture.tables()
-    )
-    return f"<figure>{head}{tables}</figure>"
-
-
-_ROOT = ".bankwise-pictures"
-_STYLE = (
-    "<style>"
-    f"{_ROOT}{{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:flex-start}}"
-    f"{_ROOT} figure{{margin:0;flex:1 1 420px;min-width:0}}"
-    f"{_ROOT} table{{border-collapse:separate;border-spacing:1px;table-layout:fixed;width:100%;"
-    "max-width:640px;margin:4px 0;font-size:10px}"
-    f"{_ROOT} col.begin{{width:56px}}"
-    f"{_ROOT} th,{_ROOT} td{{padding:0!important;height:11px;line-height:11px;text-align:center;"
-    "overflow:hidden;white-space:nowrap;border:0;font-weight:400}"
-    f"{_ROOT} tbody td{{background:rgba(128,128,128,.16)}}"
-    f"{_ROOT} .large td,{_ROOT} .large tbody th{{height:22px;line-height:22px}}"
-    "</style>"
-)
+    figures = [
+        figure(
+            picture.heading,
+            [(name, table) for name, _, table in picture.tables()],
+            code=picture.code,
+            said=", ".join((picture.cost, *picture.notes)),
+        )
+        for picture in drawn
+    ]
+    return side_by_side(figures)

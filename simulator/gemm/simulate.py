@@ -210,15 +210,16 @@ class FragmentReport(_Figures, Result):
         )
 
     def _repr_html_(self) -> str:
-        from simulator.results.html import bank_table
+        from simulator.results.html import bank_table, figure, side_by_side
 
         # The most expensive access of each fragment; all of them would bury the notebook.
-        pictures = (
-            f"<p>{fragment.name}:</p>"
-            + bank_table(max(fragment.explain(), key=lambda each: each.wavefronts).columns())
-            for fragment in self.fragments
-        )
-        return super()._repr_html_() + "".join(pictures)
+        figures = []
+        for fragment in self.fragments:
+            worst = max(fragment.explain(), key=lambda each: each.wavefronts)
+            table = bank_table(worst.columns(), passes=worst.instruction.passes)
+            said = f"{fragment.op}, the worst of {fragment.instructions}"
+            figures.append(figure(fragment.name, [("", table)], said=said))
+        return super()._repr_html_() + side_by_side(figures)
 
 
 def simulate(

@@ -158,9 +158,10 @@ class Explanation(Result):
         }
 
     def _repr_html_(self) -> str:
-        from simulator.results.html import bank_table
+        from simulator.results.html import bank_table, figure, side_by_side
 
-        picture = bank_table(self.to_dict()["served"])
+        table = bank_table(self.to_dict()["served"], passes=self.instruction.passes)
+        picture = side_by_side([figure("Banks", [("", table)])]) if self.wavefronts else ""
         return as_html(replace(Explanation.shown(self)[0], title=self.sentences[0])) + picture
 
 

@@ -12,7 +12,9 @@ from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple
 
-__all__ = ["HEAT", "LANE_COLORS", "bank_table", "heat", "ink", "memory_table"]
+__all__ = [
+    "HEAT", "LANE_COLORS", "bank_table", "figure", "heat", "ink", "memory_table", "side_by_side",
+]  # fmt: skip
 
 BANKS = 32
 
@@ -195,3 +197,47 @@ def _table(rows: Sequence[str], kind: str, label: str) -> str:
         f'<thead><tr><th scope="col">{"bank" if kind == "banks" else "byte"}</th>{heads}</tr>'
         f"</thead><tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def figure(
+    heading: str, tables: Sequence[tuple[str, str]], *, code: str = "", said: str = ""
+) -> str:
+    """Return tables, each below its name, with a heading, what to write, and what it costs.
+
+    The tables are HTML already; all other text is escaped.
+    """
+    written = f" <code>{escape(code)}</code>" if code else ""
+    told = f" <small>{escape(said)}</small>" if said else ""
+    drawn = "".join(
+        f"{f'<small>{escape(name)}</small>' if name else ''}{table}" for name, table in tables
+    )
+    head = f"<figcaption><b>{escape(heading)}</b>{written}{told}</figcaption>"
+    return f"<figure>{head}{drawn}</figure>"
+
+
+def side_by_side(figures: Sequence[str]) -> str:
+    """Return figures as a notebook shows them: with their style, without scripts.
+
+    The first stands on the left, the others below each other on the right.
+    """
+    if not figures:
+        return ""
+    first, *others = figures
+    rest = f"<div>{''.join(others)}</div>" if others else ""
+    return f'{_STYLE}<div class="bankwise-pictures">{first}{rest}</div>'
+
+
+_ROOT = ".bankwise-pictures"
+_STYLE = (
+    "<style>"
+    f"{_ROOT}{{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:flex-start}}"
+    f"{_ROOT} figure{{margin:0 0 8px;min-width:0}}{_ROOT}>*{{flex:1 1 420px;min-width:0}}"
+    f"{_ROOT} table{{border-collapse:separate;border-spacing:1px;table-layout:fixed;width:100%;"
+    "max-width:640px;margin:4px 0;font-size:10px}"
+    f"{_ROOT} col.begin{{width:56px}}"
+    f"{_ROOT} th,{_ROOT} td{{padding:0!important;height:11px;line-height:11px;text-align:center;"
+    "overflow:hidden;white-space:nowrap;border:0;font-weight:400}"
+    f"{_ROOT} tbody td{{background:rgba(128,128,128,.16)}}"
+    f"{_ROOT} .large td,{_ROOT} .large tbody th{{height:22px;line-height:22px}}"
+    "</style>"
+)

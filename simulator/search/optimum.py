@@ -21,6 +21,8 @@ __all__ = [
     "worst_accesses",
 ]  # fmt: skip
 
+_MOST_DRAWN = 2  # accesses that a notebook draws before and after
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -219,6 +221,23 @@ class Optimum(Result):
             text=text,
             hidden=[name for name in rows[0] if all(row[name] is None for row in rows)],
         )
+
+    def _repr_html_(self) -> str:
+        from simulator.law.explaining import explain
+        from simulator.results.html import bank_table, figure, side_by_side
+
+        known = [each for each in self.worst if each.before is not None]
+        figures = []
+        for heading, places in (("As given", "before"), ("The best layout", "after")):
+            tables = []
+            for each in known[:_MOST_DRAWN]:
+                one = explain(each.instruction, getattr(each, places), each.mask, rule=self.rule)
+                served = one.to_dict()["served"]
+                name = f"{one.op}: {each.access}, {plural(one.wavefronts, 'wavefront')}"
+                tables.append((name, bank_table(served, passes=one.instruction.passes)))
+            code = (self.notation or self.expression or "") if places == "after" else ""
+            figures.append(figure(heading, tables, code=code))
+        return super()._repr_html_() + (side_by_side(figures) if known else "")
 
     def _said(self, cost: int) -> str:
         return amount(cost, self.objective)
