@@ -24,8 +24,6 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
-_DEVICE = re.compile(r"\b__(?:device|global)__\b")
-
 QUALIFIERS = re.compile(
     r"\s+|extern\s*\"C\"|\[\[[^\]]*\]\]|__(?:attribute|declspec|launch_bounds)__?\s*\([^()]*"
     r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)|\b(?:__host__|__device__|__global__|__inline__"
@@ -87,19 +85,15 @@ def directives(text: str) -> tuple[Directive, ...]:
 
 
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
-    """Give the macros that are defined, the last definition of each.
-
-    One that is empty, or leaves out `__device__`, is another compiler's: the one before it stays.
-    """
+    """Give the macros that are defined: the last definition of each that says anything."""
     found: dict[str, Macro] = {}
     for line in lines:
         if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
             parameters = None
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            before, body = found.get(named[1]), named[4].strip()
-            if before and (not body or _DEVICE.search(before.body) and not _DEVICE.search(body)):
-                continue
+            if named[1] in found and not named[4].strip():
+                continue  # as in `#else`: a qualifier that another compiler does not have
             found[named[1]] = Macro(named[1], parameters, named[4].strip())
     return found
 
