@@ -151,11 +151,12 @@ def _send(
             held += trace[at + 2]
             there = _global(trace, state, machine, at, base, warp, kind == _STORE, now)
             base += 1
-            done = max(done, there)
+            done = max(done, there + (code[number].latency if kind == _LOAD else 0))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     state.counts[2] += held
-    state.data_free = now + held
+    if held:  # what needs no data leaves the pipe to others
+        state.data_free = max(state.data_free, now) + held
     if kind == _COPY:
         state.copies[warp] = max(state.copies[warp], done)
     elif kind == _COPIES_END:

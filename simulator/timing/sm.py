@@ -202,12 +202,11 @@ def _issue(
     number = state.instruction[warp]
     kind = code[number].kind
     state.counts[1] += 1
-    _account(state, stalls, warp, number, now)
+    _account(state, stalls, partition, warp, number, now)
     state.issued[warp] = now
     conflict = _read(code, state, partition, warp, number, now)
     state.port[partition] = now + 1 + conflict
-    if conflict:
-        stalls[number, _DISPATCH] += conflict
+    state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict
     state.last[partition] = -1 if code[number].yields else warp
 
@@ -292,7 +291,7 @@ def _read(code: Any, state: Any, partition: int, warp: int, number: int, now: in
 
 
 @jit()
-def _account(state: Any, stalls: Any, warp: int, number: int, now: int) -> None:
+def _account(state: Any, stalls: Any, partition: int, warp: int, number: int, now: int) -> None:
     """Say for which reasons a warp waited since it issued last."""
     stalls[number, _SELECTED] += 1
     begin = state.issued[warp] + 1
@@ -309,7 +308,10 @@ def _account(state: Any, stalls: Any, warp: int, number: int, now: int) -> None:
         stalls[number, state.throttle[warp]] += now - free
         state.since[warp] = -1
     else:
-        stalls[number, _NOT_SELECTED] += now - free
+        port = state.port[partition]
+        held_up = max(0, min(now, port) - max(free, port - state.held_up[partition]))
+        stalls[number, _DISPATCH] += held_up
+        stalls[number, _NOT_SELECTED] += now - free - held_up
 
 
 @jit()

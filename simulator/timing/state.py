@@ -141,7 +141,6 @@ STATE = np.dtype(
         ("why", *_numbers(MOST_WARPS)),  # the stall between the two
         ("since", *_numbers(MOST_WARPS)),  # since when a throttle holds it; -1: none does
         ("throttle", *_numbers(MOST_WARPS)),
-        ("held_up", *_numbers(MOST_WARPS)),  # cycles for which dispatch was held up
         ("pending", *_numbers(MOST_WARPS, 6)),  # by scoreboard: instructions in a queue
         ("time", *_numbers(MOST_WARPS, 6)),  # by scoreboard: when it is free
         ("source", *_numbers(MOST_WARPS, 6)),  # by scoreboard: the stall of waiting for it
@@ -158,6 +157,7 @@ STATE = np.dtype(
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
         ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
         ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
         ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
         # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,

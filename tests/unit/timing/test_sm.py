@@ -87,8 +87,7 @@ def test_a_run_is_the_same_again_and_accounts_for_every_cycle_of_every_warp(
     assert first.stalls[:, 0].sum() == first.counts["instructions"]
     assert (first.stalls >= 0).all()
     # Each warp is somewhere from its beginning to its end, and none is longer there than the run.
-    held_up = first.stalls[:, 8].sum()
-    assert first.stalls.sum() - held_up <= first.cycles * warps
+    assert first.stalls.sum() <= first.cycles * warps
 
 
 @settings(max_examples=60, deadline=None)
