@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from simulator.checking.baseline import read_baseline, record, write_baseline
@@ -21,14 +22,16 @@ def check(
     *,
     baseline: str | os.PathLike[str] | None = None,
     update: bool = False,
+    fix: bool = False,
     announce: Callable[[str], None] | None = None,
 ) -> CheckReport:
     """Check what a file names against its limits; the report's `code` is the command's.
 
     `config` is a bankwise.toml or a pyproject.toml with [tool.bankwise]; by default that of this
     folder, or of the nearest above. `baseline` takes the place of the file's own. With `update`
-    the baseline is written from what is counted now; limits count all the same. `announce` is
-    called with what is about to be waited for.
+    the baseline is written from what is counted now; limits count all the same. With `fix`, a
+    kernel's finding says which padding or swizzle mends it; the kernel runs again for that.
+    `announce` is called with what is about to be waited for.
 
     Raises CheckError for a file or a baseline that cannot be read, and for an update where an
     entry could not be counted; OutputError for a baseline that cannot be written.
@@ -42,7 +45,11 @@ def check(
         )
     known = None if chosen is None or update else read_baseline(chosen)
     say = announce or (lambda _: None)
-    found = [each for entry in file.entries for each in measure(file, entry, say)]
+    found = [
+        each if fix or not each.lines else replace(each, cure=lambda _: "")
+        for entry in file.entries
+        for each in measure(file, entry, say)
+    ]
     if update and chosen is not None:
         failed = [each for each in found if each.error]
         if failed:

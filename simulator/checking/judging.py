@@ -98,12 +98,14 @@ def _spread(
     """Yield a finding at each line that has a part in it, or else at the whole."""
     guilty = [line for line in lines if _takes_part(line, name, most) and line.place is not None]
     if not guilty:
-        cure = measured.cure()
+        cure = measured.cure(None)
         yield Finding(scope, name, f"{said}. {cure}" if cure else said, measured.place)
     for line in guilty:
         assert line.place is not None  # noqa: S101 (so were they chosen)
         here = said if len(guilty) == 1 else f"{_said_of(line, name)} of {said}"
-        yield Finding(scope, name, f"{here}{_about(line)}", line.place)
+        cure = measured.cure(line.place)
+        message = f"{here}{_about(line)}{f'. {cure}' if cure else ''}"
+        yield Finding(scope, name, message, line.place)
 
 
 def _takes_part(line: LineCost, name: str, most: float) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from simulator.results.tables import rows
 
 if TYPE_CHECKING:
     from simulator.checking.measuring import Announce
+    from simulator.fixing.fix import Fix
     from simulator.sass.code.launches import FoundLaunch
     from simulator.sass.report import CompiledReport
 
@@ -233,7 +235,35 @@ def _measured(here: Measured, report: CompiledReport) -> Measured:
         lines=line_costs(report, report.sources),
         notes=(*here.notes, *report.notes),
         sources=tuple(report.sources.items()),
+        cure=_cure(report),
     )
+
+
+def _cure(report: CompiledReport) -> Callable[[SourcePlace | None], str]:
+    """Return what says which change of an array mends a line; the kernel runs with it for that."""
+
+    @cache
+    def fixes() -> list[Fix]:
+        try:
+            return report.fixes()
+        except BankwiseError:  # what cannot be mended by a layout is still a finding
+            return []
+
+    def cure(place: SourcePlace | None) -> str:
+        if place is None:
+            return ""
+        return " ".join(
+            f"Write {each.text}: {each.before.bank_conflicts:,} -> {each.after.bank_conflicts:,}"
+            " bank conflicts, equal outputs."
+            for each in fixes()
+            if each.text and (place.file, place.line) in _places(each)
+        )
+
+    return cure
+
+
+def _places(fix: Fix) -> set[tuple[str, int]]:
+    return set(zip(fix.by_line["file"], fix.by_line["line"], strict=True))
 
 
 def line_costs(

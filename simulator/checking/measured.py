@@ -55,8 +55,8 @@ class Measured:
     notes: tuple[str, ...] = ()
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The source files that were found, line by line."""
-    cure: Callable[[], str] = field(default=lambda: "", compare=False)
-    """Says why it conflicts and what would not."""
+    cure: Callable[[SourcePlace | None], str] = field(default=lambda _: "", compare=False)
+    """Says what would not conflict: of an access; of a kernel at a line of it."""
     error: str = ""
     """Why nothing was counted."""
 

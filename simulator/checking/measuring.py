@@ -80,7 +80,7 @@ def _access(config: CheckFile, here: Measured, text: str, op: str | None) -> Mea
     )
     notes = tuple(f"assumed {each}" for each in found.assumed)
     place = _at(config, given) or here.place
-    return replace(here, own=own, notes=notes, place=place, cure=lambda: _cure(found))
+    return replace(here, own=own, notes=notes, place=place, cure=lambda _: _cure(found))
 
 
 def _at(config: CheckFile, given: Mapping[str, Any]) -> SourcePlace | None:

@@ -31,6 +31,7 @@ __all__ = ["check"]
 )
 @click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit's XML.")
 @click.option("--sarif", metavar="FILE", type=click.Path(), help="Also write SARIF 2.1.0.")
+@click.option("--fix", is_flag=True, help="Say what would mend a kernel; each fix is run.")
 @format_option
 def check(
     *,
@@ -39,6 +40,7 @@ def check(
     baseline: str | None,
     junit: str | None,
     sarif: str | None,
+    fix: bool,
     output: Format,
 ) -> int:
     """Check a project's accesses and kernels against their limits, for CI.
@@ -59,7 +61,7 @@ def check(
     for target in filter(None, (junit, sarif)):
         check_target(target)  # before the work, not after it
     try:
-        report = run(config, baseline=baseline, update=update, announce=_announce())
+        report = run(config, baseline=baseline, update=update, fix=fix, announce=_announce())
     except BankwiseError as error:
         if _on_github():
             click.echo(github.problem(str(error)), err=True)

@@ -207,6 +207,7 @@ class Tools:
         arch: str | None = None,
         chip: str | None = None,
         by: Literal["instruction", "line"] = "line",
+        fix: bool = False,
         max_instructions: int = 200_000_000,
     ) -> ToolReply:
         """Execute a compiled CUDA kernel on the CPU, and count its memory accesses line by line.
@@ -215,8 +216,12 @@ class Tools:
         without `grid`, `block` and `args` is replayed as its own host code launches it. `args` has
         a text per parameter: "random:f32[1024,1024]", "zeros:f16[64]", "i32=1024", "null",
         "A.npy". `by` is what a row is; `max_instructions` is of warps, over the launch. No GPU is
-        used. Compiling takes seconds at first. `#include` may name files outside of the folder.
+        used. Compiling takes seconds at first. `fix` also says what to change in each array with
+        conflicts: every fix was run, and left the same outputs. `#include` may name files outside
+        of the folder.
         """
+        from simulator.fixing.fix import fixes_table
+
         self._inside(file)
         given = {
             "file": file, "kernel": kernel, "grid": grid, "block": block, "args": args,
@@ -234,9 +239,17 @@ class Tools:
             sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
             place = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
             rows.extend({**place, **row} for row in report.table(by=by).rows)
-        total = sum(report.totals()["all"]["bank_conflicts"] for report in reports)
+        totals: dict[str, Any] = {}
+        totals["bank_conflicts"] = sum(
+            report.totals()["all"]["bank_conflicts"] for report in reports
+        )
         texts = [*(as_text(report.table(by=by)) for report in reports), *problems]
-        return _reply("\n\n".join(texts), Table(rows, {"bank_conflicts": total}))
+        if fix:
+            with self._lock:
+                fixes = [report.fixes() for report in reports]
+            texts += [as_text(fixes_table(each)) for each in fixes if each]
+            totals["fixes"] = [one.to_dict() for each in fixes for one in each]
+        return _reply("\n\n".join(texts), Table(rows, totals))
 
     def _replay(self, given: Mapping[str, Any]) -> tuple[list[CompiledReport], list[str]]:
         """Return the reports of a file's launches, and what is wrong with the others."""

@@ -27,6 +27,9 @@ __all__ = ["SharedArray", "active_lanes", "find_arrays"]
 
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b(?=\s*\[)")
 _KERNEL = re.compile(r"__global__[^;{]*?\w\s*\(([^(){};]*)\)\s*\{")
+_POINTER = (
+    r"\*\s*(\w+)\s*=\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^>]*>\s*\(\s*)?&?\s*{}\b(?!\s*\+)"
+)
 _TURN = 128
 
 
@@ -49,6 +52,8 @@ class SharedArray:
     files: tuple[str, ...]
     units: tuple[UnitAccess, ...] = ()
     """Accesses of other units than the load-store unit."""
+    uses: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Names that its lines have for it, where they are several, and the lines of each."""
 
     @property
     def bytes(self) -> int:
@@ -168,8 +173,25 @@ class _Finder:
         return SharedArray(
             name, starts, size, declared, starts[0] < self.static, rows,
             tuple(sorted({line for _, line in own if line})),
-            tuple(sorted({file for file, _ in places if file})), units,
+            tuple(sorted({file for file, _ in places if file})), units, self._uses(name, own),
         )  # fmt: skip
+
+    def _uses(
+        self, name: str, places: Sequence[tuple[str, int]]
+    ) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Find the pointers to an array under which its lines access it."""
+        found: dict[str, list[int]] = {}
+        for file, line in places:
+            lines = self.sources.get(file, ())
+            if not name.isidentifier() or not 0 < line <= len(lines):
+                continue
+            pointers = re.findall(_POINTER.format(name), plain("\n".join(lines)))
+            for each in sorted(
+                {name, *pointers} & set(_IDENTIFIER.findall(plain(lines[line - 1])))
+            ):
+                found.setdefault(each, []).append(line)
+        uses = tuple((each, tuple(at)) for each, at in found.items())
+        return uses if len(uses) > 1 else ()
 
     # ---- Memory without names. -----------------------------------------------------------------
     def _parts(self, rows: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
@@ -242,6 +264,8 @@ class _Finder:
             names = set(_IDENTIFIER.findall(plain(lines[line - 1]))) - self.parameters
             common = names if common is None else common & names
         base = dynamic[0] if dynamic and known is None else None
+        if base is not None and base.element == 1:  # bytes that stand for other types
+            base = replace(base, element=None)
         if common and len(common) == 1:
             return common.pop(), base
         at = min(int(self.places[rows].min()), 1 << 30)

@@ -44,6 +44,8 @@ class Candidate:
     """Where each byte of the array lies in it."""
     pitch: int
     """Bytes from row to row, before."""
+    natural: bool = True
+    """Whether every access is of one of these units."""
     mode: int | None = None
     """Bytes of the span of TMA's swizzle, 0 for none; None: TMA does not fill it."""
 
@@ -259,7 +261,8 @@ class _Search:
             raise BankwiseError("a layout that was found is missing")
         bytes_ = np.arange(self.array.bytes)
         table = tile.offset(bytes_ // self.element) * self.element + bytes_ % self.element
-        return Candidate(kind, tile, self.element, table, pitch or self.array.bytes)
+        natural = self.widest == self.element
+        return Candidate(kind, tile, self.element, table, pitch or self.array.bytes, natural)
 
 
 def _whole(found: list[tuple[int, int, Candidate]]) -> tuple[Candidate, ...]:

@@ -38,7 +38,9 @@ def text_of(array: SharedArray, candidate: Candidate) -> str:
             access = f"{name}{''.join(f'[{each}]' for each in outer)}[{last}]"
             return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
     unit = _unit(array, candidate)
-    index = "i" if unit == candidate.element else f"i, counted in {candidate.element} bytes"
+    known = declared is not None and declared.element is not None
+    plain = unit == candidate.element if known else candidate.natural
+    index = "i" if plain else f"i, counted in {candidate.element} bytes"
     if candidate.kind == "pad":
         each = f" * {tile.pad}" if tile.pad > 1 else ""
         moved = f"i + i / {tile.cols}{each}"

@@ -45,6 +45,16 @@ _CURE = _object(
     more=_MAYBE_INTEGER, operations=_INTEGER, wavefronts=_INTEGER, bank_conflicts=_INTEGER,
     excessive=_INTEGER, cycles=_INTEGER,
 )  # fmt: skip
+_FIX = _object(
+    lines=_map({"type": "array"}),
+    totals=_object(
+        array=_TEXT, text=_TEXT, kind=_TEXT, wavefronts_before=_INTEGER, wavefronts=_INTEGER,
+        bank_conflicts_before=_INTEGER, bank_conflicts=_INTEGER, unremovable=_INTEGER, proved=_FLAG,
+        outputs_equal=_FLAG, array_bytes_before=_INTEGER, array_bytes=_INTEGER,
+        blocks_per_sm_before=_INTEGER, blocks_per_sm=_INTEGER, operations=_INTEGER, notation=_TEXT,
+        triton=_TEXT, why=_TEXT,
+    ),
+)  # fmt: skip
 _FINDING = _object(
     scope={"enum": ["entry", "line", "array", "allowance", "baseline"]},
     limit=_TEXT, message=_TEXT, file=_TEXT, line=_INTEGER,
@@ -79,6 +89,7 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
     "findings": _list(_FINDING),
     "sources": _map(_TEXT),
     "reasons": _map(_INTEGER),
+    "fixes": {"anyOf": [_list(_FIX), _map(_list(_FIX))]},
     "answer": _object(
         verdict=_TEXT,
         level={"enum": ["free", "harmless", "conflict", "nothing"]},
@@ -111,6 +122,8 @@ class Printed:
     """Names that the totals have; with --compare, those of each rule."""
     more: str = ""
     """Names that a row may have."""
+    totals_more: str = ""
+    """Names that the totals may have."""
     types: Mapping[str, Mapping[str, Any]] = ()  # type: ignore[assignment]
     """Where a name means something else than elsewhere."""
     parameters: bool = False
@@ -148,9 +161,9 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     "sass": (
         Printed(f"file line executed {_COSTS} {_MOVED} rule",
                 f"executed {_COSTS} {_MOVED} requests blocks extrapolated",
-                "address opcode space unit instructions chip", types=_UNKNOWN),
+                "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
         Printed(f"kernel grid block file line executed {_COSTS} {_MOVED} rule", "bank_conflicts",
-                "address opcode space unit instructions chip", types=_UNKNOWN),
+                "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
         Printed("kernel symbol parameters instructions shared_bytes arch", "kernels",
                 types={"instructions": _MAYBE_INTEGER, "shared_bytes": _MAYBE_INTEGER,
                        "arch": _MAYBE_TEXT, "symbol": _MAYBE_TEXT}),
@@ -215,13 +228,17 @@ def schema(command: str, *, strict: bool = False) -> dict[str, Any]:
 def _kind(printed: Printed, *, strict: bool) -> dict[str, Any]:
     types = {**_TYPES, **dict(printed.types or {})}
     row = _members(printed.rows, printed.more, types, "rows")
-    totals = _members(printed.totals, "", types, "totals")
+    totals = _members(printed.totals, printed.totals_more, types, "totals")
     if strict:
         totals["additionalProperties"] = False
         row["additionalProperties"] = _SCALAR if printed.parameters else False
     by_rule = {
         "type": "object",
-        "properties": {"silicon": totals, "documented": totals},
+        "properties": {
+            "silicon": totals,
+            "documented": totals,
+            **{name: types[name] for name in printed.totals_more.split()},
+        },
         "required": ["silicon", "documented"],
         "additionalProperties": False,
     }

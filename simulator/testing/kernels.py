@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,7 +65,8 @@ def assert_kernel_conflict_free(
     shared_bytes, cluster, symbols, blocks, arch, chip, rule, include, define, options and
     max_instructions, as in `replay_compiled`.
 
-    A line with a comment such as `// bankwise: allow 2-way` is held to that instead.
+    A failure names the lines, and the padding or swizzle that would mend them. A line with a
+    comment such as `// bankwise: allow 2-way` is held to that instead.
 
     Raises AssertionError, which names the lines; CheckError and other BankwiseErrors for what
     cannot be replayed.
@@ -183,10 +185,7 @@ def _judged(found: Measured, guard: KernelGuard | None, prefix: str) -> Outcome:
     if name not in guard.known:
         return judge(found, None)
     entry = Entry(found.entry.kind, found.entry.name, 1, found.entry.given)
-    recorded = Measured(
-        found.name, entry, found.place, found.lines, notes=found.notes, sources=found.sources
-    )
-    return judge(recorded, {found.name: guard.known[name]})
+    return judge(replace(found, entry=entry), {found.name: guard.known[name]})
 
 
 def _said(outcome: Outcome, found: Measured) -> list[str]:

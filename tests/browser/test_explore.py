@@ -416,6 +416,6 @@ def test_waiting_is_told_by_lightness_and_numbers_can_be_read(explored: Any, sch
 def test_the_theme_follows_the_reader_and_the_button(explored: Any) -> None:
     page = explored(scheme="dark")
     paper = "getComputedStyle(document.body).backgroundColor"
-    assert page.evaluate(paper) == "rgb(18, 21, 26)"
+    assert page.evaluate(paper) == "rgb(20, 23, 28)"
     page.locator("#theme").click()
     assert page.evaluate(paper) == "rgb(255, 255, 255)"

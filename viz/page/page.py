@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator.results.columns import heading
 from simulator.results.html import LANE_COLORS, ink
-from viz.page.section import Section, rendered, shown
+from viz.page.section import Section, is_bad, rendered, shown
 from viz.theme import THEMES, Theme, template
 
 __all__ = ["page"]
@@ -125,7 +125,7 @@ def _summary(sections: Sequence[Section]) -> str:
     for number, part in enumerate(sections, 1):
         cells = "".join(
             f'<td class="bad">{shown(value)}</td>'
-            if name == "bank_conflicts" and value
+            if name in part.numbers and is_bad(name, part.numbers)
             else f"<td>{escape(shown(value))}</td>"
             for name in names
             for value in [part.numbers.get(name)]

@@ -69,11 +69,11 @@ def rendered(
                 f'<p class="asked">{asked}{about}</p>' if asked or about else "",
                 f'<{head} id="verdict-{place}">{escape(part.title)}</{head}>{causes}</div>',
                 *part.first,
+                *(_drawn(part, name, figure) for name, figure in figures),
                 _numbers(part.numbers),
                 *part.after,
                 table(part.rows),
                 f"<ul>{said}</ul>" if said else "",
-                *(_drawn(part, name, figure) for name, figure in figures),
                 *(details(words, table(rows)) for words, rows in part.folded),
                 "</section>",
             ],
@@ -100,8 +100,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     words = {name for name in names if any(isinstance(row[name], str) for row in rows)}
     long = {name for name in words if any(len(str(row[name])) > _LONG for row in rows)}
 
-    def kind(name: str, value: Any = None) -> str:
-        bad = name in ("bank_conflicts", "excessive") and value
+    def kind(name: str, row: Mapping[str, Any] | None = None) -> str:
+        bad = row is not None and is_bad(name, row)
         kinds = ["word"] * (name in words) + ["long"] * (name in long) + ["bad"] * bool(bad)
         return f' class="{" ".join(kinds)}"' if kinds else ""
 
@@ -112,15 +112,23 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for row in rows:
         total = ' class="total"' if row[names[0]] == "total" else ""
-        cells = "".join(
-            f"<td{kind(name, row[name])}>{escape(shown(row[name]))}</td>" for name in names
-        )
+        cells = "".join(f"<td{kind(name, row)}>{escape(shown(row[name]))}</td>" for name in names)
         lines.append(f"<tr{total}>{cells}</tr>")
     body = "\n".join(lines)
     return (
         '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="rows">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
+
+
+def is_bad(name: str, row: Mapping[str, Any]) -> bool:
+    """Return whether a figure tells of a conflict that costs; one that is not excessive does not.
+
+    >>> is_bad("bank_conflicts", {"bank_conflicts": 4, "excessive": 0})
+    False
+    """
+    costs = row.get("excessive") != 0
+    return name in ("bank_conflicts", "excessive") and bool(row[name]) and costs
 
 
 def shown(value: Any) -> str:
@@ -141,7 +149,7 @@ def _numbers(figures: Mapping[str, int | float | str]) -> str:
         return ""
     parts = []
     for name, value in figures.items():
-        bad = ' class="bad"' if name in ("bank_conflicts", "excessive") and value else ""
+        bad = ' class="bad"' if is_bad(name, figures) else ""
         label = _unbroken(heading(name))
         parts.append(
             f"<div{bad}{_told(name)}><dt>{label}</dt><dd>{escape(shown(value))}</dd></div>"

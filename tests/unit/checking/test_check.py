@@ -191,6 +191,13 @@ class TestKernels:
         assert messages(report) == "992 bank conflicts (accepted: 0) (LDS: 32-way)"
         assert outcome.measured.notes == ("idle is not checked: k.cu has no launch of it",)
 
+    def test_what_would_mend_a_line(self, checked: Check) -> None:
+        entry = "[[kernel]]\nfile = 'k.cu'\nconflicts = 0\n"
+        assert messages(checked(entry, fix=True)) == (
+            "992 bank conflicts (accepted: 0) (LDS: 32-way). Write tile[32][33]: 992 -> 0 bank"
+            " conflicts, equal outputs."
+        )
+
     def test_a_launch_that_the_entry_gives(self, checked: Check) -> None:
         text = "[[kernel]]\nfile='k.cu'\nkernel='turn'\ngrid=1\nblock=[32,32]\nconflicts=0\n"
         args = "args=['random:f32[32,32]', 'zeros:f32[32,32]']\n"

@@ -93,6 +93,11 @@ def test_an_agents_session_over_stdio(tmp_path: Path) -> None:
         rows = lines.structured_content["rows"]
         assert {row["line"] for row in rows if row["bank_conflicts"]} == {5}
 
+        mended = await client.call_tool("sass", {"file": "k.cu", "fix": True})
+        assert "tile[32][33]" in text_of(mended)
+        Draft202012Validator(schema("sass", strict=True)).validate(mended.structured_content)
+        assert mended.structured_content["totals"]["fixes"][0]["totals"]["bank_conflicts"] == 0
+
         outside = await client.call_tool("sass", {"file": "../other.cu"})
         assert outside.is_error
         assert "'../other.cu' is not in" in text_of(outside)

@@ -203,3 +203,65 @@ def test_33_words_that_all_meet_are_left_with_what_was_searched() -> None:
     assert (fix.text, fix.after, fix.proved) == ("", fix.before, False)
     assert fix.why.startswith("None of these has fewer: ")
     assert "no proof" in fix.why
+
+
+def test_casts_of_raw_memory_are_counted_in_what_they_access() -> None:
+    fixes = square(
+        "float(*a)[32] = (float(*)[32])pool;\nfloat(*b)[32] = (float(*)[32])(pool + 1024);\n"
+        "a[y][x] = in[y * 32 + x];\nb[y][x] = in[y * 32 + x] * 2;\n__syncthreads();\n"
+        "float sum = a[x][y];\nsum += b[x][y];\nout[y * 32 + x] = sum;",
+        shared_bytes=8192,
+    )
+    assert [each.text for each in fixes] == ["a[i + i / 32]", "b[i + i / 32]"]
+
+
+def test_an_array_that_is_used_for_two_things_is_said_to_be_one() -> None:
+    (fix,) = square(
+        "__shared__ float s[1024];\nfloat *a = s;\na[y * 32 + x] = in[y * 32 + x];\n"
+        "__syncthreads();\nfloat v = a[x * 32 + y];\n__syncthreads();\nfloat *b = s;\n"
+        "b[y * 32 + (x ^ 1)] = v;\n__syncthreads();\nout[y * 32 + x] = b[y * 32 + x];"
+    )
+    assert fix.after.bank_conflicts == 0
+    assert fix.notes == (
+        "Its lines call it a (lines 6, 8) and b (lines 11, 13): it was not split in time, one"
+        " layout is for all.",
+    )
+
+
+def test_a_loop_of_atomics_is_run_although_its_cost_is_not_known_beforehand() -> None:
+    (fix,) = square(
+        "__shared__ float c[32][32];\nc[y][x] = 0;\n__syncthreads();\n"
+        "atomicAdd(&c[x][y], in[y * 32 + x]);\n__syncthreads();\nout[y * 32 + x] = c[y][x];"
+    )
+    assert (fix.text, fix.after.bank_conflicts, fix.proved) == ("c[32][33]", 0, True)
+
+
+BULK = """
+__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__global__ void k(const float *in, float *out) {
+    __shared__ alignas(128) float tile[32][32];
+    __shared__ alignas(8) unsigned long long full;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at(&full)));
+        asm volatile("fence.mbarrier_init.release.cluster;");
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4096;" ::"r"(at(&full)));
+        for (int y = 0; y < 32; y++)
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                " [%0], [%1], 128, [%2];" ::"r"(at(tile[y])), "l"(in + y * 32), "r"(at(&full)));
+    }
+    __syncthreads();
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], 0;"
+        " @!p bra again; }" ::"r"(at(&full)) : "memory");
+    for (int y = t / 32; y < 32; y += 4) out[y * 32 + t % 32] = tile[t % 32][y];
+}"""
+
+
+def test_bulk_copies_of_rows_leave_the_padding_of_whole_rows() -> None:
+    given = np.arange(1024, dtype=np.float32)
+    report = replay_compiled(BULK, grid=1, block=128, args=[given, np.zeros(1024, np.float32)])
+    assert report.outputs[1].tolist() == given.reshape(32, 32).T.ravel().tolist()
+    (fix,) = report.fixes()
+    # Rows stay together, at multiples of 16 bytes: so a column meets each bank four times.
+    assert (fix.text, fix.kind) == ("tile[32][36]", "pad")
+    assert (fix.before.bank_conflicts, fix.after.bank_conflicts) == (992, 96)

@@ -108,6 +108,7 @@ def test_what_is_printed_is_what_is_published(
 @needs_compiler
 @pytest.mark.parametrize(
     "words", [(), ("--by", "line"), LAUNCH, (*LAUNCH, "--compare"), ("--list",),
+              (*LAUNCH, "--fix"), (*LAUNCH, "--fix", "--compare"),
               ("--list", "--kernel", "turn<32>")], ids=" ".join
 )  # fmt: skip
 def test_compiled_kernels(

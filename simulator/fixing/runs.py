@@ -1,0 +1,187 @@
+"""The runs behind a fix: once under a witness, and once for each layout that is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.errors import ExecutionError
+from simulator.fixing.arrays import SharedArray
+from simulator.fixing.costs import Cost, Pricer, total
+from simulator.fixing.layouts import Candidate
+from simulator.results.tables import Columns, equal
+from simulator.sass.report import CompiledReport
+from simulator.sass.run.moves import Moves
+from simulator.sass.run.witness import Touched, Witness
+from simulator.sass.sampling import Relaunch
+
+__all__ = ["Costs", "Runs", "moves_of"]
+
+_ALIGNMENT = 1024
+"""An array keeps its place within so many bytes: TMA's widest swizzle repeats after them."""
+
+Costs = dict[int, Cost]
+"""Of an array's accesses, by the address of the instruction."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    touched: Touched
+    figures: NDArray[np.int64]
+    report: CompiledReport
+
+
+class Runs:
+    """A launch that runs again: sampled blocks under a witness, and those of its report."""
+
+    def __init__(self, report: CompiledReport) -> None:
+        self.report = report
+        self.again = report.relaunch()
+        self.sites = self.again.program.sites
+        self.launch = self.again.launch()
+        self.pricer = Pricer(self.sites, self.launch.rule, self.launch.chip)
+        self.first = self._witnessed(replace(self.again, blocks="sample"))
+        """Under the layout that there is."""
+        if self.again.blocks == "all" and self._misses_conflicts():
+            self.first = self._whole
+
+    @property
+    def touched(self) -> Touched:
+        """The accesses that are searched."""
+        return self.first.touched
+
+    def _witnessed(self, again: Relaunch, moves: Moves | None = None) -> _Run:
+        witness = Witness(self.sites)
+        report = again.replay(moves, witness)
+        touched = witness.touched()
+        return _Run(touched, self.pricer.figures(touched), report)
+
+    @cached_property
+    def _whole(self) -> _Run:
+        """The blocks of the report, under a witness."""
+        is_whole = self.again.blocks == "sample"
+        return self.first if is_whole else self._witnessed(self.again)
+
+    def _misses_conflicts(self) -> bool:
+        """Whether the sampled blocks leave out an instruction with conflicts."""
+        seen = {self._address(site) for site in np.unique(self.touched.sites).tolist()}
+        found = self.report.instructions
+        rows = zip(found["address"], found["bank_conflicts"], strict=True)
+        return any(conflicts and address not in seen for address, conflicts in rows)
+
+    def _address(self, site: int) -> int:
+        return self.sites[site].instruction.address
+
+    # ---- Costs. --------------------------------------------------------------------------------
+    def before(self, array: SharedArray) -> Costs:
+        """Return what an array's accesses cost, in all blocks that the report is for."""
+        if self._is_apart(array):
+            return self._of_report(self.report, array)
+        starts = [(start, start + array.size) for start in array.starts]
+        return self._of_run(self._whole, array, starts)
+
+    def _is_apart(self, array: SharedArray) -> bool:
+        """Whether the report's figures of instructions are this array's alone."""
+        mine = np.unique(self.touched.sites[array.rows])
+        others = np.delete(self.touched.sites, array.rows)
+        return not np.isin(mine, others).any() and not self.first.figures[array.rows, 2].any()
+
+    def _of_report(self, report: CompiledReport, array: SharedArray) -> Costs:
+        found = report.instructions
+        columns = (found["address"], found["wavefronts"], found["bank_conflicts"])
+        known = {
+            address: Cost(waves or 0, conflicts or 0)
+            for address, waves, conflicts in zip(*columns, strict=True)
+        }
+        mine = {self._address(site) for site in self.touched.sites[array.rows].tolist()}
+        return {address: known.get(address, Cost(0, 0)) for address in mine}
+
+    def _of_run(self, run: _Run, array: SharedArray, ranges: Sequence[tuple[int, int]]) -> Costs:
+        """Sum up what a run touched within some bytes."""
+        touched = run.touched
+        lanes = touched.masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 != 0
+        first = touched.places[np.arange(len(lanes)), lanes.argmax(axis=1)]
+        inside = np.zeros(len(first), dtype=bool)
+        for low, high in ranges:
+            inside |= (first >= low) & (first < high)
+        found: Costs = {}
+        for site in np.unique(self.touched.sites[array.rows]).tolist():
+            rows = np.flatnonzero(inside & (touched.sites == site))
+            cost = total(run.figures, touched.weights, rows)
+            if self.report.extrapolated:
+                cost = cost.scaled(prod(self.report.grid), self.report.blocks)
+            address = self._address(site)
+            found[address] = found.get(address, Cost(0, 0)) + cost
+        return found
+
+    # ---- Layouts. ------------------------------------------------------------------------------
+    def after(self, array: SharedArray, candidate: Candidate) -> Costs | None:
+        """Run a layout of an array alone; None where it does not run, or changes an output."""
+        size = self.launch.block_shared
+        moves = moves_of(size, [(array, candidate)])
+        try:
+            if self._is_apart(array):
+                made = self.again.replay(moves)
+                if made.extrapolated == self.report.extrapolated:
+                    return self._of_report(made, array) if self._is_equal(made) else None
+            run = self._witnessed(self.again, moves)
+        except ExecutionError:
+            return None
+        if not self._is_equal(run.report):
+            return None
+        base = _base(size, array)
+        return self._of_run(run, array, [(base, base + candidate.bytes)])
+
+    def _is_equal(self, made: CompiledReport) -> bool:
+        """Whether a run leaves the same bits."""
+        return equal(made.outputs, self.report.outputs) or equal(made.outputs, self._outputs)
+
+    @cached_property
+    def _outputs(self) -> list[Any]:
+        """What the launch leaves with the arguments as they are now."""
+        if self.again.blocks == "sample":
+            return self.first.report.outputs
+        return self.again.replay().outputs
+
+    def by_line(self, before: Costs, after: Costs) -> Columns:
+        """Return what each instruction costs before and after, with its line."""
+        known = {site.instruction.address: site.instruction for site in self.sites}
+        order = sorted(
+            before, key=lambda address: (known[address].file, known[address].line or 0, address)
+        )
+        rows = [known[address] for address in order]
+        columns: dict[str, list[Any]] = {
+            "file": [each.file for each in rows],
+            "line": [each.line or 0 for each in rows],
+            "opcode": [each.opcode for each in rows],
+        }
+        for name in ("wavefronts", "bank_conflicts"):
+            for costs, when in ((before, "_before"), (after, "")):
+                none = Cost(0, 0)
+                columns[f"{name}{when}"] = [getattr(costs.get(each, none), name) for each in order]
+        return columns
+
+
+def moves_of(block_bytes: int, changed: Sequence[tuple[SharedArray, Candidate]]) -> Moves:
+    """Lay arrays out anew behind all others; the rest stays."""
+    table = np.arange(block_bytes, dtype=np.int64)
+    end = block_bytes
+    for array, candidate in changed:
+        base = _base(end, array)
+        for piece, start in enumerate(array.starts):
+            part = slice(piece * array.size, (piece + 1) * array.size)
+            table[start : start + array.size] = base + candidate.table[part]
+        end = base + candidate.bytes
+    return Moves(table.astype(np.int32))
+
+
+def _base(block_bytes: int, array: SharedArray) -> int:
+    """Return where an array lies that is laid out anew, alone: behind all others."""
+    behind = -(-block_bytes // _ALIGNMENT) * _ALIGNMENT
+    return behind + array.starts[0] % _ALIGNMENT
