@@ -13,10 +13,12 @@ for every block that did not run. The cost of the launch itself is not part of a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from simulator.law.chips import Chip, ChipLike
 from simulator.timing.footprint import footprint
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.timing.traces import BlockTrace
     from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["Demand", "TimeBound", "bound_of", "bound_of_demands", "far_cycles", "load_wavefronts"]
+__all__ = ["Demand", "TimeBound", "bound_of", "bound_of_demands", "far_cycles"]
 
 NAMES = {
     "issue": "issue slots", "alu": "ALU", "fma": "FMA", "fmaheavy": "FMA heavy", "fp16": "FP16",
@@ -205,35 +207,20 @@ def _demand(work: Work, trace: BlockTrace, rates: Rates) -> Demand:
     return Demand(cycles | {"shared": shared + rest}, cycles | {"shared": floor + rest})
 
 
-def load_wavefronts(lines: Sequence[int], size: int) -> int:
-    """Return the cycles for which a warp's load of global memory holds the data pipe of L1.
-
-    `lines`: of each line that it touches, its sectors as four bits; `size`: bytes of all lanes.
-    A cycle returns 128 bytes, and reads one sector of 32 bytes at each of the four places of a
-    line: `gpu_check/data/h100_accesses.csv` holds to that within 3 %, with lines in L1.
-
-    >>> load_wavefronts([15], 128), load_wavefronts([1] * 32, 128), load_wavefronts([15] * 4, 512)
-    (1, 32, 4)
-    """
-    places = [sum(mask >> place & 1 for mask in lines) for place in range(4)]
-    return max(-(-size // _WAVEFRONT), *places)
-
-
 def _load_wavefronts(work: Work, trace: BlockTrace, rates: Rates) -> float:
-    """Return the wavefronts that a block's loads of global memory take at least."""
-    rows, total = trace.rows, 0.0
-    loads = {
+    """Return the wavefronts that a block's loads of global memory take at least.
+
+    How L1's banks meet was measured on one chip; elsewhere only the bytes count.
+    """
+    rows = trace.rows
+    loads = [
         number
         for number, each in enumerate(work.instructions)
         if each.opcode.split(".")[0] in ("LDG", "LD")
-    }
-    masks = rows.mask.tolist()
-    for row, times in enumerate((trace.accesses() * ~rows.is_shared).tolist()):
-        if times and int(rows.number[row]) in loads:
-            lines = masks[int(rows.line_begin[row]) : int(rows.line_begin[row + 1])]
-            known = lines if rates.is_measured else []
-            total += times * load_wavefronts(known, int(rows.bytes[row]))
-    return total
+    ]
+    held = rows.held if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
+    chosen = ~rows.is_shared & np.isin(rows.number, loads)
+    return float((held * trace.accesses())[chosen].sum())
 
 
 def operand_wavefronts(instruction: WorkInstruction) -> float:

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import replay, simulate
-from simulator.timing.pipes import Demand, TimeBound, bound_of_demands, load_wavefronts
+from simulator.timing.pipes import Demand, TimeBound, bound_of_demands
 from simulator.timing.rates import rates_of
+from simulator.timing.traces import AccessRows
 
 DATA = Path(__file__).parents[3] / "gpu_check/data"
 PIPES = ("issue", "alu", "fma", "fmaheavy", "fp64", "xu", "tensor", "lsu", "adu", "shared")
@@ -89,7 +91,12 @@ def _accesses() -> Iterator[tuple[int, str, float, list[int]]]:
 def test_global_loads_hold_the_pipe_as_long_as_on_a_chip(
     width: int, pattern: str, cycles: float, lines: list[int]
 ) -> None:
-    found = load_wavefronts(lines, 32 * width)
+    zero = np.zeros(1, np.int64)
+    rows = AccessRows(
+        zero, np.array([False]), zero, zero, zero, np.array([32 * width]),
+        np.array([0, len(lines)]), np.arange(len(lines)), np.array(lines),
+    )  # fmt: skip
+    found = int(rows.held[0])
     assert found <= cycles
     assert found == pytest.approx(cycles, rel=0.04), pattern
 
