@@ -14,7 +14,10 @@ __all__ = [
     "architecture",
 ]  # fmt: skip
 
-Arch = Literal["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"]
+Arch = Literal[
+    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+    "sm_103", "sm_103a", "sm_110", "sm_110a", "sm_120", "sm_120a", "sm_121", "sm_121a",
+]  # fmt: skip
 """The architectures that compiled code is replayed for."""
 
 SHARED_WINDOW, LOCAL_WINDOW = 0x7E01, 0x7E02
@@ -43,14 +46,17 @@ class Architecture:
         return int(self.name.removeprefix("sm_"))
 
 
-WITH_OWN_FEATURES = ("sm_90",)
+WITH_OWN_FEATURES = ("sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
 """Architectures with features that are theirs alone: compiled for with an `a` behind the name."""
 
 ARCHITECTURES = {
     capability: Architecture(
         f"sm_{capability}", CAPABILITIES[capability].shared_bytes, start, reserved
     )
-    for capability, start, reserved in ((80, 0, 0), (86, 0, 0), (89, 0, 0), (90, 1024, 1024))
+    for capability, start, reserved in (
+        *((old, 0, 0) for old in (75, 80, 86, 87, 88, 89)),
+        *((new, 1024, 1024) for new in (90, 100, 103, 110, 120, 121)),
+    )
 }
 """By compute capability."""
 

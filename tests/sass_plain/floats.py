@@ -58,11 +58,11 @@ def in_order(value: float) -> tuple[float, float]:
     return value, math.copysign(1, value)
 
 
-@plain("FMNMX")
+@plain("FMNMX", "FMNMX3")
 def _fmnmx(x: Lane) -> None:
-    target, words = x.take(), [x.bits(), x.bits()]
+    target, words = x.take(), [x.bits() for _ in range(3 if x.name == "FMNMX3" else 2)]
     numbers = [each for each in words if float_of(each) == float_of(each)]
-    if not numbers or (x.has("NAN") and len(numbers) < 2):
+    if not numbers or (x.has("NAN") and len(numbers) < len(words)):
         x.put(target, NAN32)
         return
     x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))))

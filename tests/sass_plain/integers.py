@@ -70,7 +70,7 @@ def _iadd3(x: Lane) -> None:
         x.put(carry, found >> 32 >= number)
 
 
-@plain("VIADD", "UVIADD")
+@plain("VIADD", "UVIADD", "IADD", "UIADD")
 def _viadd(x: Lane) -> None:
     x.put(x.take(), x.integer() + x.integer())
 

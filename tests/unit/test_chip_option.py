@@ -186,7 +186,7 @@ class TestCompiled:
         [("RTX 4090", "sm_90", "sm_90 does not run on RTX 4090"),
          ("Jetson Orin", "sm_80", "does not run on Jetson Orin"),
          ("V100", None, "V100 runs code for sm_70, which is not replayed .*sm_80, sm_86"),
-         ("B200", None, "B200 runs code for sm_100, which is not replayed"),
+         ("B200", "sm_90", "sm_90 does not run on B200"),
          ("V100", "sm_80", "sm_80 does not run on V100")],
     )  # fmt: skip
     def test_code_that_it_cannot_run_is_refused(

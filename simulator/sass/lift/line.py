@@ -151,7 +151,7 @@ class Line:
     @property
     def uniform(self) -> bool:
         """Whether it belongs to the uniform datapath: once a warp, whatever its mask."""
-        return self.name.startswith("U")
+        return self.name.startswith("U") or self.name == "LDCU"
 
     @property
     def writes_uniform(self) -> bool:

@@ -202,6 +202,4 @@ def _memory(text: str, whole: str) -> Memory:
             offset += int(f"{sign}{term}", 16)
         else:
             raise DecodeProblem(f"address {whole}")
-    if wide and uniform is not None and not uniform.is_zero:
-        raise DecodeProblem(f"address {whole}")
     return Memory(register, wide, shift, uniform, uniform_wide, offset)

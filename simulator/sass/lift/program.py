@@ -33,6 +33,8 @@ LONGEST = 256
 
 _ENGINES = {
     "CALL.ABS": "system calls", "LEPC": "system calls",
+    "UTC": "tensor memory (tcgen05)", "LDTM": "tensor memory (tcgen05)",
+    "STTM": "tensor memory (tcgen05)",
     "TEX": "textures", "TLD": "textures", "SULD": "surfaces", "SUST": "surfaces",
 }  # fmt: skip
 """What opcodes that begin so belong to: hardware that is not modelled."""

@@ -171,7 +171,9 @@ class GridRun:
 
     def _reads_bank(self) -> bool:
         """Whether the kernel takes the address of its parameters."""
-        return any(PARAMETERS_AT in each.operands for each in self.program.instructions)
+        return any(
+            place in each.operands for each in self.program.instructions for place in PARAMETERS_AT
+        )
 
     def _mnemonics(self) -> set[str]:
         return {each.opcode.split(".")[0] for each in self.program.instructions}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import LaunchError, MemoryAccessError
+from simulator.errors import LaunchError, MemoryAccessError, UnsupportedError
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.parameters import Parameters
@@ -23,7 +23,31 @@ from simulator.sass.run.rows import Addresses, Bytes, gather, scatter
 
 __all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes"]
 
-PARAMETERS_AT = "c[0x0][0x198]"
+PARAMETERS_AT = ("c[0x0][0x198]", "c[0x0][0x348]")
+BLACKWELL_BASE = 0x380
+"""Where the parameters begin in constant bank 0, on sm_100 and later."""
+
+
+@dataclass(frozen=True)
+class BankLayout:
+    """Where constant bank 0 holds what a launch says, in bytes (NVRTC 13.5, each architecture)."""
+
+    block: int
+    grid: int
+    stack: int
+    windows: int
+    """High words of generic addresses of shared memory, and behind them of local memory."""
+    mirror: int
+    """The address of the parameters in global memory."""
+
+
+def bank_layout(base: int) -> BankLayout:
+    """Return the layout of a kernel whose parameters begin at `base`."""
+    if base >= BLACKWELL_BASE:
+        return BankLayout(block=0x360, grid=0x370, stack=0x37C, windows=0x2F0, mirror=0x348)
+    return BankLayout(block=0, grid=0xC, stack=0x28, windows=0x18, mirror=0x198)
+
+
 """Where sm_90 has the address of a kernel's parameters, in memory."""
 
 DEVICE = 0x7F00_0000_0000
@@ -147,6 +171,25 @@ class LaunchSizes:
         bank[0x140 : 0x140 + len(words)] = words
         bank[0x188:0x18C] = (x * y * z).to_bytes(4, "little")
 
+    def put_blackwell_cluster(self, bank: bytearray) -> None:
+        """Write the same where sm_100 and later read it: from 0x2A0 less 160 SR_CgaSize on.
+
+        Raises UnsupportedError for clusters of more than four blocks: what the chip has in
+        SR_CgaSize is not known, and the machine's own number leaves room for four.
+        """
+        x, y, z = self.cluster
+        size = x * y * z
+        if size > 4:
+            raise UnsupportedError(
+                f"a cluster of {size} blocks is not modelled for sm_100 and later (accepted: up to"
+                " 4, or --arch sm_90)"
+            )
+        start = 0x2A0 - 160 * size
+        clusters = [blocks // each for blocks, each in zip(self.grid, self.cluster, strict=True)]
+        for at, words in ((0, self.cluster), (0x20, (*clusters, size))):
+            place = start + at
+            bank[place : place + 4 * len(words)] = np.array(words, np.uint32).tobytes()
+
 
 class Banks:
     """The constant banks: sizes of the launch, parameters, addresses of variables."""
@@ -156,15 +199,20 @@ class Banks:
         banks = {number: bytearray(data) for number, data in kernel.banks.items()}
         first = banks.setdefault(0, bytearray())
         first.extend(bytes(max(need - len(first), 0x218 - len(first), 0)))
-        shape = np.array((*sizes.block, *sizes.grid), dtype=np.uint32).tobytes()
-        first[: len(shape)] = shape
-        if base > 0x18C:
+        layout = bank_layout(base)
+        for at, shape in ((layout.block, sizes.block), (layout.grid, sizes.grid)):
+            first[at : at + 12] = np.array(shape, dtype=np.uint32).tobytes()
+        if base >= BLACKWELL_BASE:
+            sizes.put_blackwell_cluster(first)
+        elif base > 0x18C:
             sizes.put_cluster(first)
-        first[0x18:0x20] = (SHARED_WINDOW << 32).to_bytes(8, "little")
-        first[0x20:0x28] = (LOCAL_WINDOW << 32).to_bytes(8, "little")
-        first[0x28:0x2C] = sizes.local_bytes.to_bytes(4, "little")
+        for at, window in ((layout.windows, SHARED_WINDOW), (layout.windows + 8, LOCAL_WINDOW)):
+            first[at : at + 8] = (window << 32).to_bytes(8, "little")
+        first[layout.stack : layout.stack + 4] = sizes.local_bytes.to_bytes(4, "little")
         if memory.mirror >= 0:
-            first[0x198:0x1A0] = (DEVICE + memory.mirror + base).to_bytes(8, "little")
+            first[layout.mirror : layout.mirror + 8] = (DEVICE + memory.mirror + base).to_bytes(
+                8, "little"
+            )
         for data, parameter in zip(memory.data, kernel.parameters, strict=True):
             first[base + parameter.offset : base + parameter.offset + parameter.size] = data
         for bank, offset, variable, inside in kernel.addresses:

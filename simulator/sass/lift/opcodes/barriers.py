@@ -16,7 +16,10 @@ __all__: list[str] = []
 def _bmov(line: Line) -> Emit:
     line.only("32", "CLEAR")
     if line.peek(ConvergenceBarrier):
-        which, source = barrier(line), line.source()
+        which = barrier(line)
+        if line.peek(ConvergenceBarrier):
+            return _between(which, barrier(line), line.has("CLEAR"))
+        source = line.source()
         return lambda block: block.write_barrier(which, block.read(source))
     clear, target = line.has("CLEAR"), line.target()
     which = barrier(line)
@@ -25,6 +28,17 @@ def _bmov(line: Line) -> Emit:
         block.write(target, block.at.load(block.warp, WORDS, barrier_row(which)))
         if clear:
             block.write_barrier(which, block.at.i32(0))
+
+    return emit
+
+
+def _between(which: int, source: int, clear: bool) -> Emit:
+    """Copy a barrier to another: BMOV.32.CLEAR B1, B0, of sm_8x."""
+
+    def emit(block: Block) -> None:
+        block.write_barrier(which, block.at.load(block.warp, WORDS, barrier_row(source)))
+        if clear:
+            block.write_barrier(source, block.at.i32(0))
 
     return emit
 

@@ -177,9 +177,13 @@ def barrier(line: Line) -> int:
     return barrier.number
 
 
+_SCHEDULING = ("RECONVERGENT", "RELIABLE")
+"""What sm_100 and later say of how lanes are scheduled: not which lanes meet."""
+
+
 @lifts("BSSY", says="Names the lanes that will meet at a BSYNC.")
 def _bssy(line: Line) -> Emit:
-    line.only()
+    line.only(*_SCHEDULING)
     which = barrier(line)
     line.label()
 
@@ -191,7 +195,7 @@ def _bssy(line: Line) -> Emit:
 
 @lifts("BSYNC", says="Waits for the lanes named by BSSY.")
 def _bsync(line: Line) -> Emit:
-    line.only()
+    line.only(*_SCHEDULING)
     line.ends = True
     which = barrier(line)
 
@@ -234,7 +238,7 @@ def _warpsync(line: Line) -> Emit:
 
 @lifts("BREAK", says="Takes lanes out of a convergence barrier.")
 def _break(line: Line) -> Emit:
-    line.only()
+    line.only(*_SCHEDULING)
     if line.condition() != ALWAYS:
         raise DecodeProblem("predicate of BREAK")
     which = barrier(line)

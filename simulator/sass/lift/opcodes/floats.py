@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.functions import FUNCTIONS
 from simulator.sass.lift.helpers import call
-from simulator.sass.lift.line import Line
+from simulator.sass.lift.line import Condition, Line
 from simulator.sass.lift.numbers import (
     NEAREST,
     ROUNDINGS,
@@ -54,23 +54,38 @@ def _float(line: Line) -> Emit:
 
 @lifts("FMNMX", says="Least or greatest of two floats.")
 def _fmnmx(line: Line) -> Emit:
+    return _least_of(line, 2)
+
+
+@lifts("FMNMX3", says="Least or greatest of three floats.")
+def _fmnmx3(line: Line) -> Emit:
+    return _least_of(line, 3)
+
+
+def _least_of(line: Line, count: int) -> Emit:
     line.only("FTZ", "NAN")
-    target, a, b = line.target(), line.source("float"), line.source("float")
+    target, inputs = line.target(), [line.source("float") for _ in range(count)]
     least, nan_wins = line.condition(), line.has("NAN")
 
     def emit(block: Block) -> None:
-        f, g = block.at.alike(block.floats(a), block.floats(b))
-        # -0 is less than +0.
-        less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
-        found = (less ^ ~block.condition(least)).choose(f, g).as_bits
-        if nan_wins:
-            found = (f.is_nan | g.is_nan).choose(0x7FFFFFFF, found)
-        else:
-            found = f.is_nan.choose(g.as_bits, g.is_nan.choose(f.as_bits, found))
-            found = (f.is_nan & g.is_nan).choose(0x7FFFFFFF, found)
-        block.write(target, found)
+        best, *others = (block.floats(each) for each in inputs)
+        for other in others:
+            best = _either(block, best, other, least, nan_wins).as_float
+        block.write(target, best.as_bits)
 
     return emit
+
+
+def _either(block: Block, f: Value, g: Value, least: Condition, nan_wins: bool) -> Value:
+    """Return the bits of the least or the greatest of two floats."""
+    f, g = block.at.alike(f, g)
+    # -0 is less than +0.
+    less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
+    found = (less ^ ~block.condition(least)).choose(f, g).as_bits
+    if nan_wins:
+        return (f.is_nan | g.is_nan).choose(0x7FFFFFFF, found)
+    found = f.is_nan.choose(g.as_bits, g.is_nan.choose(f.as_bits, found))
+    return (f.is_nan & g.is_nan).choose(0x7FFFFFFF, found)
 
 
 @lifts("FSETP", says="Compares floats.")

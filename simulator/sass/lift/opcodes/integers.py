@@ -56,23 +56,27 @@ def _iadd3(line: Line) -> Emit:
     return emit
 
 
-def _sum_of_pairs(line: Line) -> Emit:
+def _sum_of_pairs(line: Line, count: int = 3) -> Emit:
     """IADD3.64: a sum of 64 bits; immediates and zero registers have a high word of zeros."""
     target = line.target(2)
-    inputs = [line.source("int", words=2) for _ in range(3)]
+    inputs = [line.source("int", words=2) for _ in range(count)]
     for each in inputs:
         if each.changed or (isinstance(each.place, Bits) and each.place.value >> 31):
             raise DecodeProblem(f"operand of {line.instruction.opcode}")
 
     def emit(block: Block) -> None:
-        a, b, c = (block.pair(each) for each in inputs)
-        block.write_pair(target, a + b + c)
+        total, *others = (block.pair(each) for each in inputs)
+        for other in others:
+            total = total + other
+        block.write_pair(target, total)
 
     return emit
 
 
-@lifts("VIADD", "UVIADD", says="Sum of two.")
+@lifts("VIADD", "UVIADD", "IADD", "UIADD", says="Sum of two.")
 def _viadd(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return _sum_of_pairs(line, 2)
     line.only()
     target, a, b = line.target(), line.source(), line.source()
     return lambda block: block.write(target, block.read(a) + block.read(b))
@@ -285,7 +289,10 @@ def _isetp(line: Line) -> Emit:
 @lifts("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX", says="Least or greatest of two.")
 def _imnmx(line: Line) -> Emit:
     line.only("U32", "S32")
-    target, a, b = line.target(), line.source(), line.source()
+    target = line.target()
+    if line.predicate_targets() != (None, None):  # sm_100 has places for two; PT writes none
+        raise DecodeProblem(f"predicates of {line.name}")
+    a, b = line.source(), line.source()
     least = line.condition()
     return lambda block: block.write(
         target, _either(block, block.read(a), block.read(b), least, not line.has("U32"))

@@ -38,14 +38,18 @@ def address(line: Line, place: Memory, bits: int) -> Callable[[Block], Value]:
     register = line.named(place.register or Register(-1), 2 if place.wide else 1)
     # Of some atomics nvdisasm prints [R4] for the pair that .E says it is.
     pair = line.has("E") and bits == 64 and line.name != "LDGSTS"
-    wide = place.wide or (pair and not place.uniform_wide and place.shift == 0)
+    # Turing's [UR4+0xc] and [R2.64+UR4]: a pair of uniform registers, as .E says.
+    uniform_wide = place.uniform_wide or (
+        pair and place.uniform is not None and (place.wide or place.register is None)
+    )
+    wide = place.wide or (pair and not uniform_wide and place.shift == 0)
     if wide:
         register = line.named(place.register or Register(-1), 2)
     uniform = Named(-1)
     if place.uniform is not None:
-        uniform = line.named(place.uniform, 2 if place.uniform_wide else 1)
+        uniform = line.named(place.uniform, 2 if uniform_wide else 1)
     wide = wide and register.number >= 0
-    if bits == 32 and (wide or place.uniform_wide):
+    if bits == 32 and (wide or uniform_wide):
         raise DecodeProblem(f"address of {line.name}")
 
     def narrow(block: Block) -> Value:
@@ -55,7 +59,7 @@ def address(line: Line, place: Memory, bits: int) -> Callable[[Block], Value]:
         )
         return (value + place.offset).spread()
 
-    if bits == 32 or not (wide or place.uniform_wide):
+    if bits == 32 or not (wide or uniform_wide):
         return narrow if bits == 32 else lambda block: narrow(block).resized(64)
 
     def emit(block: Block) -> Value:
@@ -67,7 +71,7 @@ def address(line: Line, place: Memory, bits: int) -> Callable[[Block], Value]:
         if not wide and place.shift:
             first = first << place.shift
         second = block.read(SourceOperand(uniform)).resized(64)
-        if place.uniform_wide:
+        if uniform_wide:
             second = block.pair(SourceOperand(uniform))
         return (first + second + place.offset).spread()
 
@@ -142,11 +146,11 @@ def _store(line: Line) -> Emit:
     return emit
 
 
-@lifts("LDC", "ULDC", says="Loads from constant banks.")
+@lifts("LDC", "ULDC", "LDCU", says="Loads from constant banks.")
 def _constant(line: Line) -> Emit:
     line.only(*WIDTHS, "IL", "IS", "ISL", "E")
     width = WIDTHS[next((each for each in line.modifiers if each in WIDTHS), "32")]
-    if width > 8 or line.has("IS", "ISL"):
+    if width > (16 if line.name == "LDCU" else 8) or line.has("IS", "ISL"):
         raise DecodeProblem(f"width of {line.name}")
     target = line.target(max(1, width // 4))
     source = line.take()
@@ -157,10 +161,11 @@ def _constant(line: Line) -> Emit:
 
         def emit(block: Block) -> None:
             words = [block.word(SourceOperand(place), word) for word in range(width // 4)]
-            if width == 4:
-                block.write(target, words[0])
-            else:
+            if width == 8:
                 block.write_pair(target, join(*words))
+                return
+            for word, value in enumerate(words):
+                block.write(target, value, word)
 
         return emit
     register = line.named(source.register or Register(-1))
