@@ -86,15 +86,13 @@ def directives(text: str) -> tuple[Directive, ...]:
 
 
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
-    """Give the macros that are defined: the last definition of each that says anything."""
-    found: dict[str, Macro] = {}
+    """Give the macros that are defined, the last definition of each."""
+    found = {}
     for line in lines:
         if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
             parameters = None
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            if named[1] in found and not named[4].strip():
-                continue  # as in `#else`: a qualifier that another compiler does not have
             found[named[1]] = Macro(named[1], parameters, named[4].strip())
     return found
 
@@ -117,13 +115,12 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     found = {}
     calls = attribute_calls(known)
     for name, macro in known.items():
-        # Headers that define `constexpr` as nothing, for old compilers, are not believed.
-        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
+        if macro.parameters is not None:
             continue
         others = {
             each.name: each.body
             for each in known.values()
-            if each.parameters is None and each.name != name and not QUALIFIERS.fullmatch(each.name)
+            if each.parameters is None and each.name != name
         }
         body = macro.body
         for _ in range(8):  # macros of macros

@@ -241,26 +241,20 @@ class Source:
         if node.type == "function_definition":
             if self.is_device(head):
                 return "device", ()
-            return self._plain_function(node, head, bare), ()
+            return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
         if node.type in ("declaration", "field_declaration"):
             kind = node.child_by_field_name("type")
             classes = tuple(self._host_members(kind, bare)) if kind is not None else ()
             if self.is_device(plain(head)):
                 return "device", classes
             if _is_function(node):
-                return self._plain_function(node, head, bare), ()
+                return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
             if kind is not None and kind.type in _NEUTRAL:
                 return "neutral", classes
             return self._variable(node, start, bare), ()
         if node.type in ("expression_statement", "call_expression", "static_assert_declaration"):
             return self._statement(node, bare), ()
         return "neutral" if node.type != "function_definition" else "host", ()
-
-    def _plain_function(self, node: Node, head: str, bare: str) -> str:
-        """Say what a function without a mark is: one that device code may call, or the host's."""
-        said = [_head(node, bare)]
-        said += [self.marks[word] for word in _IDENTIFIER.findall(head) if word in self.marks]
-        return "neutral" if _CONSTANT_FUNCTION.search(" ".join(said)) else "host"
 
     def _variable(self, node: Node, start: int, bare: str) -> str:
         text = bare[start : node.end_byte]

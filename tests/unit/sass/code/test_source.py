@@ -47,39 +47,6 @@ def test_defines_and_conditionals_before_a_host_function_survive() -> None:
     )
 
 
-def test_a_macro_for_constexpr_makes_a_function_that_device_code_may_name() -> None:
-    """As CUTLASS has it: constexpr since C++17, and nothing before."""
-    text = """#if __cplusplus < 201103L
-#define constexpr
-#endif
-#if __cplusplus >= 201703L
-#define CONSTANT constexpr
-#else
-#define CONSTANT
-#endif
-template <int N> CONSTANT auto chosen() { if CONSTANT (N > 1) { return 1.0f; } else { return 1; } }
-template <int N> CONSTANT auto unused() { return N; }
-constexpr int twice(int n) { return 2 * n; }
-struct Holder { decltype(chosen<2>()) value[twice(2)]; };
-__global__ void f(Holder *a) { a->value[0] = 3; }
-"""
-    assert "auto chosen() {" in kept(text)
-    assert "int twice(int n)" in kept(text)
-    assert "unused" not in kept(text)
-
-
-def test_a_qualifier_that_is_empty_elsewhere_still_marks() -> None:
-    text = """#ifdef __CUDACC__
-#define HD __host__ __device__
-#else
-#define HD
-#endif
-HD int half(int n) { return n / 2; }
-__global__ void f(int *a) { a[0] = half(a[1]); }
-"""
-    assert "int half(int n)" in kept(text)
-
-
 def test_functions_qualified_by_macros_are_the_devices() -> None:
     text = """#define HD __host__ __device__
 #define HOST_DEVICE_INLINE HD inline
