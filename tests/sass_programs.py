@@ -185,6 +185,7 @@ IADD3 {{d}}, {{i}}, {{i}}, {{i}}
 IADD3 {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}
 IADD3.X {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}, {{p}}, {{p}}
 VIADD {{d}}, {{i}}, {{i}}
+IADD {{d}}, {{i}}, {{i}}
 IMAD[|.MOV|.SHL|.IADD]{_INT} {{d}}, {{i}}, {{i}}, {{i}}
 IMAD.WIDE{_INT} {{d}}, {{r}}, {{r}}, {{r}}
 IMAD.WIDE{_INT} {{d}}, {{pd}}, {{r}}, {{r}}, {{r}}
@@ -212,6 +213,7 @@ IDP.4A.[S8|U8].[S8|U8] {{d}}, {{i}}, {{i}}, {{i}}
 [FADD|FMUL]{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
 FFMA{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}}, {{f}} # f
 FMNMX[|.NAN] {{d}}, {{f}}, {{f}}, {{p}}
+FMNMX3[|.NAN] {{d}}, {{f}}, {{f}}, {{f}}, {{p}}
 MUFU.[RCP|RSQ|SQRT|EX2|LG2|SIN|COS|TANH] {{d}}, {{f}} # f
 MUFU.[RCP64H|RSQ64H] {{d}}, {{sf}}
 FSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{f}}, {{f}}, {{p}}
@@ -269,6 +271,7 @@ UIADD3 {{u}}, {{ui}}, {{ui}}, {{ui}}
 UIADD3 {{u}}, {{upd}}, {{upd}}, {{ui}}, {{ui}}, {{ui}}
 UIADD3.X {{u}}, {{upd}}, {{upd}}, {{ui}}, {{ui}}, {{ui}}, {{up}}, {{up}}
 UVIADD {{u}}, {{ui}}, {{ui}}
+UIADD {{u}}, {{ui}}, {{ui}}
 UIMAD {{u}}, {{ui}}, {{ui}}, {{ui}}
 UIMAD.WIDE{_INT} {{u}}, {{ur}}, {{ur}}, {{ur}}
 ULEA {{u}}, {{ui}}, {{ui}}, {{s}}
