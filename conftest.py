@@ -17,7 +17,13 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import simulator  # noqa: F401 - else pytest imports a module twice whose doctests it collects first
 
-settings.register_profile("bankwise", deadline=None, print_blob=True)
+# `BANKWISE_EXAMPLES=1000 python -m pytest tests/property` asks for more.
+settings.register_profile(
+    "bankwise",
+    deadline=None,
+    print_blob=True,
+    max_examples=int(os.environ.get("BANKWISE_EXAMPLES", "50")),
+)
 settings.load_profile("bankwise")
 
 ROOT = Path(__file__).parent

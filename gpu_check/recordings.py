@@ -218,10 +218,12 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
-    "h100_bandwidth", "h100_clock_classes", "h100_gemm_stalls", "h100_kernels", "h100_latency",
-    "h100_launches", "h100_pipes", "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls",
-    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h100_misc",
-    "h100_neighbour_counters", "h100_tma", "h100_wgmma", "devices",
+    "devices", "h100_accesses", "h100_bandwidth", "h100_clock_classes", "h100_gemm_stalls",
+    "h100_kernels", "h100_latency", "h100_launches", "h100_misc", "h100_mixes",
+    "h100_neighbour_counters", "h100_peaks", "h100_pipes", "h100_queue", "h100_timed_estimates",
+    "h100_timed_gemms", "h100_timed_kernels", "h100_tma", "h100_traffic", "h100_wgmma",
+    "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls", "h200_kernels", "h200_latency",
+    "h200_launches", "h200_pipes",
 ]  # fmt: skip
 
 

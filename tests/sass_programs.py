@@ -184,7 +184,7 @@ P2R{_PART} {{d}}, PR, {{r}}, [0x7f|0x2a|{{r}}]
 IADD3 {{d}}, {{i}}, {{i}}, {{i}}
 IADD3 {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}
 IADD3.X {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}, {{p}}, {{p}}
-VIADD {{d}}, {{i}}, {{i}}
+[VIADD|IADD] {{d}}, {{i}}, {{i}}
 IADD {{d}}, {{i}}, {{i}}
 IMAD[|.MOV|.SHL|.IADD]{_INT} {{d}}, {{i}}, {{i}}, {{i}}
 IMAD.WIDE{_INT} {{d}}, {{r}}, {{r}}, {{r}}
@@ -270,7 +270,7 @@ UP2UR{_PART} {{u}}, UPR, {{ui}}, [0x7f|0x2a]
 UIADD3 {{u}}, {{ui}}, {{ui}}, {{ui}}
 UIADD3 {{u}}, {{upd}}, {{upd}}, {{ui}}, {{ui}}, {{ui}}
 UIADD3.X {{u}}, {{upd}}, {{upd}}, {{ui}}, {{ui}}, {{ui}}, {{up}}, {{up}}
-UVIADD {{u}}, {{ui}}, {{ui}}
+[UVIADD|UIADD] {{u}}, {{ui}}, {{ui}}
 UIADD {{u}}, {{ui}}, {{ui}}
 UIMAD {{u}}, {{ui}}, {{ui}}, {{ui}}
 UIMAD.WIDE{_INT} {{u}}, {{ur}}, {{ur}}, {{ur}}

@@ -75,7 +75,7 @@ def digests(outcome: Outcome, threads: int) -> Iterator[tuple[int, bytes]]:
 @pytest.mark.parametrize(
     "start",
     [
-        pytest.param(start, marks=[pytest.mark.slow] if start >= 3 * SHARE else [])
+        pytest.param(start, marks=[pytest.mark.slow] if start >= SHARE else [])
         for start in range(0, PROGRAMS, SHARE)
     ],
 )

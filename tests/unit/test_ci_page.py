@@ -48,6 +48,7 @@ def test_the_workflow_is_one(repository: Path) -> None:
 
 @needs_tools
 @needs_compiler
+@pytest.mark.slow
 def test_a_project_that_does_what_the_page_says(repository: Path, tmp_path: Path) -> None:
     (command,) = re.findall(r"- run: (bankwise .*)", block("yaml"))
     (update,) = re.findall(r"^(bankwise check .*)$", block("sh"), re.MULTILINE)

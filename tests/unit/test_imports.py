@@ -100,6 +100,7 @@ def test_every_package_has_its_layer() -> None:
     assert sorted(tool["importlinter"]["root_packages"]) == sorted(packages)
 
 
+@pytest.mark.slow
 def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
     """As in an installation that belongs to another user, without a home."""
     for package in ("simulator", "layouts"):
@@ -121,6 +122,7 @@ def test_nowhere_to_keep_compiled_code(tmp_path: Path) -> None:
     assert done.stdout.split() == [str(tmp_path / "simulator" / "__init__.py"), "None", "1"], done
 
 
+@pytest.mark.slow
 def test_no_room_for_compiled_code(tmp_path: Path) -> None:
     """As on a full disk: files can be made, but not written."""
     code = (

@@ -15,6 +15,7 @@ from simulator.law.explaining import Explanation
 from simulator.results.columns import law_columns
 from simulator.results.html import heat, memory_table
 from viz.page.section import Section, copied, details, table
+from viz.word_map import word_map
 
 __all__ = ["WAITS", "beside", "legend", "memories", "numbers_of", "of_access", "shown_picture"]
 
@@ -49,6 +50,7 @@ def of_access(one: Explanation) -> Section:
             *(details(said, markup) for said, markup in folded),
         ],
         pictures=drawn if one.wavefronts else (),
+        figures=[word_map(one)] if one.tile is not None else (),
         cure="; or ".join(picture.code for picture in drawn if picture.code) or _uncured(answer),
     )
 

@@ -25,6 +25,8 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
+_TELLS = re.compile(r"\b(?:constexpr|consteval|__device__|__global__)\b")
+
 QUALIFIERS = re.compile(
     r"\s+|extern\s*\"C\"|\[\[[^\]]*\]\]|__(?:attribute|declspec|launch_bounds)__?\s*\([^()]*"
     r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)|\b(?:__host__|__device__|__global__|__inline__"
@@ -86,14 +88,23 @@ def directives(text: str) -> tuple[Directive, ...]:
 
 
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
-    """Give the macros that are defined, the last definition of each."""
-    found = {}
+    r"""Give the macros that are defined: of several definitions of one the last that says most.
+
+    One that makes a function constexpr, or the device's, is not undone by one that is empty.
+
+    >>> macros(directives("#if A\n#define C constexpr\n#else\n#define C\n#endif"))["C"].body
+    'constexpr'
+    """
+    found: dict[str, Macro] = {}
     for line in lines:
         if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
             parameters = None
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            found[named[1]] = Macro(named[1], parameters, named[4].strip())
+            macro = Macro(named[1], parameters, named[4].strip())
+            before = found.get(macro.name)
+            if before is None or macro.body or not _TELLS.search(before.body):
+                found[macro.name] = macro
     return found
 
 
@@ -115,12 +126,14 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     found = {}
     calls = attribute_calls(known)
     for name, macro in known.items():
-        if macro.parameters is not None:
+        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
             continue
         others = {
             each.name: each.body
             for each in known.values()
-            if each.parameters is None and each.name != name
+            if each.parameters is None
+            and each.name != name
+            and not QUALIFIERS.fullmatch(each.name)  # what stands for an old compiler's lack
         }
         body = macro.body
         for _ in range(8):  # macros of macros

@@ -241,20 +241,30 @@ class Source:
         if node.type == "function_definition":
             if self.is_device(head):
                 return "device", ()
-            return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
+            return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
         if node.type in ("declaration", "field_declaration"):
             kind = node.child_by_field_name("type")
             classes = tuple(self._host_members(kind, bare)) if kind is not None else ()
             if self.is_device(plain(head)):
                 return "device", classes
             if _is_function(node):
-                return ("neutral" if _CONSTANT_FUNCTION.search(_head(node, bare)) else "host"), ()
+                return ("neutral" if self._is_constant(node, start, bare) else "host"), ()
             if kind is not None and kind.type in _NEUTRAL:
                 return "neutral", classes
             return self._variable(node, start, bare), ()
         if node.type in ("expression_statement", "call_expression", "static_assert_declaration"):
             return self._statement(node, bare), ()
         return "neutral" if node.type != "function_definition" else "host", ()
+
+    def _is_constant(self, node: Node, start: int, bare: str) -> bool:
+        """Whether a function is constexpr, which device code may call, too."""
+        if _CONSTANT_FUNCTION.search(_head(node, bare)):
+            return True
+        head = self.text[start : node.start_byte + len(_head(node, bare))]
+        return any(
+            _CONSTANT_FUNCTION.search(self.marks.get(word, ""))
+            for word in _IDENTIFIER.findall(plain(head))
+        )
 
     def _variable(self, node: Node, start: int, bare: str) -> str:
         text = bare[start : node.end_byte]

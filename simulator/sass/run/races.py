@@ -8,6 +8,7 @@ orders all before it with all behind it. So what is found has no order, and some
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ class RaceWatch:
             kind = _ATOMIC if is_atomic else _STORE if site.is_store else _LOAD
             kinds.append(kind if counted else 0)
             widths.append(max(site.width, 1))
-            matrices = int(modifiers[-1]) if name in ("LDSM", "STSM") else 4
+            matrices = _matrices(modifiers) if name in ("LDSM", "STSM") else 4
             lanes.append(8 * matrices)
             locks |= counted and is_atomic and any(each in _LOCKS for each in modifiers)
         spins = any("CAST" in each.instruction.opcode for each in program.sites)
@@ -162,6 +163,11 @@ class RaceWatch:
             Race(self._sites[first], self._sites[second], (one, other))
             for first, second, one, other in self._state.pairs[: self._state.done[0]].tolist()
         ]
+
+
+def _matrices(modifiers: Sequence[str]) -> int:
+    """Give how many matrices LDSM or STSM moves: LDSM.16.M88.4 four, LDSM.16.M88 one."""
+    return int(modifiers[-1]) if modifiers[-1] in ("2", "4") else 1
 
 
 def _barrier(operands: str, opcode: str, guard: str) -> int:

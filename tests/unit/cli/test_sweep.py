@@ -309,7 +309,9 @@ def chunks(store: Path) -> dict[int, str]:
         return dict(database.execute("SELECT start, outcome FROM chunks"))
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_sweep_continues(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, how: signal.Signals
 ) -> None:

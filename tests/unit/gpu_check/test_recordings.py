@@ -270,5 +270,7 @@ class TestPackaged:
             RecordingError, match=r"no packaged data 'h200_acceses': did you mean h200"
         ):
             packaged("h200_acceses")  # type: ignore[arg-type]
-        with pytest.raises(RecordingError, match=r"no packaged data '\.\./x': accepted: h100_b"):
+        with pytest.raises(
+            RecordingError, match=r"no packaged data '\.\./x': accepted: devices, h100_"
+        ):
             packaged_table("../x")  # type: ignore[arg-type]

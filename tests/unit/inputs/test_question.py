@@ -215,7 +215,7 @@ def test_instructions_in_ptx(spelling: str, name: str) -> None:
 @pytest.mark.parametrize(
     "spelling",
     ["ld.shared.v4.f64", "cp.async.ca.shared.global", "cp.async.cg.shared.global 4",
-     "ld.global.f32", "atom.shared.add.u64", "ldmatrix.sync.aligned.m8n8.x3.shared.b16"],
+     "atom.shared.add.u64", "ldmatrix.sync.aligned.m8n8.x3.shared.b16"],
 )  # fmt: skip
 def test_ptx_that_is_not_modelled_is_refused(spelling: str) -> None:
     with pytest.raises(InstructionError, match="unknown instruction"):

@@ -339,7 +339,7 @@ def test_described_and_compiled_kernels_share_a_table_and_nothing_else() -> None
         for report in (SiteTable, KernelReport, CompiledReport)
     )
     assert described & compiled == common | {"instructions"}  # rows of one, columns of the other
-    assert {"m", "n", "k", "form", "parameters", "about"} == described - compiled
+    assert {"m", "n", "k", "form", "parameters", "about", "element"} == described - compiled
     for report in (KernelReport, CompiledReport):
         assert issubclass(report, SiteTable)
         assert report.global_totals is SiteTable.global_totals

@@ -160,7 +160,13 @@ def test_a_bad_expression_shows_the_tests_line_alone(tmp_path: Path) -> None:
     assert "lark" not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["layouts", "simulator", "viz", "gpu_check"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "layouts",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("simulator", "viz", "gpu_check")),
+    ],
+)
 def test_a_folder_that_hides_one_of_ours_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("")

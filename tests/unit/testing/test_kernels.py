@@ -92,6 +92,7 @@ def test_what_cannot_be_replayed_is_not_an_assertion(kernel: Path) -> None:
         assert_kernel_conflict_free(kernel, grid=3)
 
 
+@pytest.mark.slow
 def test_a_baseline_in_a_project(kernel: Path) -> None:
     folder = kernel.parent
     (folder / "test_kernel.py").write_text(PROJECT)
@@ -127,6 +128,7 @@ def test_a_baseline_in_a_project(kernel: Path) -> None:
     assert "992 bank conflicts instead of the baseline's 0" in worse.stdout
 
 
+@pytest.mark.slow
 def test_processes_of_xdist_record_together(kernel: Path) -> None:
     pytest.importorskip("xdist")
     folder = kernel.parent

@@ -238,6 +238,7 @@ extern "C" __global__ void remade(const __grid_constant__ TensorMap map, const f
     assert (report.outputs[3][4:] == 0).all()
 
 
+@pytest.mark.slow
 def test_the_guides_example_of_barriers_and_tensor_copies_runs() -> None:
     """cuda::barrier and cuda::device::experimental, as the CUDA guide has them."""
     source = """

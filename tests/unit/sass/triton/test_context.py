@@ -125,7 +125,7 @@ LAUNCHES: dict[str, tuple[Any, list[Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_the_machine_code_is_that_of_tritons_own_launch(
     name: str, arch: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
