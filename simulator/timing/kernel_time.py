@@ -22,8 +22,8 @@ from simulator.timing.work import Work
 __all__ = ["KernelTime", "time_of"]
 
 SPREAD = (0.90, 1.25)
-"""What the cycles of four of five kernels measured lie between, by the cycles of the estimate: the
-GEMM kernels of `gpu_check/data/h100_gemm_stalls.csv`, at which the model was looked at."""
+"""What measured cycles lie between, by those of the estimate: 39 of the 40 launches that were held
+out do (gpu_check/data/h100_timed_kernels.csv, docs/explanation/time.md)."""
 
 
 _SHOWN = 0.005
