@@ -350,7 +350,7 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_and_can_be_read(explored: Any, size: tuple[int, int], scheme: str) -> None:
     page = explored(size=size, scheme=scheme)

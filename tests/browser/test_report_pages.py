@@ -179,7 +179,13 @@ def overlaps(boxes: list[dict[str, Any]]) -> list[tuple[str, str]]:
 LOOKS = [("light", 400), ("light", 800), ("light", 1600), ("dark", 1600), ("dark", 400)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# The others are made of the same parts: they have the slow run.
+_FIRST = ("explain", "compiled", "sweep")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=[] if each in _FIRST else pytest.mark.slow) for each in KINDS]
+)
 def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: Any) -> None:
     page = opened(pages[kind], 400)
     for drawn, (scheme, width) in enumerate(LOOKS, 1):
@@ -218,7 +224,10 @@ CUT = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap((plot) 
 })"""
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=pytest.mark.slow if each != "words" else []) for each in SMALL],
+)
 def test_a_sweep_of_few_cells_has_room_for_its_scale_and_legend(
     name: str, tmp_path: Path, opened: Any
 ) -> None:
