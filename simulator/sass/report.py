@@ -99,9 +99,12 @@ class CompiledReport(SiteTable):
         Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
         the H100. `clock_mhz`: of its SMs; None: their boost clock.
 
-        Raises ChipError for a chip whose pipes are not known, and what `timelines` raises.
+        `cycles` are None for a chip that was not measured, and for locks that warps wait for.
+
+        Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0,
+        and what `timelines` raises.
         """
-        from simulator.timing.kernel_time import time_of
+        from simulator.timing.launch_time import time_of
 
         chosen = Chip.of(chip or self.chip or "H100")
         return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
