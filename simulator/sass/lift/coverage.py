@@ -1,4 +1,4 @@
-"""What is modelled, as docs/sass.md lists it: `python -m simulator.sass.lift.coverage`."""
+"""What is modelled, as docs/reference/sass.md lists it: `python -m simulator.sass.lift.coverage`."""
 
 from __future__ import annotations
 
