@@ -119,6 +119,14 @@ def test_one_mask(known: Instruction, mask: int | None) -> None:
     np.testing.assert_array_equal(figures, expected)
 
 
+def test_masks_from_last_to_first() -> None:
+    known = INSTRUCTIONS["LDS"]
+    byte, mask = cases(known, 4, 9)
+    figures, _ = numba_engine.count_accesses(known, byte, mask[::-1], "silicon")
+    expected = pure(known, byte, mask[::-1].tolist(), "silicon")
+    np.testing.assert_array_equal(figures, expected)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("bad", [2, SHARED_BYTES, SHARED_BYTES - 4, -8, 1 << 32])
 def test_bad_addresses_are_found(masked: bool, bad: int) -> None:
