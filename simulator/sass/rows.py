@@ -60,7 +60,7 @@ def make_report(
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
         registers=launch.kernel.registers,
-        shared_bytes=launch.block_shared,
+        shared_bytes=launch.taken_shared,
     )
 
 
