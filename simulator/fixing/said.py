@@ -69,7 +69,7 @@ def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> 
     `sizes` are the array's, `said` its subscripts as they are.
     """
     *outer, inner, last = said
-    place, below = _flat_place(sizes[:-2], outer), sizes[-2] or 1
+    below = sizes[-2] or 1
     if not outer:
         mixed = column(tile, inner, last)
         return None if mixed is None else [inner, mixed]
@@ -82,9 +82,10 @@ def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> 
         mixed = column(Tile(below, tile.cols, terms=terms), inner, last)
     elif below == 1 << shift and not read & below - 1 and not own:  # or of those before it
         moved = tuple(Term(each.shift - shift, each.mask) for each in terms)
-        mixed = column(Tile(-(-tile.rows // below), tile.cols, terms=moved), place, last)
+        above = Tile(-(-tile.rows // below), tile.cols, terms=moved)
+        mixed = (subscripts(above, (*sizes[:-2], sizes[-1]), (*outer, last)) or [None])[-1]
     if mixed is None:
-        row = f"{operand(place)} * {below} + {operand(inner)}"
+        row = f"{operand(_flat_place(sizes[:-2], outer))} * {below} + {operand(inner)}"
         mixed = column(tile, row, last)
     return None if mixed is None else [*said[:-1], mixed]
 
