@@ -63,7 +63,7 @@ def make_report(
         notes=tuple(rows.notes),
         printed=launch.memory.system.printed(),
         registers=launch.kernel.registers,
-        shared_bytes=launch.block_shared,
+        shared_bytes=launch.taken_shared,
     )
 
 

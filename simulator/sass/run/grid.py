@@ -98,6 +98,11 @@ class GridRun:
         return self.program.kernel
 
     @property
+    def taken_shared(self) -> int:
+        """Bytes of shared memory that a block takes: with another layout, those of that."""
+        return self.block_shared if self.moves is None else self.moves.taken
+
+    @property
     def warps(self) -> int:
         """Warps of a block."""
         return -(-prod(self.block) // 32)
