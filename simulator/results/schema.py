@@ -134,7 +134,7 @@ class Printed:
 
 
 _COSTS = "wavefronts ideal excessive bank_conflicts"
-_MOVED = "sectors ideal_sectors bytes rows tensor_cycles share"
+_MOVED = "sectors ideal_sectors bytes rows tensor_cycles packets neighbour_cycles share"
 _BEFORE = (
     "requests cycles_before cycles wavefronts_before wavefronts bank_conflicts_before"
     " bank_conflicts"
@@ -142,6 +142,7 @@ _BEFORE = (
 _UNKNOWN = {
     **dict.fromkeys((*_COSTS.split(), *_MOVED.split(), "executed"), _MAYBE_INTEGER),
     "share": _MAYBE_NUMBER,
+    "neighbour_cycles": _MAYBE_NUMBER,
 }
 
 _TIME = (

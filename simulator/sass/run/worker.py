@@ -347,11 +347,10 @@ class Worker:
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"), self.watch.take() if self.watch else {},
+            self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0
         self.set("generic_shared", 0)
-        self.set("neighbours", 0)
         self.total = 0
         return tally
