@@ -24,11 +24,13 @@ from simulator.sass.code.headers import (
     stand_in,
 )
 from simulator.sass.code.naming import plain_path
-from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
+from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
 
+# NVRTC takes no annotations of lambdas; one inside a kernel is the device's without.
+_OF_LAMBDA = re.compile(r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])")
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _MOST_WALKED = 200_000
@@ -294,7 +296,7 @@ def _written(file: _File, kept: set[Declaration]) -> str:
             hidden += each.hidden
         elif not any(a >= each.start and b <= each.end for a, b in chosen):
             hidden.append((each.start, each.end))
-    text = file.source.hide(hidden)
+    text = _OF_LAMBDA.sub(lambda found: blank(found[0]), file.source.hide(hidden))
     if not file.changes:
         return text
     rows = text.split("\n")
