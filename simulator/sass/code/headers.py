@@ -97,6 +97,9 @@ _BROUGHT = {
 }
 
 
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+
+
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
     """Give where the CUDA headers lie: of the packages, or of a toolkit."""
@@ -234,6 +237,8 @@ def stand_in(
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
+    if named & _DEVICE_RUNTIME:  # which NVRTC has only in code that is linked later
+        prelude.append("#include <cuda_device_runtime_api.h>")
     if wanted:
         prelude.append(
             "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"

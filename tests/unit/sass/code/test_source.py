@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.sass.code.headers import PRELUDE
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
@@ -231,6 +232,14 @@ def test_macros_that_stand_for_declarations_elsewhere_go_as_a_whole() -> None:
         "__global__ void k() {}\n"
     )
     assert kept(text).split() == [*text.splitlines()[0].split(), "__global__", "void", "k()", "{}"]
+
+
+def test_waiting_for_the_grid_before_brings_the_device_runtime_along() -> None:
+    text = "__global__ void k(int *a) { CALL(); a[0] = 1; }"
+    name = "cudaGridDependencySynchronize"
+    for called, wanted in ((name, True), ("other", False)):
+        found = translate(text.replace("CALL", called), None).headers[PRELUDE]
+        assert ("<cuda_device_runtime_api.h>" in found) is wanted
 
 
 def test_annotations_of_lambdas_go() -> None:
