@@ -26,6 +26,7 @@ from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvcc import request_for
 from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.repairs import without_static
 from simulator.sass.code.translation import Translation, translate
 
 __all__ = ["Compiled", "child", "compile_source"]
@@ -122,6 +123,9 @@ def compile_translation(
             raise ToolError(answer["missing"])
         if "log" not in answer:
             return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"])
+        if repaired := without_static(answer["log"], headers):
+            headers |= repaired
+            continue
         wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
         absent = _NOT_THERE.search(answer["log"])
         if absent and is_standard(absent[1]) and absent[1] not in headers:

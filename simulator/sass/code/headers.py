@@ -100,6 +100,9 @@ _BROUGHT = {
 _SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "utility"))
 
 
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+
+
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
     """Give where the CUDA headers lie: of the packages, or of a toolkit."""
@@ -246,6 +249,8 @@ def stand_in(
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
+    if named & _DEVICE_RUNTIME:  # which NVRTC has only in code that is linked later
+        prelude.append("#include <cuda_device_runtime_api.h>")
     if wanted:
         prelude.append(
             "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"

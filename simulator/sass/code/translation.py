@@ -26,11 +26,13 @@ from simulator.sass.code.headers import (
     stand_in,
 )
 from simulator.sass.code.naming import plain_path
-from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
+from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
 
+# NVRTC takes no annotations of lambdas; one inside a kernel is the device's without.
+_OF_LAMBDA = re.compile(r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])")
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _MOST_WALKED = 200_000
@@ -97,7 +99,8 @@ def translate(
     texts = {}
     used: set[str] = set()
     for name, each in files.items():
-        texts[name] = _written(each, each.source.hide(_hidden(each, kept.get(name, set()))))
+        text = each.source.hide(_hidden(each, kept.get(name, set())))
+        texts[name] = _written(each, _OF_LAMBDA.sub(lambda found: blank(found[0]), text))
         used |= _features(texts[name])
     named = {word for each in texts.values() for word in words(each)}
     source = texts.pop("")
