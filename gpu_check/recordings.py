@@ -190,7 +190,7 @@ def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
 
 
 def _measured(columns: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """Give for each access, as bits, the figures that it has."""
+    """Return for each access, as bits, the figures that it has."""
     there = [columns[name] >= 0 for name in _COUNTS]
     there += [~np.isnan(columns[name]) for name in _TIMES]
     if "source" in columns:

@@ -1,10 +1,10 @@
 """C index expressions over a thread's numbers and named integers: `(lane/8)*132 + (lane%8)*4`.
 
-Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
-a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
-errors at their place in the text, and, as in C, only if they are evaluated:
-`lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to `int` and
-`unsigned` are C's; a negative number that becomes unsigned is an error, for it wraps around.
+Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of a
+negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are errors at
+their place in the text. As in C, they are so only if they are evaluated: `lane ? 64/lane : 0` is
+fine for lane 0. Suffixes (`33u`), comments and casts to `int` and `unsigned` are C's; a negative
+number that becomes unsigned is an error, for it wraps around.
 """
 
 from __future__ import annotations
@@ -288,7 +288,10 @@ class Compiler:
             return lambda values: int(first(values) != 0 or second(values) != 0)
         if tree.data == "both":
             return lambda values: int(first(values) != 0 and second(values) != 0)
-        token = parts[1]
+        return self.operation(parts[1], first, second)
+
+    def operation(self, token: Token, first: Evaluate, second: Evaluate) -> Evaluate:
+        """Return the function of an operator with two operands."""
         binary = _BINARY[str(token)]
 
         def evaluate(values: _Values) -> int:

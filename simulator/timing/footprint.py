@@ -1,10 +1,10 @@
 """How much global memory a grid touches at least: bytes read and written, each sector once.
 
-An instruction whose sectors move by a constant from block to block along each axis of the grid
-touches the union of those of all blocks. Whether it does is seen in probes: the blocks at the
-grid's origin, one further on each axis, and the last one. Where the last block does something
-else, such as at an edge, the last blocks of each axis are left out; where the next block does, only
-what was executed counts. So the footprint is never more than the grid's.
+The sectors of an instruction may move by a constant from block to block along each axis of the
+grid. Then it touches the union of those of all blocks. Whether it does is seen in probes: the
+blocks at the grid's origin, one further on each axis, and the last one. Where the last block does
+something else, such as at an edge, the last blocks of each axis are left out; where the next block
+does, only what was executed counts. So the footprint is never more than the grid's.
 """
 
 from __future__ import annotations

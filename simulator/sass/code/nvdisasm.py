@@ -99,7 +99,7 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
 
 
 def _printed(image: bytes) -> tuple[str, str]:
-    """Give what nvdisasm prints of a cubin: instructions in JSON, and a listing with lines.
+    """Return what nvdisasm prints of a cubin: instructions in JSON, and a listing with lines.
 
     It takes half a second for the least kernel, so what it printed is kept.
     """

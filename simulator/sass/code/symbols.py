@@ -35,7 +35,7 @@ class Symbol:
 
 
 def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
-    """Give the variables of a module by their names in the symbol table."""
+    """Return the variables of a module by their names in the symbol table."""
     from elftools.elf.elffile import ELFFile
 
     elf: Any = ELFFile(io.BytesIO(cubin.image))
@@ -54,7 +54,7 @@ def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
 
 
 def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
-    """Give the module with variables set.
+    """Return the module with variables set.
 
     A value is an array or a scalar of NumPy, of at most the variable's bytes; it is written from
     the variable's beginning. Raises LaunchError for a name that is not there (the names that are
@@ -116,7 +116,7 @@ def _find(name: str, known: Mapping[str, Symbol]) -> Symbol:
 def never_set(
     cubin: Cubin, instructions: Iterable[SassInstruction], given: Mapping[str, Any]
 ) -> list[str]:
-    """Give the names of constants that the code reads, that hold zeros, and that nobody set."""
+    """Return the names of constants that the code reads, that hold zeros, and that nobody set."""
     text = " ".join(each.operands for each in instructions)
     offsets = {int(each, 16) for each in re.findall(r"c\[0x3\]\[(?:\w+\+)?(0x[0-9a-f]+)\]", text)}
     if re.search(r"c\[0x3\]\[(?:U?R\d+)\]", text):

@@ -300,7 +300,7 @@ def _imnmx(line: Line) -> Emit:
 
 
 def _either(block: Block, a: Value, b: Value, least: Condition, signed: bool) -> Value:
-    """Give the least or the greatest of two."""
+    """Return the least or the greatest of two."""
     a, b = block.at.alike(a, b)
     less = a.compare("<", b, signed)
     return (less ^ ~block.condition(least)).choose(a, b)
