@@ -161,6 +161,9 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], Any]:
         with arrays:
             names = ["format", "names", "provenance", *_COLUMNS]
             read = {name: arrays[name] for name in [*names, *(["source"] * ("source" in arrays))]}
+    odd = [name for name, array in read.items() if not isinstance(array, np.ndarray)]
+    if odd:  # NumPy returns a member that does not begin as an array does as bytes
+        raise ValueError(f"{odd[0]} is not an array")
     return read, json.loads(str(read["provenance"]))
 
 

@@ -90,6 +90,9 @@ PARTS: dict[str, Part] = {
     ),
     "pipes": Part(
         ("simulator/timing/pipes.py",),
-        ("tests/unit/timing/test_pipes.py", "simulator/timing/pipes.py"),
+        (
+            "tests/unit/timing/test_demands.py", "tests/unit/timing/test_pipes.py",
+            "simulator/timing/pipes.py",
+        ),
     ),
 }  # fmt: skip
