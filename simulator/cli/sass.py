@@ -309,7 +309,7 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
 
 
 def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
-    """Give what to replay, and the kernel's name."""
+    """Return what to replay, and the kernel's name."""
     if options["triton"]:
         if options["file"]:
             raise click.UsageError("FILE and --triton: give one")

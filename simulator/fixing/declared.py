@@ -116,7 +116,7 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
 
 
 def _union(file: str, text: str, bare: str, at: int) -> Iterator[Declared]:
-    """Give the union that is declared behind `__shared__`."""
+    """Yield the union that is declared behind `__shared__`."""
     opened, end = bare.find("{", at), bare.find(";", at)
     if 0 <= opened < end:
         depth, end = 1, opened + 1

@@ -95,7 +95,7 @@ def _mixed(declared: Declared, tile: Tile, said: list[str]) -> str | None:
 
 
 def _subscripts(bare: str, at: int) -> Iterator[tuple[int, int]]:
-    """Give the insides of the brackets that follow a name."""
+    """Yield the insides of the brackets that follow a name."""
     while (opened := re.compile(r"\s*\[").match(bare, at)) is not None:
         depth, place = 1, opened.end()
         while depth and place < len(bare):

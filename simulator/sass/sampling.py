@@ -163,7 +163,7 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
 
 
 def _first_blocks(launch: GridRun) -> list[Dim3]:
-    """Give the first block of each cluster that stands for others; without clusters, the block."""
+    """Return the first block of each cluster that stands for others, or just the block."""
     x, y, z = launch.cluster
     clusters = tuple(blocks // size for blocks, size in zip(launch.grid, (x, y, z), strict=True))
     return [(i * x, j * y, k * z) for i, j, k in _sample(clusters)]

@@ -1,8 +1,8 @@
 """CUDA source to a cubin, in a process of its own.
 
-Source can make a compiler loop, crash or eat memory: the child has a time limit and a memory
-limit, an empty folder to stand in, and what it says comes back as text, less what it says of
-files that are not the source's. It needs no GPU.
+Source can make a compiler loop, crash or eat memory: the child has a time limit and a memory limit,
+and an empty folder to stand in. What it says comes back as text, less what it says of files that
+are not the source's. It needs no GPU.
 """
 
 from __future__ import annotations

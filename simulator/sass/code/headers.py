@@ -105,7 +105,7 @@ _DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaun
 
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
-    """Give where the CUDA headers lie: of the packages, or of a toolkit."""
+    """Return where the CUDA headers lie: of the packages, or of a toolkit."""
     folders: list[Path] = []
     try:
         import nvidia
@@ -126,7 +126,7 @@ def headers_folders() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, str]:
-    """Give the header of each feature of the CUDA C++ library, by the feature's name."""
+    """Return the header of each feature of the CUDA C++ library, by the feature's name."""
     found: dict[str, str] = {}
     for folder in headers_folders():
         root = folder / "cuda" / "std"
@@ -141,7 +141,7 @@ def _library() -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _feature(name: str) -> str | None:
-    """Give the header of the CUDA C++ library that has `std::name`; None where it has not."""
+    """Return the header of the CUDA C++ library that has `std::name`; None where it has not."""
     if found := _library().get(name):
         return found
     declared = re.compile(
@@ -166,7 +166,7 @@ def small_features(names: Iterable[str]) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _texts() -> tuple[tuple[str, str], ...]:
-    """Give the library's headers of features, with their text."""
+    """Return the library's headers of features, with their text."""
     return tuple(
         (place, (folder / place).read_text(errors="replace"))
         for folder in headers_folders()[:2]
@@ -187,7 +187,7 @@ def is_standard(header: str) -> bool:
 
 
 def block_primitives(named: Set[str]) -> str:
-    """Give what stands in for <cub/cub.cuh>, which NVRTC refuses: what device code names of it.
+    """Return what stands in for <cub/cub.cuh>, which NVRTC refuses: what device code names of it.
 
     Its operators have been CUDA's own since CUB 3.
     """
@@ -224,7 +224,7 @@ def stand_in(
     known: Mapping[str, Macro],
     namespaces: Iterable[str],
 ) -> dict[str, str]:
-    """Give the headers that are made up, by name: missing ones (empty), and the prelude.
+    """Return the headers that are made up, by name: missing ones (empty), and the prelude.
 
     `features`: what device code names of `std`. `named`: identifiers in device code. `known`:
     macros that the source defines. `namespaces`: those that a `using namespace` asks for.

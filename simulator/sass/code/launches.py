@@ -45,7 +45,7 @@ class FoundLaunch:
     cooperative: bool = False
 
     def command(self, file: str) -> str:
-        """Give the command that replays it."""
+        """Return the command that replays it."""
         parts = ["bankwise sass", file, "--kernel", _quoted(self.kernel), "--grid", self.grid,
                  "--block", self.block]  # fmt: skip
         if self.shared_bytes != "0":
@@ -65,7 +65,7 @@ class Launches:
     launches: tuple[FoundLaunch, ...]
 
     def instances(self) -> tuple[str, ...]:
-        """Give the templates' instances that are launched."""
+        """Return the templates' instances that are launched."""
         return tuple(dict.fromkeys(each.kernel for each in self.launches if "<" in each.kernel))
 
 

@@ -104,7 +104,7 @@ def _symbols(elf: Any, sections: dict[str, Any], name: str, reserved: int) -> It
 
 
 def _declared(text: str, kernel: str) -> Iterator[tuple[str, int, int]]:
-    """Give symbol, bytes and alignment of what the kernel, or a function of the file, declares."""
+    """Yield symbol, bytes and alignment of what the kernel, or a function of the file, declares."""
     entry = re.search(rf"\.entry\s+{re.escape(kernel)}\s*\(", text)
     if entry is None:
         return

@@ -2,10 +2,10 @@
 
 Kept are kernels, device functions and variables, and, from there, whatever they name: types,
 constants, constexpr functions, macros. All else is the host's, and becomes spaces. Headers are
-looked up here, not by the compiler, so that a source reads nothing but its own folder, folders
-given with -I, the git repository that it stands in, and the compiler's headers; a header that is
-in none of them is empty. Headers that know NVRTC, as CUTLASS's do, hide the host's code themselves,
-and stay whole.
+looked up here, not by the compiler. So a source reads nothing but its own folder, folders given
+with -I, the git repository that it stands in, and the compiler's headers; a header that is in none
+of them is empty. Headers that know NVRTC, as CUTLASS's do, hide the host's code themselves, and
+stay whole.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _root(found: Path, wanted: str, includer: Path | None) -> Path:
 
 
 def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
-    """Give the headers of the compiler's libraries that only host code uses.
+    """Yield the headers of the compiler's libraries that only host code uses.
 
     Thrust launches kernels from the host, and does not compile for the device alone.
     """
@@ -214,7 +214,7 @@ def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
 
 
 def _project(folder: Path) -> list[Path]:
-    """Give the repository around a folder: `#include "../common.h"` reaches into it."""
+    """Return the repository around a folder: `#include "../common.h"` reaches into it."""
     for each in (folder, *folder.parents):
         if (each / ".git").exists():
             return [each]
@@ -269,7 +269,7 @@ def _of_repository(root: Path, wanted: str, here: Path) -> Path | None:
 
 @lru_cache(maxsize=4)
 def _repository(root: Path) -> dict[str, list[Path]]:
-    """Give the headers of a repository by their file names."""
+    """Return the headers of a repository by their file names."""
     found: dict[str, list[Path]] = {}
     count = 0
     for folder, folders, names in os.walk(root):
@@ -338,7 +338,7 @@ def _needed(
 
 
 def _hidden(file: _File, kept: set[Declaration]) -> list[tuple[int, int]]:
-    """Give where the host's code stands."""
+    """Return where the host's code stands."""
     hidden: list[tuple[int, int]] = []
     chosen = [(each.start, each.end) for each in kept]
     for each in file.source.declarations:
@@ -362,12 +362,12 @@ def _written(file: _File, text: str) -> str:
 
 
 def _indent(source: Source, line: Directive) -> str:
-    """Give the white space before a directive, with line ends."""
+    """Return the white space before a directive, with line ends."""
     return source.text[line.start : line.end].split("#", 1)[0]
 
 
 def _namespaces(files: dict[str, _File]) -> tuple[str, ...]:
-    """Give the namespaces that a `using namespace` names, but for aliases."""
+    """Return the namespaces that a `using namespace` names, but for aliases."""
     wanted: dict[str, None] = {}
     aliases: set[str] = set()
     for file in files.values():

@@ -102,12 +102,12 @@ class Cluster:
             raise deadlock(left[0])
 
     def site_of(self, number: int) -> int:
-        """Give the number of what an instruction accesses among all that is counted."""
+        """Return the number of what an instruction accesses among all that is counted."""
         return self.launch.program.steps[number].sites.start
 
     # ---- The cluster's barrier. ----------------------------------------------------------------
     def passed(self) -> int:
-        """Give how often all warps that have not exited have arrived."""
+        """Return how often all warps that have not exited have arrived."""
         counts = [
             self.arrivals.get((units.rank, warp), 0)
             for units in self.units
@@ -135,7 +135,7 @@ class Cluster:
         self.workers[units.rank].choose_again()
 
     def take(self) -> Tally:
-        """Give what was counted since the last time."""
+        """Return what was counted since the last time."""
         tallies = [worker.take() for worker in self.workers]
         total = tallies[0]
         for tally in tallies[1:]:

@@ -156,7 +156,7 @@ class GridRun:
             raise LaunchError(f"{stack} bytes of stack a thread (accepted: {_MOST_LOCAL // 1024})")
 
     def _shared_limit(self) -> tuple[int, str]:
-        """Give the bytes of shared memory that a block can have, and what says so."""
+        """Return the bytes of shared memory that a block can have, and what says so."""
         limits = [(self.architecture.shared_bytes, self.architecture.name)]
         if self.chip is not None:
             limits.append((self.chip.shared_bytes, self.chip.name))
@@ -212,7 +212,7 @@ class GridRun:
         return f"{instruction.address:#06x} {instruction.opcode}"
 
     def outputs(self) -> list[Any]:
-        """Give one entry an argument: arrays as the kernel left them, all else unchanged."""
+        """Return one entry an argument: arrays as the kernel left them, all else unchanged."""
         return self.memory.outputs()
 
     # ---- Running. --------------------------------------------------------------------------

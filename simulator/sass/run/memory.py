@@ -163,7 +163,7 @@ class GlobalMemory:
 
 
 def _end_of_bank(kernel: CubinKernel) -> int:
-    """Give the end of the parameters in constant bank 0."""
+    """Return the end of the parameters in constant bank 0."""
     return kernel.parameter_base + max((p.offset + p.size for p in kernel.parameters), default=0)
 
 

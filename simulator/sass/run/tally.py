@@ -65,7 +65,7 @@ class Tally:
         )
 
     def differing(self, other: Tally, sites: list[MemorySite]) -> set[int]:
-        """Give the instructions at which the two did other things to global memory."""
+        """Return the instructions at which the two did other things to global memory."""
         return {
             site.number
             for index, site in enumerate(sites)
@@ -127,7 +127,7 @@ def figures_of(
 def _pieces(
     offsets: NDArray[np.int32], masks: NDArray[np.uint32], width: int, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the sectors or lines that each row touches, and the least that hold as many bytes."""
+    """Return the sectors or lines that each row touches, and the least that hold as many bytes."""
     active = (masks[:, None] >> np.arange(32, dtype=np.uint32)) & 1 != 0
     # An access is aligned to its width, so it lies in one piece.
     pieces = np.where(active, offsets >> (size.bit_length() - 1), _NOWHERE)

@@ -124,14 +124,14 @@ class Tracer:
         )
 
     def take(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-        """Give each warp's steps and lines of a block, and begin the next block."""
+        """Return each warp's steps and lines of a block, and begin the next block."""
         steps = [np.array(done, dtype=np.int64) for done in self._done]
         bases = [np.concatenate([np.zeros(0, np.int64), *each]) for each in self._bases]
         self._begin()
         return steps, bases
 
     def tables(self) -> tuple[Steps, AccessRows]:
-        """Give the steps and rows of all blocks."""
+        """Return the steps and rows of all blocks."""
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
         lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)

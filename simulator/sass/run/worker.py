@@ -48,7 +48,7 @@ _TURN = 1 << 12  # of a block among blocks that wait for each other
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
-    """Give zeros at an address that vector code likes."""
+    """Return zeros at an address that vector code likes."""
     raw = np.zeros(size + ROW, dtype=np.uint8)
     start = -raw.ctypes.data % ROW
     return raw[start : start + size]
@@ -173,23 +173,23 @@ class Worker:
         self.context[CONTEXT[name] // 8] = value
 
     def row(self, warp: int, offset: int) -> NDArray[np.uint32]:
-        """Give 32 words of a warp's memory."""
+        """Return 32 words of a warp's memory."""
         return self.warps[warp, offset : offset + ROW].view(np.uint32)
 
     def register(self, number: int) -> NDArray[np.uint32]:
-        """Give a register of all threads of the block."""
+        """Return a register of all threads of the block."""
         rows = [self.row(warp, REGISTERS + number * ROW) for warp in range(self.count)]
         return np.concatenate(rows)[: self.threads]
 
     def predicate(self, number: int) -> NDArray[np.uint32]:
-        """Give a predicate of all threads of the block."""
+        """Return a predicate of all threads of the block."""
         words = self.warps[:, PREDICATES + 4 * number : PREDICATES + 4 * number + 4]
         masks = np.ascontiguousarray(words).view(np.uint32)
         bits: NDArray[np.uint32] = masks >> np.arange(32, dtype=np.uint32) & np.uint32(1)
         return bits.reshape(-1)[: self.threads]
 
     def _first_state(self) -> NDArray[np.uint8]:
-        """Give the warps' memory as it is when a block begins."""
+        """Return the warps' memory as it is when a block begins."""
         self.warps[:] = 0
         x, y, _ = self.launch.block
         for warp in range(self.count):
@@ -276,14 +276,14 @@ class Worker:
         )  # fmt: skip
 
     def _slice(self, spent: int) -> int:
-        """Give how many instructions may run before the next look."""
+        """Return how many instructions may run before the next look."""
         launch = self.launch
         limit = launch.max_instructions
         allowed = BLOCK_LIMIT - spent if limit is None else limit - launch.spent
         return min(allowed, _TURN if launch.cooperative else _SLICE)
 
     def _more(self, spent: int, left: int) -> int:
-        """Give the next slice, where the last was not enough."""
+        """Return the next slice, where the last was not enough."""
         more = self._slice(spent)
         if more <= left:
             limit = self.launch.max_instructions
@@ -344,7 +344,7 @@ class Worker:
         self.set("event_count", event + 1)
 
     def take(self) -> Tally:
-        """Give what was counted since the last time."""
+        """Return what was counted since the last time."""
         self.flush()
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
