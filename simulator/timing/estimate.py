@@ -26,6 +26,7 @@ MOST_INSTRUCTIONS = 6_000_000
 """Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
 _IN_STEP = 0.2
 """Blocks of a wave that end within so much of its time are taken to go in step."""
+_MORE = 1.05
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 _STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
@@ -68,22 +69,28 @@ def estimate(
     """
     sms = chip.multiprocessors or 1
     blocks = -(-work.blocks // sms)
-    lost, share = _dram_share(work, chip, machine)
+    lost, size = _lost(work, chip, machine)
+    share = _share(work, size) if lost else 0.0
     busy = min(1.0, work.blocks / sms)
     numbers = dict(machine) | {"dram_share": share, "lost": lost}
     # An SM alone gets more of the L2 than its share when all are at work.
     for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
         numbers[name] = min(machine["l2_alone"], machine[name] / busy)
     numbers["atom_rate"] = min(machine["atom_alone"], machine["atom_rate"] / busy)
+    numbers["atom_hot"] = _hot(work, machine) / blocks
     plan = _plan(work, blocks)
     run = run_sm(work, chip, numbers, plan, without=without)
     if run.cycles < 0:
         return None
+    asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
+    if lost and asked and size / asked > _MORE * share:
+        # L1 holds what blocks share: more of what is left comes from DRAM.
+        numbers["dram_share"] = min(1.0, size / asked)
+        run = run_sm(work, chip, numbers, plan, without=without)
     active = float(run.cycles)
     left = blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
-    active = max(active, hot_cycles(work, machine))
     return Estimate(active, run, blocks)
 
 
@@ -110,11 +117,10 @@ def _rest(
     return left / wave * per_wave
 
 
-def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[float, float]:
-    """Return the share of the footprint that the L2 has lost, and the share of sectors to go there.
+def _lost(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[float, float]:
+    """Return the share of the footprint that the L2 has lost, and the footprint's bytes.
 
-    What the first launch left in the L2 is there as far as the grid's footprint fits; of what does
-    not, each sector comes from DRAM once, and what blocks share is found in the L2.
+    What the first launch left in the L2 is there as far as the grid's footprint fits.
     """
     stores = [
         number
@@ -122,20 +128,27 @@ def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[f
         if each.opcode.split(".")[0] in _STORES
     ]
     found = footprint(work.probes, work.traces, work.grid, stores)
-    size = found.read + found.written
+    size = float(found.read + found.written)
     if not chip.l2_bytes:
-        return 0.0, 0.0
+        return 0.0, size
     low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
-    lost = min(max((size - low) / (high - low), 0.0), 1.0)
-    if not lost:
-        return 0.0, 0.0
+    return min(max((size - low) / (high - low), 0.0), 1.0), size
+
+
+def _share(work: Work, size: float) -> float:
+    """Return the share of L2's sectors that come from DRAM, where nothing of so many bytes is left.
+
+    Each sector comes from DRAM once; what blocks share is found in the L2 by those that come later.
+    """
     sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
     asked = 32.0 * float(np.mean(sectors)) * work.blocks
-    return lost, min(1.0, size / asked) if asked else 0.0
+    return min(1.0, size / asked) if asked else 0.0
 
 
-def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
+def _hot(work: Work, machine: Mapping[str, float]) -> float:
     """Return the cycles for which the L2 changes the kilobyte that most atomics meet in.
+
+    They are the grid's, per sector that the atomics of a block change.
 
     One part of the L2 does all of a kilobyte, one sector after the other, and lanes that share a
     word one by one (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
@@ -153,7 +166,9 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
             sums[place] = sums.get(place, 0.0) + cycles
             seen[place] = seen.get(place, 0) + 1
     shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
-    return max(shared, default=0.0) / len(work.traces) * work.blocks
+    sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
+                  for each in work.traces)  # fmt: skip
+    return max(shared, default=0.0) / max(sectors, 1) * work.blocks
 
 
 def _atomics(
@@ -171,9 +186,11 @@ def _atomics(
         lanes = rows.bytes[row] / 4
         crowd = lanes / max(int(sectors.sum()), 1)
         each = crowd * machine["atom_word"] if crowd > _WORDS else machine["atom_sector"]
-        for line, some in zip((first + rows.line[begin:end]).tolist(), sectors, strict=True):
-            cycles = max(machine["atom_word"], float(some) * each) * count
-            found[line // 8] = found.get(line // 8, 0.0) + cycles
+        places, where = np.unique((first + rows.line[begin:end]) // 8, return_inverse=True)
+        of_place = np.bincount(where, weights=sectors)
+        for place, some in zip(places.tolist(), of_place.tolist(), strict=True):
+            cycles = max(machine["atom_word"], some * each) * count
+            found[place] = found.get(place, 0.0) + cycles
     return found
 
 

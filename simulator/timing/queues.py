@@ -14,13 +14,15 @@ NUMBERS = (
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
     "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
-    "code_far_rate", "lost",
+    "code_far_rate", "lost", "request", "atom_hot",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE, _STORE_RATE = 2, 3, 4, 5, 6, 7, 8
 _READ, _COPY_RATE = NUMBERS.index("read_latency"), NUMBERS.index("copy_rate")
+_REQUEST = NUMBERS.index("request")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
 _OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MEMORY = 1000.0
@@ -266,9 +268,11 @@ def _lower(state: Any, machine: Any, sectors: int, is_store: bool, share: float,
     """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
     state.counts[5] += sectors
     rate = machine[_COPY_RATE] if is_store else machine[_L2_RATE]
-    there = _ask(state, _OF_L2, 32 * sectors / rate, machine[_L2_WAIT], now)
+    cycles = max(32 * sectors / rate, machine[_REQUEST])
+    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
     if is_store:
-        there = _ask(state, OF_STORES, 32 * sectors / machine[_STORE_RATE], 0.0, now)
+        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
+        there = _ask(state, OF_STORES, cycles, 0.0, now)
     there += machine[_L2]
     state.dram_rest += sectors * share
     if state.dram_rest >= 1:
@@ -285,5 +289,5 @@ def _lower(state: Any, machine: Any, sectors: int, is_store: bool, share: float,
 def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
     """Ask L2 to change sectors; when the old values are there."""
     state.counts[5] += sectors
-    cycles = 32 * sectors / machine[_ATOM_RATE]
+    cycles = sectors * max(32 / machine[_ATOM_RATE], machine[_ATOM_HOT])
     return int(_ask(state, OF_ATOMICS, cycles, 0.0, now) + machine[_ATOM_LATENCY])

@@ -19,7 +19,13 @@ PIPES = {
     row["op"]: row for row in csv.DictReader((DATA / "h100_pipes.csv").read_text().splitlines())
 }
 H100 = Chip.of("H100")
-MACHINE = {**(machine_of(H100) or {}), "dram_share": 0.0, "lost": 0.0, "constants": 0.0}
+MACHINE = {
+    **(machine_of(H100) or {}),
+    "dram_share": 0.0,
+    "lost": 0.0,
+    "constants": 0.0,
+    "atom_hot": 0.0,
+}
 """What loops need that have run before: constants are there."""
 
 PROGRAM = st.lists(
