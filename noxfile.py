@@ -24,6 +24,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
     session.run("python", "docs/house.py", "--check")
+    session.run("python", "docs/licences.py", "--check")
     session.run("mypy")
 
 
@@ -60,3 +61,10 @@ def fuzz(session: nox.Session) -> None:
     """Feed every reader what nobody meant: a day; what follows `--` chooses and counts."""
     _needs(session, "test")
     session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
+@nox.session
+def supply(session: nox.Session) -> None:
+    """Build the wheel twice and compare, look for stray files, and list what it brings."""
+    _needs(session, "trust")
+    session.run(".ci/supply", *session.posargs, external=True)

@@ -1,8 +1,8 @@
 """A whole measurement: many accesses of many instructions, kept as they come in.
 
 Accesses are drawn by `gpu_check.probe.patterns`; the first of each instruction are also counted.
-With a folder, each finished part is saved there and found again by the next run with the same plan
-on the same chip, so an interrupted campaign goes on where it stopped; `forget` ends that.
+With a folder, each finished part is saved there. The next run with the same plan on the same chip
+finds it, so an interrupted campaign goes on where it stopped; `forget` ends that.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Measurements(Result):
         return len(self.addresses)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give `{"accesses": {column: list}, "totals": {…}}`."""
+        """Return `{"accesses": {column: list}, "totals": {…}}`."""
         figures = ("cycles", "spread", "wavefronts", "bank_conflicts")
         found = {name: value for name in figures if (value := getattr(self, name)) is not None}
         return {

@@ -62,7 +62,7 @@ class Comparison(Result):
         return not self.differing
 
     def points(self) -> dict[str, list[Any]]:
-        """Give each access's figures beside the chip's, as `viz.parity` draws them."""
+        """Return each access's figures beside the chip's, as `viz.parity` draws them."""
         figures: dict[str, list[Any]] = {"op": [self.op] * self.accesses}
         if self.measured.wavefronts is not None:
             figures["wavefronts"] = self.counts.wavefronts.tolist()
@@ -79,7 +79,7 @@ class Comparison(Result):
         return Table(self.rows(), self.to_dict()["totals"], text=[LEGEND, *self.worst])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give one row, and the same as totals."""
+        """Return one row, and the same as totals."""
         row: dict[str, Any] = {
             "op": self.op,
             "accesses": self.accesses,
@@ -107,7 +107,7 @@ def simulated(measured: Measurements, rule: Rule = "silicon") -> Counts:
 
 
 def expected_cycles(op: str, counts: Counts) -> NDArray[np.float64]:
-    """Give the model's cycles, and what the chip was measured to add to them."""
+    """Return the model's cycles, and what the chip was measured to add to them."""
     extra = np.zeros(counts.cycles.shape)
     residues = () if op in LOOPS else instruction(op).residues
     for wavefronts, phases, cycles in residues:

@@ -31,7 +31,7 @@ class Gpu:
     """Of the driver's API."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields, for provenance."""
+        """Return the fields, for provenance."""
         return asdict(self)
 
 

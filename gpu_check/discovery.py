@@ -7,11 +7,11 @@ that a difference of one cycle answers them.
 bank. If they share a phase, that bank has two words to deliver and the access costs one cycle
 more than its phases. All 496 pairs are asked.
 
-*When do phases fuse?* Lanes read vectors of one row, side by side in the banks, so that any
-phase costs one cycle and the access as many cycles as it has phases. Vectors are drawn at random
-but for one rule (lanes i and i^p agree), for all 31 p; if phases fuse, the cost halves. Then each
-pair of partners is broken alone, the rule is changed half-way through the warp, and the broken
-pair's lanes are masked. Fused phases are found by asking all pairs of pairs as above.
+*When do phases fuse?* Lanes read vectors of one row, side by side in the banks. Any phase then
+costs one cycle, and the access as many cycles as it has phases. Vectors are drawn at random but for
+one rule (lanes i and i^p agree), for all 31 p; if phases fuse, the cost halves. Then each pair of
+partners is broken alone, the rule is changed half-way through the warp, and the broken pair's lanes
+are masked. Fused phases are found by asking all pairs of pairs as above.
 
 *Do lanes on one word cost one wavefront?* All on one word: then the access costs one wavefront a
 phase, else one a lane.
@@ -19,7 +19,7 @@ phase, else one a lane.
 An instruction that does not merge lanes on one word has no such quiet background. It is asked
 with two lanes alone, and answers only if idle phases cost nothing, or if counters are read.
 
-Nothing here knows the built-in law; `infer_phases` takes any cost, the chip's or a model's, and
+Nothing here knows the built-in law; `infer_phases` takes any cost, the chip's or a model's.
 `PhaseTable.of` writes the built-in law in the same terms, so that the two can be compared.
 """
 
@@ -296,7 +296,7 @@ class _Questions:
 
 
 def _agreeing(row: NDArray[Any], p: int) -> NDArray[Any]:
-    """Give lanes i and i^p the unit of the lower of them."""
+    """Return units in which lanes i and i^p have that of the lower of them."""
     agreeing: NDArray[Any] = row[np.minimum(_LANES, _LANES ^ p)]
     return agreeing
 

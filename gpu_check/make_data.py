@@ -1,9 +1,9 @@
 """Make this package's data: `python -m gpu_check.make_data FOLDER PREFIX` on a machine with a GPU.
 
-It runs the full campaign (an interrupted one goes on), the GEMM kernels, the inference of all
-phases, copies whose sources do not lie side by side, and the atomic loops; it needs counters and
-takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses; with
-`--turns` nothing but the copies and the loops, and prints how many are the model's.
+It runs the full campaign (an interrupted one goes on), the GEMM kernels and the inference of all
+phases. It runs copies whose sources do not lie side by side, and the atomic loops; it needs
+counters and takes some ten minutes. With `--quick` behind, it measures a hundredth of the accesses;
+with `--turns` nothing but the copies and the loops, and prints how many are the model's.
 gpu_check/data/README.md describes the files.
 """
 

@@ -161,6 +161,9 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], Any]:
         with arrays:
             names = ["format", "names", "provenance", *_COLUMNS]
             read = {name: arrays[name] for name in [*names, *(["source"] * ("source" in arrays))]}
+    odd = [name for name, array in read.items() if not isinstance(array, np.ndarray)]
+    if odd:  # NumPy returns a member that does not begin as an array does as bytes
+        raise ValueError(f"{odd[0]} is not an array")
     return read, json.loads(str(read["provenance"]))
 
 
@@ -190,7 +193,7 @@ def _odd(read: dict[str, NDArray[Any]]) -> list[str]:
 
 
 def _measured(columns: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """Give for each access, as bits, the figures that it has."""
+    """Return for each access, as bits, the figures that it has."""
     there = [columns[name] >= 0 for name in _COUNTS]
     there += [~np.isnan(columns[name]) for name in _TIMES]
     if "source" in columns:

@@ -2,7 +2,7 @@
 
 Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
 a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
-errors at their place in the text, and, as in C, only if they are evaluated:
+errors at their place in the text. As in C, they are so only if they are evaluated:
 `lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to integers are C's;
 a cast of a negative number to `unsigned` is an error, for it wraps around. `threadIdx`,
 `blockDim` and `33u` are unsigned, as in C: `/`, `%`, `>>` and comparisons with them wrap around
@@ -307,6 +307,10 @@ class Compiler:
             return lambda values: int(first(values) != 0 or second(values) != 0)
         if tree.data == "both":
             return lambda values: int(first(values) != 0 and second(values) != 0)
+        return self.operation(parts, first, second)
+
+    def operation(self, parts: list[Any], first: Evaluate, second: Evaluate) -> Evaluate:
+        """Return the function of an operator, `parts[1]`, with two operands that were read."""
         token = parts[1]
         binary = BINARY[str(token)]
         if str(token) in ORDERED and self._wraps(parts):

@@ -28,8 +28,8 @@ def fragment_elements(
     >>> fragment_elements(threads=2, size=4, kind="(2,4):(1,2)")
     [[0, 2, 4, 6], [1, 3, 5, 7]]
 
-    Raises LayoutError for an unknown kind, for a split of an odd size, and for a
-    layout that is not a bijection of (threads, size) onto the edge.
+    Raises LayoutError for an unknown kind, a split of an odd size, a layout that is not a
+    bijection of (threads, size) to the edge.
     """
     for what, number in (("threads", threads), ("elements a thread", size)):
         if not is_integer(number) or number < 1:

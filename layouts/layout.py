@@ -5,10 +5,10 @@ there are, the stride how far one step along each mode moves:
 
     (8,4):(4,1) at (2, 3)  =  2·4 + 3·1  =  11
 
-A mode may itself be a tuple of modes, and a coordinate may be given at any level: as
-(2, 3), or as one number that counts through the modes from the left, the leftmost
-fastest (so 2 + 3·8 = 26 is (2, 3) again). That is the whole trick of CuTe: because
-every layout is also a function of one integer, layouts compose (`layouts.algebra`).
+A mode may itself be a tuple of modes, and a coordinate may be given at any level: as (2, 3), or as
+one number that counts through the modes from the left, the leftmost fastest. So 2 + 3·8 = 26 is (2,
+3) again. That is the whole trick of CuTe: because every layout is also a function of one integer,
+layouts compose (`layouts.algebra`).
 
 A layout may be followed by an XOR swizzle: `Sw<3,4,3> o 0 o (8,64):(64,1)` first
 computes the offset, adds 0, then swizzles.
@@ -74,9 +74,8 @@ class Layout:
     >>> str(Layout(((2, 4), 8)))
     '((2,4),8):((1,2),8)'
 
-    Raises LayoutError for a shape that is not made of positive integers, a stride that
-    is negative or whose parentheses differ from the shape's, an offset without a swizzle,
-    and a layout that reaches past 2**63 - 1.
+    Raises LayoutError for a shape that is not made of positive integers; a stride below 0 or with
+    other parentheses than the shape; an offset without a swizzle; a layout past 2**63 - 1.
     """
 
     shape: Nested
@@ -350,6 +349,14 @@ class Layout:
 
         return split(int(index), self.shape)
 
+    def check_listed(self) -> None:
+        """Raise LayoutError past MOST_LISTED elements, which nothing goes through one by one."""
+        if self.size > MOST_LISTED:
+            raise LayoutError(
+                f"layout {self} has {self.size} elements, too many to list"
+                f" (accepted: up to {MOST_LISTED})"
+            )
+
     def offsets(self) -> list[int]:
         """Offsets of all coordinates, counted from the left mode.
 
@@ -358,11 +365,7 @@ class Layout:
 
         Raises LayoutError past MOST_LISTED elements.
         """
-        if self.size > MOST_LISTED:
-            raise LayoutError(
-                f"layout {self} has {self.size} elements, too many to list"
-                f" (accepted: up to {MOST_LISTED})"
-            )
+        self.check_listed()
         offsets = [self.offset]
         for digits, step in self.digits:
             offsets = [digit * step + low for digit in range(digits) for low in offsets]

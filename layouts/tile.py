@@ -62,9 +62,8 @@ class Tile:
     >>> Tile.parse(tile.c(), shape="32x32") == tile
     True
 
-    Raises LayoutError for sizes, padding or elements that are not such numbers, for terms that
-    would move an element out of its row or tile, and for a layout that puts two elements in one
-    place.
+    Raises LayoutError for sizes, padding or elements that are not such numbers. So it does for
+    terms that would move an element out of its row or tile, and for two elements in one place.
     """
 
     rows: int

@@ -1,7 +1,7 @@
 """Warp layouts: where each of a warp's 32 lanes sits in a grid of rows and columns.
 
-A warp's shape R×C and the order in which lanes fill it decide which lanes are
-neighbours in a phase, and which pairs of lanes read the same fragment.
+A warp's shape R×C and the order in which lanes fill it decide two things: which lanes are
+neighbours in a phase, and which read the same fragment.
 
 A place is row·C + col. An order of lanes, or of warps in a block, gives the place of each,
 and may be said in five ways; the first that fits is taken:

@@ -45,10 +45,10 @@ def check_compiles() -> None:
 def jit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make a decorator: `numba.njit` that lets other threads run, with Numba's own `options`.
 
-    Numba keeps compiled code beside its source or in the user's cache folder, and refuses to
+    Numba keeps compiled code beside its source or in the user's cache folder. It refuses to
     decorate where it may write to neither, as in a container without a home; where the disk is
-    full, it refuses to run. Here every process compiles anew then. It does so, too, where what
-    was kept is damaged, and keeps the new code instead.
+    full, it refuses to run. Here every process compiles anew then. It does so, too, where what was
+    kept is damaged, and keeps the new code instead.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -74,7 +74,7 @@ def bank_heatmap(
 
 
 def bank_axis() -> dict[str, Any]:
-    """Give the axis of the 32 banks."""
+    """Return the axis of the 32 banks."""
     return {"title": {"text": "bank"}, "tickvals": [*range(0, BANKS, 4), 31], "tickangle": 0}
 
 

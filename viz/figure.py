@@ -80,8 +80,8 @@ def assemble(
 ) -> go.Figure:
     """Put panels side by side, all on the same scale.
 
-    `widest` is the most pixels that the cells take across, `least` the size of a cell, in
-    pixels, from which on it holds its whole text, `short` that for a number alone. `frames` and
+    `widest` is the most pixels that the cells take across. `least` is the size of a cell, in
+    pixels, from which on it holds its whole text; `short` that for a number alone. `frames` and
     `controls` are those of an animation.
     """
     columns = max(panel.columns for panel in panels)
@@ -209,7 +209,7 @@ def heading(text: str, x: str, y: str) -> dict[str, Any]:
 
 
 def lane_scale() -> dict[str, Any]:
-    """Give the settings of a heat map whose values are lanes, with its scale at the bottom."""
+    """Return the settings of a heat map whose values are lanes, with its scale at the bottom."""
     return {
         "zmin": -0.5,
         "zmax": 31.5,

@@ -147,7 +147,7 @@ def named(name: str) -> str:
 
 
 def outcomes(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
-    """Give a column of numbers, with None wherever there is no outcome: None, NaN, an empty cell.
+    """Return a column of numbers, with None wherever there is no outcome: None, NaN, an empty cell.
 
     >>> outcomes({"cycles": [1, None, "", float("nan"), 2.5]}, "cycles")
     [1, None, None, None, 2.5]

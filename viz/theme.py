@@ -61,7 +61,7 @@ THEMES: Mapping[Theme, Mapping[str, str]] = {
 
 
 def template(theme: Theme) -> go.layout.Template:
-    """Give the Plotly template of a theme; raises DrawError for an unknown one."""
+    """Return the Plotly template of a theme; raises DrawError for an unknown one."""
     if theme not in THEMES:
         raise DrawError(f"unknown theme {theme!r}: {accepted(theme, THEMES)}")
     colors = THEMES[theme]

@@ -62,7 +62,7 @@ class Layers:
     """(word, tile row) where a row of the tile begins."""
 
     def place(self, word: int) -> tuple[int, int]:
-        """Give the cell of a word: bank, row."""
+        """Return the cell of a word: bank, row."""
         return word % BANKS, self.layers.index(word // BANKS)
 
 
@@ -114,7 +114,7 @@ def _finding(found: Strips) -> str:
 def found_layers(
     result: object, fragment: Operand | None, tile: TileLike | None, element: int | None
 ) -> tuple[Strips, Layers]:
-    """Give the accesses of a result, and the layers that they and their tile lie in."""
+    """Return the accesses of a result, and the layers that they and their tile lie in."""
     if fragment is None and hasattr(result, "fragments"):
         fragment = "B"
     found = strips(result, fragment)
@@ -262,7 +262,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
 
 
 def layer_axis(layers: Layers) -> dict[str, Any]:
-    """Give the axis of the layers."""
+    """Return the axis of the layers."""
     return {
         "title": {"text": "layer"},
         "tickvals": list(range(len(layers.layers))),

@@ -1,7 +1,7 @@
 """TMA: cycles, sectors and bank writes of tile loads and stores by box and swizzle, and of copies.
 
-One thread keeps as many copies in flight as shared memory has room for, at most 32, between global
-memory that the L2 cache holds and the shared memory of its block. Rows of a tensor are 1024 bytes
+One thread keeps as many copies in flight as shared memory has room for, at most 32. They go between
+global memory that the L2 cache holds and the block's shared memory. Rows of a tensor are 1024 bytes
 apart. The loop itself takes some 25 cycles per copy, which is what small copies show.
 """
 

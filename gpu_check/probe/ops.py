@@ -66,7 +66,7 @@ class ProbeOp:
 
 
 def _struct(name: str) -> str:
-    """Give the struct of an instruction: dots become underscores, and matrix forms are short.
+    """Return the struct of an instruction: dots become underscores, and matrix forms are short.
 
     >>> _struct("LDSM.16.MT88.4"), _struct("LDGSTS.E.BYPASS.128"), _struct("LDS.64")
     ('LDSM_T4', 'LDGSTS_BYPASS_128', 'LDS_64')

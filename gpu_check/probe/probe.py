@@ -23,7 +23,7 @@ GLOBAL_BYTES = 1 << 20
 
 
 def coalesced(op: str, n: int) -> NDArray[np.uint32]:
-    """Give the sources of n copies whose lanes read global memory side by side."""
+    """Return the sources of n copies whose lanes read global memory side by side."""
     return np.tile(probe_op(op).width * np.arange(32, dtype=np.uint32), (n, 1))
 
 

@@ -57,7 +57,7 @@ def _lanes(mask: int) -> list[int]:
 
 
 def _values() -> Bytes:
-    """Give the 16 bytes that each lane offers: word i of lane l is four bytes 4 l + i + 1."""
+    """Return the 16 bytes that each lane offers: word i of lane l is four bytes 4 l + i + 1."""
     words = (4 * np.arange(32)[:, None] + np.arange(4) + 1).astype(np.uint32) * 0x01010101
     return words.astype(np.uint32).view(np.uint8)
 

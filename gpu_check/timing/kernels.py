@@ -1,7 +1,7 @@
 """Time whole kernels under the profiler: `python -m gpu_check.timing.kernels CASES.json OUT.csv`.
 
-CASES.json is a list of launches: name, cubin (a path from the file's folder), kernel, grid, block,
-shared (bytes of dynamic shared memory), args (as `bankwise sass --arg` takes them) and pair (cases
+CASES.json is a list of launches: name, cubin (a path from the file's folder), kernel, grid, block;
+shared (bytes of dynamic shared memory), args (as `bankwise sass --arg` takes them); and pair (cases
 of a pair differ in layout alone). Every case is launched twice, and the second launch is read, with
 clocks and caches as they are. Cycles come from processes in which the profiler counts nothing else,
 so that no launch is repeated; pipes and stalls from one in which it repeats them.

@@ -1,10 +1,10 @@
 """What the way to memory costs: a warp's global accesses in an SM, the L2, and queues before it.
 
-`measure_accesses`: cycles that an SM spends per warp access of global memory that L1 holds, by the
-bytes per lane and the lines that the lanes lie in. `measure_traffic`: bytes per cycle of an SM,
-when all SMs read or write the same footprint. `measure_queue`: how long one warp needs to issue a
-number of accesses that are slow to serve: the place where the time begins to grow is the depth of
-the queue behind the scheduler.
+`measure_accesses`: cycles that an SM spends per warp access of global memory that L1 holds, by
+bytes per lane and lines of the lanes. `measure_traffic`: bytes per cycle of an SM, when all SMs
+read or write the same footprint. `measure_queue`: how long one warp needs to issue a number of
+accesses that are slow to serve: the place where the time begins to grow is the depth of the queue
+behind the scheduler.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def _functions() -> Mapping[str, Callable[..., Any]]:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Give what an estimate is asked with, by name."""
+    """Return what an estimate is asked with, by name."""
     from simulator.gemm.estimates import instruction_mix
 
     found: dict[str, inspect.Parameter] = {}

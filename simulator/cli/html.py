@@ -33,7 +33,7 @@ def keep(*results: object) -> None:
 
 
 def kept() -> list[object]:
-    """Give the results that the running command, or those before it in a report, kept."""
+    """Return the results that the running command, or those before it in a report, kept."""
     results: list[object] = click.get_current_context().meta.setdefault(_KEPT, [])
     return results
 
@@ -46,7 +46,7 @@ def is_drawn() -> bool:
 
 
 def command_line() -> str:
-    """Give the command as it was typed."""
+    """Return the command as it was typed."""
     words = click.get_current_context().meta.get(ARGUMENTS, [])
     return shlex.join(["bankwise", *words])
 

@@ -73,7 +73,7 @@ class CompilerCommand(click.Command):
 
 
 def commands(launches: Launches, file: str, kernel: str | None = None) -> list[str]:
-    """Give a command to edit and run for each kernel of a file, with its parameters above it."""
+    """Return a command to edit and run for each kernel of a file, with its parameters above it."""
     from simulator.sass.code.describing import placeholder
     from simulator.sass.code.launches import FoundLaunch
 

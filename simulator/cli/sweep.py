@@ -42,6 +42,8 @@ def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*, plot: str | None, html: str | None, **options: Any) -> Any:
         if plot is not None and html is not None:
             raise click.UsageError("--plot is the former name of --html (accepted: one of them)")
+        if plot is not None:
+            click.echo("bankwise: --plot is the former name of --html, which 0.3 drops", err=True)
         return command(html=html if plot is None else plot, **options)
 
     return wrapped

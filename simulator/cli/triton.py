@@ -60,7 +60,7 @@ def triton_launches(
 
 
 def list_triton(target: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Give a row per kernel of a module, and commands to edit."""
+    """Return a row per kernel of a module, and commands to edit."""
     from simulator.sass.triton.files import find_kernels, listing
 
     place, name = _target(target)

@@ -142,9 +142,9 @@ def occupancy(
     >>> occupancy(256, 128, 0, "V100").ratio
     0.25
 
-    [junstar92] prints the first line, [Bloonow] the second. [ks]'s tables come out too, but for
-    the shared-memory ones: they take 128 KB per SM and 32 blocks where its own device table (and
-    the chip) says 100 KB and 24 blocks, and they leave out the reserved 1 KB per block.
+    [junstar92] prints the first line, [Bloonow] the second. [ks]'s tables come out too, but for the
+    shared-memory ones: they take 128 KB per SM and 32 blocks where its own device table (and the
+    chip) says 100 KB and 24 blocks. They also leave out the reserved 1 KB per block.
 
     Raises QuantityError for a device that is neither a Device nor one of `DEVICES`.
     """

@@ -117,7 +117,9 @@ class PlaceCompiler(Compiler):
 
     def index(self, tree: Any) -> Evaluate:
         """Return the function that an index is. Raises ExpressionError for what memory holds."""
-        found = self.read(tree)
+        return self._number(self.read(tree))
+
+    def _number(self, found: ArrayPlace | Evaluate) -> Evaluate:
         if isinstance(found, ArrayPlace):
             name = found.array.name
             raise self.error(
@@ -169,6 +171,8 @@ class PlaceCompiler(Compiler):
                 places = [each for each in (first, second) if isinstance(each, ArrayPlace)]
                 if len(places) == 1 and places[0].pointer:
                     return self._moved(places[0], first, second, parts[1])
+                # To read them again as numbers would take twice as long for each term of a sum.
+                return self.operation(parts, self._number(first), self._number(second))
         return super().index(tree)
 
     def _row(self, tree: Any) -> ArrayPlace | None:

@@ -5,8 +5,8 @@ and looks up every line once. Source: CUDA C++ Best Practices Guide, "Coalesced 
 Global Memory": concurrent accesses of a warp coalesce into the 32-byte transactions needed to
 serve them all. What caches then do is not modelled.
 
-Which block and which turn of the k loop a warp is in only moves its pattern. The number of
-sectors depends on that move modulo 128 bytes, which comes back after at most 128 turns, and on
+Which block and which turn of the k loop a warp is in only moves its pattern. The number of sectors
+depends on that move modulo 128 bytes, which comes back after at most 128 turns. It also depends on
 the lanes that the edge of the matrix cuts off, which only the last tiles have. So the cost of
 counting does not grow with the matrices.
 """

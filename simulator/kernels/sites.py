@@ -18,11 +18,11 @@ counts one of them and multiplies: shared sites cost nothing in m, n and k. Coor
 global memory do name them, linearly (`by * 64 + tid // 8`), so a turn only moves the pattern:
 `simulator.kernels.global_memory` needs the move modulo 128 bytes, and the edge of the matrix.
 
-The compiler's part is said next to the source, never instead of it. `merges="i"` names the
-loop along which neighbouring elements become one wide load, `hoisted=("n",)` the loops that a
-load leaves because it does not depend on them, `only="compiled"` an access that the source
-does not have; `evidence` says how that is known. `assumed` says what the document leaves open
-about an address, in either form.
+The compiler's part is said next to the source, never instead of it. `merges="i"` names the loop
+along which neighbouring elements become one wide load; `hoisted=("n",)` the loops that a load
+leaves because it does not depend on them; `only="compiled"` an access that the source does not
+have; `evidence` says how that is known. `assumed` says what the document leaves open about an
+address, in either form.
 """
 
 from __future__ import annotations

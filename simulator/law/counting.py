@@ -272,10 +272,11 @@ def count_stream(
     """Count chunk after chunk, and yield the figures of each when they are asked for.
 
     `addresses` is an array of shape (n, 32), which may be memory-mapped and is taken `chunk`
-    accesses at a time, or an iterable of chunks as `count` takes them. `mask` is None, one
-    integer for all, an array of shape (n,) for an array, or, beside an iterable, one with a mask
-    (an integer, an array, None) for each chunk. Never more than one chunk is held. `engine="auto"`
-    takes Numba for chunks of any size, for there may be many. `chip` is that of `count`.
+    accesses at a time. Or it is an iterable of chunks as `count` takes them. `mask` is None, one
+    integer for all, or an array of shape (n,) for an array. Beside an iterable it is one with a
+    mask (an integer, an array, None) for each chunk. Never more than one chunk is held.
+    `engine="auto"` takes Numba for chunks of any size, for there may be many. `chip` is that of
+    `count`.
 
     >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
     >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]

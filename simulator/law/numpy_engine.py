@@ -1,8 +1,8 @@
 """The law for many accesses at once, in NumPy: no compiler, about a thousand a millisecond.
 
-An access of 8 or 16 bytes touches 2 or 4 neighbouring banks, always from a multiple of its
-width (others are refused), so its banks move together. The unit here is therefore the
-*slot*: the aligned vector of `width` bytes (4 at least), 128 / width of them side by side.
+An access of 8 or 16 bytes touches 2 or 4 neighbouring banks. It begins at a multiple of its width
+(others are refused), so its banks move together. The unit here is therefore the *slot*: the aligned
+vector of `width` bytes (4 at least), 128 / width of them side by side.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def _beside(target: Path, path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a name beside `target`, short even if that is as long as names may be."""
+    """Yield a name beside `target`, short even if that is as long as names may be."""
     temporary = target.with_name(f".bankwise-{secrets.token_hex(8)}")
     try:
         yield temporary

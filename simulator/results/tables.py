@@ -68,15 +68,15 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Give `{name: {column: list}, "totals": {…}}` in plain Python numbers."""
+        """Return `{name: {column: list}, "totals": {…}}` in plain Python numbers."""
 
     def columns(self) -> Columns:
-        """Give the rows of `to_dict` alone, as columns."""
+        """Return the rows of `to_dict` alone, as columns."""
         columns: Columns = next(iter(self.to_dict().values()))
         return columns
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the rows of `to_dict`, one object a row."""
+        """Return the rows of `to_dict`, one object a row."""
         return rows(self.columns())
 
     def table(self) -> Table:
@@ -88,7 +88,7 @@ class Result(ABC):
         return [self.table()]
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Give the rows as a pandas data frame (needs the extra `pandas`).
+        """Return the rows as a pandas data frame (needs the extra `pandas`).
 
         Raises MissingPackageError.
         """

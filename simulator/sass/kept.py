@@ -38,7 +38,7 @@ def key(*made_from: object) -> str:
 
 
 def find(name: str) -> bytes | None:
-    """Give what was kept under a name; None: there is nothing that can be trusted."""
+    """Return what was kept under a name; None: there is nothing that can be trusted."""
     folder = _folder()
     if folder is None:
         return None
@@ -114,7 +114,7 @@ def _bound(folder: Path) -> None:
 
 
 def _folder() -> Path | None:
-    """Give the folder, made where it is missing; None: there is no place that is this user's."""
+    """Return the folder, made where it is missing; None: there is no place that is this user's."""
     if os.environ.get("BANKWISE_CACHE") == "0":
         return None
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -148,7 +148,7 @@ def _maker() -> tuple[str, ...]:
 
 
 def _sources() -> str:
-    """Give the digest of the sources from which instructions become machine code."""
+    """Return the digest of the sources from which instructions become machine code."""
     digest = sha256()
     for source in _modules(files("simulator.sass")):
         text = source.read_bytes()

@@ -122,7 +122,7 @@ class Parameters:
         self._sizes = [parameter.size for parameter in parameters]
 
     def data(self, addresses: Sequence[int]) -> list[bytes]:
-        """Give each parameter's bytes; `addresses` are those of `arrays`."""
+        """Return each parameter's bytes; `addresses` are those of `arrays`."""
         for number, members in self._tables.items():
             table = [0 if each is None else addresses[each] for each in members]
             self.arrays[number][:] = np.array(table, dtype=np.uint64)
@@ -143,7 +143,7 @@ class Parameters:
         return found
 
     def outputs(self, read: Callable[[int], NDArray[Any]]) -> list[Any]:
-        """Give the arguments as the kernel left them; `read` gives an array by its number."""
+        """Return the arguments as the kernel left them; `read` gives an array by its number."""
         return [self._output(value, read) for value in self._values]
 
     def _output(self, value: Any, read: Callable[[int], NDArray[Any]]) -> Any:
@@ -159,7 +159,7 @@ class Parameters:
 
     # ---- Bytes. ------------------------------------------------------------------------------
     def _registered(self, value: Any, index: int) -> Any:
-        """Give the value with its arrays numbered; each is an array of its own."""
+        """Return the value with its arrays numbered; each is an array of its own."""
         if isinstance(value, np.ndarray | np.generic) and not value.dtype.isnative:
             raise LaunchError(
                 f"argument {index} is {value.dtype.str}: its bytes are in the other order"
@@ -240,7 +240,7 @@ class Parameters:
         return number
 
     def _map(self, index: int, value: _Map, size: int) -> _Piece:
-        """Give a tensor map by value, or behind a pointer."""
+        """Return a tensor map by value, or behind a pointer."""
         if size == 8:
             return _Piece(0, self._image([value]), "a pointer to a tensor map")
         if size != _MAP_BYTES:

@@ -31,6 +31,10 @@ Blocks = Literal["sample", "all"]
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _MOST_BLOCKS = 1 << 24
+_TOGETHER = (
+    "a cooperative launch: all blocks ran at once, by turns; how often they looked whether the"
+    " others had arrived (instructions and sectors of those loops) depends on the turns"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,9 @@ def arguments_of(launch: GridRun) -> dict[str, Any]:
 def run_blocks(launch: GridRun, blocks: Blocks, notes: Sequence[str]) -> CompiledReport:
     """Run the blocks that were asked for; notes come before those on the blocks."""
     count = prod(launch.grid)
+    if launch.cooperative:
+        every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
+        return make_report(launch, launch.run_together(every), 1, count, [*notes, _TOGETHER])
     if blocks == "sample":
         return _sampled(launch, count, notes)
     if count > _MOST_BLOCKS:
@@ -156,7 +163,7 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
 
 
 def _first_blocks(launch: GridRun) -> list[Dim3]:
-    """Give the first block of each cluster that stands for others; without clusters, the block."""
+    """Return the first block of each cluster that stands for others, or just the block."""
     x, y, z = launch.cluster
     clusters = tuple(blocks // size for blocks, size in zip(launch.grid, (x, y, z), strict=True))
     return [(i * x, j * y, k * z) for i, j, k in _sample(clusters)]

@@ -5,10 +5,9 @@
     Access("LDS.128", "k*(128 + pad) + lane%8*4", loops={"k": 8}) # a flat index, with a free name
     Access("LDS", array)                                          # integers of shape (..., 32)
 
-An index names what it depends on: `lane`, `tid` (32·warp + lane) and `warp`, its own loops
-(each turn is an access of its own, `warp` may be one), and free names, whose values are
-searched. An argument of a function that is none of these keeps its default. It counts elements,
-not bytes.
+An index names what it depends on: `lane`, `tid` (32·warp + lane) and `warp`; its own loops (each
+turn is an access of its own, `warp` may be one); and free names, whose values are searched. An
+argument of a function that is none of these keeps its default. It counts elements, not bytes.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ every phase reads a translate of one space V, all banks are queued on alike, and
 
     wavefronts of a phase = 2^(dim V - rank of bank on V)
 
-for vectors cut to the access width. So an access costs what a rank says, and the rank only
-depends on M at high(V). That allows a proof over spaces far too large to enumerate: fix M on
-one basis vector of the upper bits after the other. A vector of V whose bank is known to depend
-on those before it has lost its rank for good, so costs only grow along a branch, and a branch
-that has already reached the best known cost is left. What is visited in the end covers all
+for vectors cut to the access width. So an access costs what a rank says, and the rank only depends
+on M at high(V). That allows a proof over spaces far too large to enumerate: fix M on one basis
+vector of the upper bits after the other. A vector of V whose bank is known to depend on those
+before it has lost its rank for good. So costs only grow along a branch, and a branch that has
+already reached the best known cost is left. What is visited in the end covers all
 2^(targets·sources) swizzles. Pairs of accesses that cannot both be served best give a lower bound
 beforehand, which often makes the visit short or needless.
 """
@@ -223,9 +223,9 @@ def linear_problem(
 ) -> LinearProblem | None:
     """Set the problem up for a tile of `size` elements; None where some access is not linear.
 
-    Linear needs all lanes, places that follow lane bits by XOR, aligned vectors, an element
-    size that is a power of two, and a tile of whole rows of banks; and an instruction whose
-    phases are regular, as the built-in ones are.
+    Linear needs all lanes, places that follow lane bits by XOR, and aligned vectors. The element
+    size is a power of two, and the tile is of whole rows of banks; and an instruction whose phases
+    are regular, as the built-in ones are.
     """
     element_bits = element.bit_length() - 1
     if 1 << element_bits != element or size * element % (1 << _ROW_BITS):

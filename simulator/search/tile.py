@@ -21,8 +21,8 @@ def TileLayout(  # noqa: N802 - the name of a type that `Tile` has taken in
     >>> layout.offset(1 * 64 + 0), TileLayout(64, 64, pad=8).offset(1 * 64 + 0)
     (72, 72)
 
-    Raises SearchError for terms that would move an element out of the tile, or that cannot be
-    said by row and column where there is padding.
+    Raises SearchError for terms that would move an element out of the tile, or that, with padding,
+    cannot be said by row and column.
     """
     try:
         if not terms or rows == 1 or not cols & (cols - 1):

@@ -2,11 +2,12 @@
 
 The table `sweep` says what is swept, a row per key. The table `chunks` has a row per chunk of the
 grid: its first combination, the figures of those that exist, how many do not and why, and a
-checksum, because a database does not notice a digit that its disk has changed.
+checksum. A database does not notice a digit that its disk has changed.
 
-SQLite locks the file against other sweeps, keeps a transaction whole or not at all, and puts a file
-right that a killed process has left. A transaction waits for the disk twice, so there are a few of
-them per second, and not one per chunk: a process that is killed loses the last moment's work.
+SQLite locks the file against other sweeps and keeps a transaction whole or not at all. It puts a
+file right that a killed process has left. A transaction waits for the disk twice, so there are a
+few of them per second, and not one per chunk: a process that is killed loses the last moment's
+work.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class WorkerProcesses(ProcessPoolExecutor):
     def submit(  # type: ignore[override]  # its positional-only slash is implied by the ParamSpec
         self, function: Callable[_P, _R], *args: _P.args, **named: _P.kwargs
     ) -> Future[_R]:
-        """Hand a call to a worker, and start one if need be."""
+        """Submit a call to a worker, and start one if need be."""
         with _interrupts_held_back():
             return super().submit(function, *args, **named)
 

@@ -109,12 +109,12 @@ def assert_conflict_free(
     """Assert that no access has a bank conflict.
 
     `addresses` are bytes, integers of shape (..., 32), or a question in C over a thread's numbers
-    and `names`: a declaration and an access, for all warps of the `block`, or an index of elements
+    and `names`: a declaration and an access, for all warps of the `block`; or an index of elements
     of `element` bytes (by default 4), for the first `warps` warps; or a function of the lane that
     gives such an index. With a `layout` they are rows and columns of it, as `count` takes them. A
-    question may stand in the place of `op`, too: then the instruction follows from the type.
-    `mask` and `chip` are as in `count`, a mask one integer for a question. `name` is what a
-    failure calls it.
+    question may stand in the place of `op`, too: then the instruction follows from the type. `mask`
+    and `chip` are as in `count`, a mask one integer for a question. `name` is what a failure calls
+    it.
 
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
     >>> assert_conflict_free("float s[32][33]; s[threadIdx.x][threadIdx.y]", block="32x32")

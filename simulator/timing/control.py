@@ -1,8 +1,9 @@
 """Control bits: what the compiler tells the scheduler in the upper bits of each instruction.
 
 An instruction of sm_70 to sm_9x has 128 bits. Bits 105 to 125 say when the next one of the warp may
-be issued, and which of six scoreboards it counts up and waits for. Jia et al., "Dissecting the
-NVIDIA Volta GPU Architecture via Microbenchmarking" (arXiv:1804.06826), section 2.1, describe them.
+be issued. They also say which of six scoreboards it counts up and waits for. Jia et al.,
+"Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (arXiv:1804.06826), section
+2.1, describe them.
 """
 
 from __future__ import annotations

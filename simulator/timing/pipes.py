@@ -1,6 +1,6 @@
 """A lower bound of a kernel's time: the pipe that has most work, at its published peak.
 
-No pipe of an SM can do more per cycle than its peak, so an SM takes at least as many cycles as its
+No pipe of an SM can do more per cycle than its peak. So an SM takes at least as many cycles as its
 busiest pipe needs for what the SM executes, whatever else it waits for. The largest of these bounds
 is the kernel's, and its pipe the limiter. The same with every access of shared memory at its floor
 (no bank conflicts; one wavefront at least per phase that has an active lane) bounds what removing

@@ -206,7 +206,7 @@ def _number(cell: str) -> float | None:
 
 @cache
 def _product(opcode: str) -> tuple[str, float] | None:
-    """Give the type and the multiply-adds, of one warp, of a matrix product; else None."""
+    """Return the type and the multiply-adds, of one warp, of a matrix product; else None."""
     name, *modifiers = opcode.split(".")
     shapes = [each for each in modifiers if re.fullmatch(r"64x\d+x\d+|(8|16)8\d+", each)]
     if name not in _PRODUCTS or not shapes:

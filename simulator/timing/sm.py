@@ -93,7 +93,7 @@ def simulate(
 
 @jit()
 def _stuck(state: Any, now: int) -> int:
-    """Give the next cycle where nothing is known to happen: a queue may hold something."""
+    """Return the next cycle where nothing is known to happen: a queue may hold something."""
     for queue in range(8):
         if state.size[queue]:
             return now + 1

@@ -30,7 +30,7 @@ DEVICE = re.compile(r"__global__|__device__|__constant__")
 def include_folders(
     missing: tuple[str, ...], headers: dict[str, list[Path]], near: Path
 ) -> list[str]:
-    """Give the folders that a build would pass for headers that were not found."""
+    """Return the folders that a build would pass for headers that were not found."""
     found: dict[str, None] = {}
     for name in missing:
         parts = Path(name).parts
@@ -47,7 +47,7 @@ def include_folders(
 
 
 def common(a: Path, b: Path) -> list[str]:
-    """Give the first parts that two paths share."""
+    """Return the first parts that two paths share."""
     shared = []
     for one, other in zip(a.parts, b.parts, strict=False):
         if one != other:
@@ -147,7 +147,7 @@ def main() -> None:
 
 
 def commit(repository: Path) -> str:
-    """Give the commit of a checkout: from git, or from a file COMMIT beside the sources."""
+    """Return the commit of a checkout: from git, or from a file COMMIT beside the sources."""
     if (repository / "COMMIT").is_file():
         return (repository / "COMMIT").read_text().strip()[:10]
     done = subprocess.run(

@@ -116,7 +116,7 @@ def _kernel() -> None:
 
 
 def _bases(words: int, lanes: list[int]) -> tuple[list[list[int]], int]:
-    """Give register, lane and warp bases that reach every word of a tile, and its words."""
+    """Return register, lane and warp bases that reach every word of a tile, and its words."""
     registers = [1 << bit for bit in range(words.bit_length() - 1)]
     used = int(np.bitwise_or.reduce([*registers, *lanes]))
     # At least a row of the banks: Triton 3.9 asserts that for 8 and 16 bytes a lane.

@@ -76,7 +76,7 @@ __global__ void attend(const float *q, const float *k, float *o) {
 
 @cache
 def program(name: str) -> tuple[Any, Program, Code]:
-    """Give a kernel's cubin, instructions and compiled code, which all of its launches share."""
+    """Return a kernel's cubin, instructions and compiled code, which all of its launches share."""
     cubin = read_cubin((HERE / "cubins" / CASES[name]["cubin"]).read_bytes())
     kernel = cubin.kernel(CASES[name]["kernel"])
     found = decode(disassemble(cubin.image, kernel.name), kernel)
@@ -92,7 +92,7 @@ def launched(name: str, grid: tuple[int, int], args: list[Any]) -> GridRun:
 
 
 def product_of(name: str, k: int, blocks: int = 1) -> GridRun:
-    """Give a GEMM of some blocks and an inner dimension."""
+    """Return a GEMM of some blocks and an inner dimension."""
     tile, rng = TILES[name], np.random.default_rng(1)
     m = tile * blocks
     args = [
@@ -147,7 +147,7 @@ def speed(name: str, repeats: int = 4) -> float:
 
 
 def additions() -> float:
-    """Give NumPy's additions per second."""
+    """Return NumPy's additions per second."""
     a = np.arange(16_384, dtype=np.int32)
     b, c = a.copy(), a.copy()
     best = 0.0
@@ -160,7 +160,7 @@ def additions() -> float:
 
 
 def cores(number: int, turns: int = 20) -> float:
-    """Give how much faster several cores are where blocks are independent, and many.
+    """Return how much faster several cores are where blocks are independent, and many.
 
     One core and several take turns, and the fastest turn of each counts: two cores of a shared
     server may be threads of one.

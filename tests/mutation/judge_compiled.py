@@ -120,11 +120,11 @@ def test_one_mask(known: Instruction, mask: int | None) -> None:
 
 
 def test_masks_from_last_to_first() -> None:
-    known = INSTRUCTIONS["LDS"]
-    byte, mask = cases(known, 4, 9)
-    figures, _ = numba_engine.count_accesses(known, byte, mask[::-1], "silicon")
-    expected = pure(known, byte, mask[::-1].tolist(), "silicon")
-    np.testing.assert_array_equal(figures, expected)
+    """Lanes of one bank: as many wavefronts as there are active lanes."""
+    byte = np.tile(128 * np.arange(32), (9, 1))
+    mask = np.array([(1 << many) - 1 for many in range(9)], np.uint32)[::-1]
+    figures, _ = numba_engine.count_accesses(INSTRUCTIONS["LDS"], byte, mask, "silicon")
+    assert figures[1].tolist() == [8, 7, 6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -27,6 +27,9 @@ seeds = st.integers(0, 2**32)
 def equal(one: Any, other: Any) -> None:
     for name in FIGURES:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+    # Both take these from one place.
+    np.testing.assert_array_equal(one.excessive, one.wavefronts - one.ideal)
+    assert (one.ideal <= one.wavefronts).all()
 
 
 @given(own_instructions() | learnt_instructions(), st.sampled_from(RULES), seeds, st.booleans())

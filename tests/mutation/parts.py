@@ -21,6 +21,7 @@ class Part:
 
 _JUDGE = "tests/mutation/judge_engines.py"
 _H200 = "tests/silicon/test_h200.py"
+_PARTNERS = "tests/unit/law/test_counting.py::test_phases_fuse_by_any_partner"
 _COUNTERS = f"{_H200}::test_wavefronts_and_conflicts_equal_the_counters"
 
 PARTS: dict[str, Part] = {
@@ -32,11 +33,17 @@ PARTS: dict[str, Part] = {
             f"{_H200}::test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law",
             f"{_H200}::test_measured_cycles_lie_within_half_a_cycle_of_the_model",
             "tests/unit/law/test_explaining.py",
+            "tests/unit/law/test_instructions.py",
+            *(f"{_PARTNERS}[{partner}-python]" for partner in (1, 3, 31)),
         ),
     ),
     "numpy": Part(
         ("simulator/law/numpy_engine.py",),
-        (_JUDGE, f"{_COUNTERS}[h200_accesses-6080-numpy]"),
+        (
+            *(f"{_PARTNERS}[{partner}-numpy]" for partner in (1, 3, 31)),
+            _JUDGE,
+            f"{_COUNTERS}[h200_accesses-6080-numpy]",
+        ),
     ),
     "tables": Part(
         ("simulator/law/instructions.py",),
@@ -83,6 +90,9 @@ PARTS: dict[str, Part] = {
     ),
     "pipes": Part(
         ("simulator/timing/pipes.py",),
-        ("tests/unit/timing/test_pipes.py", "simulator/timing/pipes.py"),
+        (
+            "tests/unit/timing/test_demands.py", "tests/unit/timing/test_pipes.py",
+            "simulator/timing/pipes.py",
+        ),
     ),
 }  # fmt: skip

@@ -15,9 +15,11 @@ from layouts import (
     Layout,
     LayoutError,
     Swizzle,
+    Tile,
     coalesce,
     complement,
     composition,
+    is_injective,
     left_inverse,
     logical_divide,
     logical_product,
@@ -311,3 +313,12 @@ def test_product_of_compact_layouts_is_compact(a, b):
 @given(modes)
 def test_none_leaves_alone(a):
     assert composition(a, None) == logical_divide(a, None) == logical_product(a, None) == a
+
+
+def test_millions_of_interleaved_elements_are_told_apart_at_once() -> None:
+    """Listed one by one they took ten seconds, and more than a gigabyte."""
+    with pytest.raises(LayoutError, match="several elements in one place"):
+        Tile.parse("((4,8),(32767,2)):((1,16),(8,4))")
+    assert is_injective("((3,2),(32767,4)):((2,3),(32,8))")
+    with pytest.raises(LayoutError, match="too many to list"):
+        is_injective("((3,2),(9999999,4)):((2,3),(32,8))")

@@ -30,12 +30,12 @@ seeds = st.integers(0, 2**64 - 1)
 
 
 def state(outcome: Outcome, threads: int) -> dict[str, list[int]]:
-    """Give what a warp holds in the lanes that exist; the others hold nothing that counts."""
+    """Return what a warp holds in the lanes that exist; the others hold nothing that counts."""
     return {name: outcome.read(name)[:threads].tolist() for name in NAMES}
 
 
 def stated(lines: list[str], values: dict[str, Any], threads: int) -> dict[str, list[int]]:
-    """Give what plain Python says."""
+    """Return what plain Python says."""
     found = run_plain(lines, values, threads, NAMES, KERNEL.banks[0])
     return {name: found[name][:threads] for name in NAMES}
 

@@ -346,7 +346,7 @@ def test_reductions_and_matches(seed: int, mask: int) -> None:
 
 # ---- Tensor cores: small whole numbers, whose sums are exact in any order. -----------------------
 def _fragments(matrix: NDArray[Any], each: int) -> NDArray[np.uint32]:
-    """Give the registers of rows g and g + 8, … of a matrix whose words hold `each` elements."""
+    """Return the registers of rows g and g + 8, … of a matrix whose words hold `each` elements."""
     words_ = np.ascontiguousarray(matrix).view(np.uint32)  # rows × k / each
     found = []
     for part in range(words_.shape[1] // 4):

@@ -51,7 +51,7 @@ def programs() -> dict[str, NDArray[Any]]:
 
 
 def values(number: int) -> dict[str, Any]:
-    """Give what a program finds in registers and predicates."""
+    """Return what a program finds in registers and predicates."""
     data = programs()
     lanes = np.arange(LANES, dtype=np.uint32)
     found: dict[str, Any] = {}
@@ -66,7 +66,7 @@ def values(number: int) -> dict[str, Any]:
 
 
 def digests(outcome: Outcome, threads: int) -> Iterator[tuple[int, bytes]]:
-    """Give 16 bits that tell what each of `NAMES` holds in the lanes that exist, and the words."""
+    """Yield 16 bits that tell what each of `NAMES` holds in the lanes that exist, and the words."""
     for name in NAMES:
         words = outcome.read(name)[:threads].astype("<u4").tobytes()
         yield int.from_bytes(blake2b(words, digest_size=2).digest(), "little"), words

@@ -54,7 +54,7 @@ def _double(x: Lane) -> None:
 
 
 def in_order(value: float) -> tuple[float, float]:
-    """Give what sorts floats: -0 is less than +0."""
+    """Return what sorts floats: -0 is less than +0."""
     return value, math.copysign(1, value)
 
 

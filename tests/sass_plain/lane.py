@@ -58,7 +58,7 @@ def fit(exact: Fraction, how: str = "even", kind: str = "F32", minus: bool = Fal
 
 
 def total(a: float, b: float, c: float, how: str = "even", kind: str = "F32") -> float:
-    """Give a·b + c, rounded once."""
+    """Return a·b + c, rounded once."""
     if not all(map(math.isfinite, (a, b, c))):
         return a * b + c if not (math.isfinite(a) and math.isfinite(b)) else c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
@@ -68,7 +68,7 @@ def total(a: float, b: float, c: float, how: str = "even", kind: str = "F32") ->
 
 
 def product(a: float, b: float, how: str = "even", kind: str = "F32") -> float:
-    """Give a·b, rounded once."""
+    """Return a·b, rounded once."""
     if not (math.isfinite(a) and math.isfinite(b)):
         return a * b
     minus = math.copysign(1, a) * math.copysign(1, b) < 0
@@ -91,7 +91,7 @@ def float_of(bits: int, kind: str = "F32") -> float:
 
 
 def bits_of(value: float, kind: str = "F32") -> int:
-    """Give the bits of a float that the format has."""
+    """Return the bits of a float that the format has."""
     if math.isnan(value):
         return {"F16": NAN16, "BF16": NAN16, "F32": NAN32, "F64": 0x7FF8 << 48}[kind]
     if kind == "BF16":
@@ -101,7 +101,7 @@ def bits_of(value: float, kind: str = "F32") -> int:
 
 
 def immediate(value: float, kind: str) -> int:
-    """Give the bits of a number as the disassembler prints it; of bfloat16 those of a float32."""
+    """Return the bits of a number as the disassembler prints it; of bfloat16 those of a float32."""
     if kind == "BF16":
         return immediate(value, "F32") >> 16
     if math.isnan(value):
@@ -162,7 +162,7 @@ class Lane:
         return self.operands[self.next - 1]
 
     def of(self, other: int) -> Lane:
-        """Give another lane's view, with the operands that are left."""
+        """Return another lane's view, with the operands that are left."""
         lane = Lane("", self.state, other, self.lanes, self.bank)
         lane.operands, lane.next = self.operands, self.next
         return lane

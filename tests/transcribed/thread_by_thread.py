@@ -47,7 +47,7 @@ def global_cost(addresses: list[int], width: int) -> tuple[int, ...]:
 
 
 def run(program: Program) -> list[tuple[Any, ...]]:
-    """Give a row for each array and kind: what all warps of the grid did to it."""
+    """Return a row for each array and kind: what all warps of the grid did to it."""
     grid, block, thread = program
     totals: dict[Any, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     threads = block[0] * block[1]

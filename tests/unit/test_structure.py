@@ -28,7 +28,7 @@ def test_the_map_of_tests_names_every_folder() -> None:
 
 
 def sources(*packages: str) -> Iterator[tuple[str, str]]:
-    """Give each Python file's path and text."""
+    """Yield each Python file's path and text."""
     for package in packages or PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             yield str(path.relative_to(ROOT)), path.read_text()

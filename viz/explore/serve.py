@@ -13,7 +13,7 @@ _LOCAL = ("127.0.0.1", "localhost")
 
 
 def server(html: str, port: int) -> ThreadingHTTPServer:
-    """Give a server of one page on 127.0.0.1, not yet running; port 0 takes any free one.
+    """Return a server of one page on 127.0.0.1, not yet running; port 0 takes any free one.
 
     Raises ReportError for a port that cannot be had.
     """

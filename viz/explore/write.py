@@ -11,6 +11,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
+from simulator.inputs.types import BYTES, SIGNED
 from simulator.law import specification
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.instructions import INSTRUCTIONS, RULES, SHARED_BYTES, Instruction
@@ -33,7 +34,7 @@ def page(
     rule: str | None = None,
     chip: ChipLike | None = None,
 ) -> str:
-    """Give the page as HTML.
+    """Return the page as HTML.
 
     `text` is the declaration and access that it shows first; `block` is "32x32" or so, `op` the
     name of an instruction. The reader of the page judges them, and says at which column it fails.
@@ -82,12 +83,14 @@ def write(
 
 
 def _facts(chip: Chip | None) -> dict[str, object]:
-    """Give what the page's law is made of: nothing of it stands in the scripts."""
+    """Return what the page's law is made of: nothing of it stands in the scripts."""
     return {
         "banks": specification.BANKS,
         "word": specification.WORD,
         "shared_bytes": SHARED_BYTES if chip is None else chip.shared_bytes,
         "rules": RULES,
+        "types": BYTES,
+        "signed": sorted(SIGNED),
         "instructions": [
             emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)
         ],
@@ -95,7 +98,7 @@ def _facts(chip: Chip | None) -> dict[str, object]:
 
 
 def emitted(known: Instruction) -> dict[str, object]:
-    """Give an instruction as the page's law takes it."""
+    """Return an instruction as the page's law takes it."""
     return {
         **asdict(known),
         "is_matrix": known.is_matrix,

@@ -37,8 +37,8 @@ def report(
     ('<!doctype html>', True)
 
     Raises ReportError for a file that cannot be written (an existing one needs `force`) or whose
-    name ends in something else than .html, and DrawError for something that is not a result, or
-    for none.
+    name ends in something else than .html. Raises DrawError for something that is not a result, or
+    where there is no result.
     """
     if file is not None:
         check_page(file, force=force)

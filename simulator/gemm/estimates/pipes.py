@@ -54,7 +54,7 @@ def shared_cycles(threads: Size, frag: Size, port: Size = 128) -> int:
     """Cycles in which a warp reads one step of A or B, 4-byte elements: port-bound or load-bound.
 
     max(ceil(threads·frag·4 / port), 2·ceil(frag / 4)): `threads` neighbours along that side read
-    `frag` elements each through `port` bytes per cycle, but a warp's LDS.128 takes 2 cycles even
+    `frag` elements each through `port` bytes per cycle. But a warp's LDS.128 takes 2 cycles even
     when every lane asks for the same bytes ("at least 4 cycles" for 8 elements).
 
     >>> shared_cycles(1, 8), shared_cycles(32, 8), shared_cycles(32, 8, port=64)

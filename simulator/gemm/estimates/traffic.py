@@ -98,11 +98,11 @@ def shared_reads_per_element(k: Size, m_frag: Size = 1, n_frag: Size = 1) -> flo
     >>> shared_reads_per_element(16, 8, 8)             # d_bk/d_tm + d_bk/d_tn: v04, v05, v06
     4.0
 
-    These are reads in one block tile. [Mao] writes the first once as 2·d_k, meaning 2·d_bk, and
-    gives none for v00 and v01, which use no shared memory, nor for v07, whose fragments WMMA
-    hides. Over all of K they are [junstar92]'s K*2, K*9/8 and K/4 SMEM (written as "per A
-    element", counted per element of C). [ks] says v03's kind of kernel saves "~37.5%" of the
-    shared-memory traffic at TM = 8; 9/8 for 2 saves 43.75%.
+    These are reads in one block tile. [Mao] writes the first once as 2·d_k, meaning 2·d_bk. It has
+    no such figure for v00 and v01, which use no shared memory, nor for v07, whose fragments WMMA
+    hides. Over all of K they are [junstar92]'s K*2, K*9/8 and K/4 SMEM (written as "per A element",
+    counted per element of C). [ks] says v03's kind of kernel saves "~37.5%" of the shared-memory
+    traffic at TM = 8; 9/8 for 2 saves 43.75%.
     """
     return k * (m_frag + n_frag) / (m_frag * n_frag)
 
@@ -127,10 +127,10 @@ def wave_extent(m: Size, n: Size, m_tile: Size, n_tile: Size, wave: Size) -> tup
     >>> wave_extent(4096, 4096, 128, 128, 160)
     (640, 4096)
 
-    [Bloonow] charges DRAM with (Wave_x + 1)·M_tile rows and all N columns, and defines
-    Wave_x = M / M_tile. That would be all of A for every wave; what fits the argument, and its
-    unused Wave_rem = Wave_gpu % Wave_y, is the full rows of blocks in a wave,
-    Wave_gpu // Wave_y, and one more if there is a remainder. So it is here.
+    [Bloonow] charges DRAM with (Wave_x + 1)·M_tile rows and all N columns, and defines Wave_x = M /
+    M_tile. That would be all of A for every wave; what fits the argument, and its unused Wave_rem =
+    Wave_gpu % Wave_y, is the full rows of blocks in a wave, Wave_gpu // Wave_y. One more comes with
+    a remainder. So it is here.
 
     Raises QuantityError where the grid is smaller than a wave: the estimate does not hold there.
     """

@@ -4,14 +4,14 @@ Document: Bloonow, GEMM矩阵乘法和CUTLASS模板库 (GEMM and the CUTLASS tem
 https://github.com/Bloonow/MyNotes: its pseudo code `sgemm_128x128` and the chapter on thread
 layouts for reading and writing global and shared memory.
 
-The document draws its layouts in figures; its text fixes this much: 256 threads, 128×128×8
-tiles in two buffers, A transposed on its way, four floats of A and of B a thread, fragments of
-two float4 by LDS.128 with lanes in "Z" order, so that each LDS.128 takes two wavefronts. The
-layouts of LDG and STS are assumed here: for A, four rows of one column a thread (four LDG, one
-STS.128), the lanes of a warp down that column, for B four columns 32 apart of one row. The
-tiles are declared without padding, and an STS.128 is counted as four transactions: it takes
-four wavefronts where lanes store next to each other, as with that layout. (Lanes along the
-rows of A would read its sectors better, and without padding store 32-way.)
+The document draws its layouts in figures; its text fixes this much: 256 threads, 128×128×8 tiles in
+two buffers, A transposed on its way, four floats of A and of B per thread. Fragments are two float4
+by LDS.128 with lanes in "Z" order, so that each LDS.128 takes two wavefronts. The layouts of LDG
+and STS are assumed here: for A, four rows of one column per thread (four LDG, one STS.128), the
+lanes of a warp down that column; for B four columns 32 apart of one row. The tiles are declared
+without padding, and an STS.128 is counted as four transactions: it takes four wavefronts where
+lanes store next to each other, as with that layout. (Lanes along the rows of A would read its
+sectors better, and without padding store 32-way.)
 """
 
 from __future__ import annotations

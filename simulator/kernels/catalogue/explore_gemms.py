@@ -12,15 +12,14 @@ totals too, and the two agree to the digit:
     32 + 64 + 24 = 120 conflicts, 136 ideal. The 8 read the column dot_idx = 0 alone, so that
     the arithmetic can start; the LDS.128 of dot_idx 0 to 3 then read it again.
 
-The counters alone would leave it open (12 LDS.128 and 8 LDS.64 of A with 16 LDS.128 and 4
-LDS.64 of B have the same five totals); the machine code does not. It is the chip's own: for
-sm_90 the same compiler keeps the loop over dot_idx, with 8 LDS of A and 2 LDS.128 of B in it.
+The counters alone would leave it open: 12 LDS.128 and 8 LDS.64 of A with 16 LDS.128 and 4 LDS.64 of
+B have the same five totals; the machine code does not. It is the chip's own: for sm_90 the same
+compiler keeps the loop over dot_idx, with 8 LDS of A and 2 LDS.128 of B in it.
 
-What the listings leave out: the shared kernel's write of C, without which nvcc deletes every
-shared load (listed here in the compiled form, as in the coalesced kernel); the 2D kernel's
-second version for the blocks at the edges, so its sizes must be multiples; and in the 16-bit
-kernels the formulas from inner_row_a to row_stride_b, which are those of the fp32 kernel with
-the vector size, 2, for the 4.
+What the listings leave out: the shared kernel's write of C, without which nvcc deletes every shared
+load (listed here in the compiled form, as in the coalesced kernel); the 2D kernel's second version
+for the blocks at the edges, so its sizes must be multiples; and in the 16-bit kernels the formulas
+from inner_row_a to row_stride_b: those of the fp32 kernel with the vector size, 2, for the 4.
 """
 
 from __future__ import annotations

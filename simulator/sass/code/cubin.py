@@ -1,9 +1,9 @@
 """Reading a cubin: its kernels, what each needs, its constants and global variables.
 
-A cubin is an ELF file; pyelftools takes it apart. What NVIDIA adds to ELF is read here: the
-attributes in `.nv.info.<kernel>` (parameters, stack), shared memory as the size of
-`.nv.shared.<kernel>`, constant banks as `.nv.constant<bank>[.<kernel>]`, and addresses of global
-variables as relocations of bank 4.
+A cubin is an ELF file; pyelftools takes it apart. What NVIDIA adds to ELF is read here. Attributes
+(parameters, stack) are in `.nv.info.<kernel>`; shared memory is the size of `.nv.shared.<kernel>`;
+constant banks are `.nv.constant<bank>[.<kernel>]`. Addresses of global variables are relocations of
+bank 4.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Cubin:
 
 
 def base_name(symbol: str) -> str:
-    """Give the plain name in a mangled symbol.
+    """Return the plain name in a mangled symbol.
 
     >>> base_name("_ZN2my5sgemmILi128EEEvPKfS2_Pfiii")
     'sgemm'
@@ -259,7 +259,7 @@ def _kernel(
 def _largest(
     sections: dict[str, Any], symbols: list[Any], attributes: tuple[int, ...]
 ) -> dict[str, int]:
-    """Give the largest of some of the module's attributes, by kernel."""
+    """Return the largest of some of the module's attributes, by kernel."""
     found: dict[str, int] = {}
     if ".nv.info" in sections:
         for attribute, value in _attributes(_data(sections[".nv.info"])):
@@ -291,7 +291,7 @@ def _system(sections: dict[str, Any], symbols: list[Any]) -> Iterator[tuple[int,
 def _relocations(
     sections: dict[str, Any], symbols: list[Any]
 ) -> Iterator[tuple[int, Any, int, Any]]:
-    """Give bank, relocation, addend and symbol of each relocation of a constant bank."""
+    """Yield bank, relocation, addend and symbol of each relocation of a constant bank."""
     for name, section in sections.items():
         if found := re.fullmatch(r"\.rela?\.nv\.constant(\d+)", name):
             for relocation in section.iter_relocations():
@@ -300,7 +300,7 @@ def _relocations(
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Give the entries of an .nv.info section: attribute and value."""
+    """Yield the entries of an .nv.info section: attribute and value."""
     offset = 0
     while offset + 4 <= len(data):
         form, attribute, value = struct.unpack_from("<BBH", data, offset)

@@ -12,7 +12,7 @@ _LONGEST = 4096
 
 @lru_cache(maxsize=4096)
 def demangled(symbol: str) -> str:
-    """Give a symbol's name with namespaces and template arguments, without parameters.
+    """Return a symbol's name with namespaces and template arguments, without parameters.
 
     >>> demangled("_ZN2my5sgemmILi128EfLb1EEEvPKfS2_Pfiii")
     'my::sgemm<128, float, true>'

@@ -35,7 +35,7 @@ class Described:
     unknown: list[str] = field(default_factory=list)
 
     def text(self, value: Any) -> str:
-        """Give a number, a type, or the name of what is not known."""
+        """Return a number, a type, or the name of what is not known."""
         if isinstance(value, Type):
             return value.name
         if isinstance(value, bool):
@@ -51,7 +51,7 @@ class Described:
         return f"<{word[:60]}>"
 
     def shape(self, value: Any) -> str:
-        """Give a grid's or a block's extents."""
+        """Return a grid's or a block's extents."""
         if isinstance(value, Dim3):
             parts = [value.x, value.y, value.z]
             while len(parts) > 1 and parts[-1] == 1:
@@ -61,7 +61,7 @@ class Described:
 
 
 def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:
-    """Give the element type that arguments have for a C++ type, and how many of it.
+    """Return the element type that arguments have for a C++ type, and how many of it.
 
     >>> short_type("float4", {}), short_type("unsigned int", {}), short_type("Params", {})
     (('f32', 4), ('u32', 1), None)
@@ -93,7 +93,7 @@ def describe(
     values: list[Any], signature: Signature | None, table: Mapping[str, Any], reader: HostReader,
     described: Described,
 ) -> tuple[str, ...]:  # fmt: skip
-    """Give the arguments of a launch as text; `table` are the kernel's template arguments."""
+    """Return the arguments of a launch as text; `table` are the kernel's template arguments."""
     if signature is None:
         return tuple(described.ask(f"argument {i}") for i in range(len(values)))
     found = []
@@ -166,7 +166,7 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
 
 
 def placeholder(signature: Signature, reader_fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give arguments to edit for a kernel that nothing launches."""
+    """Return arguments to edit for a kernel that nothing launches."""
     found = []
     for kind, name in signature.parameters:
         plain = plain_type(kind)

@@ -21,7 +21,7 @@ _HEAD = re.compile(
 
 
 def explain(log: str, name: str, source: str, translation: Translation) -> str:
-    """Give the text of a CompileError: the cause, the way out, the compiler's messages."""
+    """Return the text of a CompileError: the cause, the way out, the compiler's messages."""
     full = str(Path(name).absolute())
     messages = _messages(log)
     errors = [each for each in messages if "error" in each[1] or not each[0]]
@@ -45,7 +45,7 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
 
 
 def _messages(log: str) -> list[tuple[str, str, str]]:
-    """Give file, kind and text of each message."""
+    """Return file, kind and text of each message."""
     found: list[tuple[str, str, str]] = []
     for line in log.strip().splitlines():
         if re.match(r"\d+ errors? detected", line):

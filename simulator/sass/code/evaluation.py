@@ -45,7 +45,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def text_of(node: Node) -> str:
-    """Give the source of a node, on one line."""
+    """Return the source of a node, on one line."""
     return " ".join((node.text or b"").decode(errors="replace").split())
 
 
@@ -73,7 +73,7 @@ class Evaluator:
         return cell
 
     def sized(self, name: str) -> int | None:
-        """Give the bytes of a type, template parameters looked up."""
+        """Return the bytes of a type, template parameters looked up."""
         plain = plain_type(name)
         cell = self.find(plain.rstrip("*&"))
         if cell is not None and isinstance(cell.value, Type) and not plain.endswith("*"):
@@ -308,7 +308,7 @@ class Evaluator:
 
     # ---- Calls. ------------------------------------------------------------------------------
     def arguments(self, node: Node) -> list[Node]:
-        """Give the arguments of a call."""
+        """Return the arguments of a call."""
         found = node.child_by_field_name("arguments")
         return [each for each in found.named_children if each.type != "comment"] if found else []
 

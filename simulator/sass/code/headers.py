@@ -16,7 +16,8 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "stand_in"]
+__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "small_features",
+           "stand_in"]  # fmt: skip
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -96,10 +97,15 @@ _BROUGHT = {
     "cuComplex.h": {"cuComplex", "cuDoubleComplex", "cuFloatComplex"},
 }
 
+_SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "utility"))
+
+
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+
 
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
-    """Give where the CUDA headers lie: of the packages, or of a toolkit."""
+    """Return where the CUDA headers lie: of the packages, or of a toolkit."""
     folders: list[Path] = []
     try:
         import nvidia
@@ -120,7 +126,7 @@ def headers_folders() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, str]:
-    """Give the header of each feature of the CUDA C++ library, by the feature's name."""
+    """Return the header of each feature of the CUDA C++ library, by the feature's name."""
     found: dict[str, str] = {}
     for folder in headers_folders():
         root = folder / "cuda" / "std"
@@ -135,7 +141,7 @@ def _library() -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _feature(name: str) -> str | None:
-    """Give the header of the CUDA C++ library that has `std::name`; None where it has not."""
+    """Return the header of the CUDA C++ library that has `std::name`; None where it has not."""
     if found := _library().get(name):
         return found
     declared = re.compile(
@@ -149,9 +155,18 @@ def _feature(name: str) -> str | None:
     return None
 
 
+def small_features(names: Iterable[str]) -> set[str]:
+    """Give those of `std` whose headers define no macro and no function of C.
+
+    A header that knows NVRTC brings what it needs of those, and forgets some of the others.
+    """
+    places = {name: _feature(name) or "" for name in names}
+    return {name for name, place in places.items() if place.startswith(_SMALL)}
+
+
 @lru_cache(maxsize=1)
 def _texts() -> tuple[tuple[str, str], ...]:
-    """Give the library's headers of features, with their text."""
+    """Return the library's headers of features, with their text."""
     return tuple(
         (place, (folder / place).read_text(errors="replace"))
         for folder in headers_folders()[:2]
@@ -172,7 +187,7 @@ def is_standard(header: str) -> bool:
 
 
 def block_primitives(named: Set[str]) -> str:
-    """Give what stands in for <cub/cub.cuh>, which NVRTC refuses: what device code names of it.
+    """Return what stands in for <cub/cub.cuh>, which NVRTC refuses: what device code names of it.
 
     Its operators have been CUDA's own since CUB 3.
     """
@@ -209,7 +224,7 @@ def stand_in(
     known: Mapping[str, Macro],
     namespaces: Iterable[str],
 ) -> dict[str, str]:
-    """Give the headers that are made up, by name: missing ones (empty), and the prelude.
+    """Return the headers that are made up, by name: missing ones (empty), and the prelude.
 
     `features`: what device code names of `std`. `named`: identifiers in device code. `known`:
     macros that the source defines. `namespaces`: those that a `using namespace` asks for.
@@ -234,6 +249,8 @@ def stand_in(
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
+    if named & _DEVICE_RUNTIME:  # which NVRTC has only in code that is linked later
+        prelude.append("#include <cuda_device_runtime_api.h>")
     if wanted:
         prelude.append(
             "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"

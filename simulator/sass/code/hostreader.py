@@ -334,7 +334,7 @@ class HostReader(Evaluator):
 
 
 def _vector(kind: str) -> str | None:
-    """Give the element type of a vector."""
+    """Return the element type of a vector."""
     found = re.fullmatch(
         r"(?:\w+::)*(?:vector|device_vector|host_vector|array|unique_ptr)<(.+?)(?:\[\])?(?:,.*)?>",
         kind,
@@ -351,7 +351,7 @@ def _name(node: Node) -> str:
 
 
 def _globals(source: Source) -> Iterable[Node]:
-    """Give the declarations outside functions."""
+    """Yield the declarations outside functions."""
     todo = [parser().parse(source.readable().encode()).root_node]
     while todo:
         node = todo.pop(0)

@@ -98,7 +98,7 @@ class Reference:
 
 
 def plain_type(text: str) -> str:
-    """Give a type without qualifiers and with one space between words.
+    """Return a type without qualifiers and with one space between words.
 
     >>> plain_type("const  float * __restrict__"), plain_type("unsigned   int")
     ('float*', 'unsigned int')
@@ -108,7 +108,7 @@ def plain_type(text: str) -> str:
 
 
 def type_size(name: str, aliases: Mapping[str, str], depth: int = 0) -> int | None:
-    """Give the bytes of a type; None where it is not known here."""
+    """Return the bytes of a type; None where it is not known here."""
     name = plain_type(name).removesuffix("&")
     if name.endswith("*"):
         return 8

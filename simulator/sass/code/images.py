@@ -34,7 +34,7 @@ _SECONDS = 60.0
 def load(
     given: Given, arch: str, kernel: str | None, options: CompilerOptions | None = None
 ) -> tuple[Cubin, str]:
-    """Give the device code and the name of the source that was compiled ("" where none was).
+    """Return the device code and the name of the source that was compiled ("" where none was).
 
     Raises CubinError, CompileError, ToolError, LaunchError as the case may be.
     """

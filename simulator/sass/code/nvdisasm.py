@@ -89,7 +89,7 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
 
 
 def _listing(image: bytes) -> str:
-    """Give what nvdisasm prints of a cubin: instructions, labels, and lines of the source.
+    """Return what nvdisasm prints of a cubin: instructions, labels, and lines of the source.
 
     It takes half a second for the least kernel, so what it printed is kept. Its JSON would take as
     long again, and mixes up operands of LDS and LDGSTS (nvdisasm 13.0).
@@ -107,7 +107,7 @@ def _listing(image: bytes) -> str:
 
 
 def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, int]]:
-    """Give a kernel's instructions, and the address of each label among them."""
+    """Return a kernel's instructions, and the address of each label among them."""
     instructions: list[SassInstruction] = []
     labels: dict[str, int] = {}
     inside, place = False, ("", 0)

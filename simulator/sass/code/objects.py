@@ -122,7 +122,7 @@ def _numba(kernel: Any, arguments: Sequence[Any], arch: str) -> ObjectCode:
 
 
 def _as_structure(array: NDArray[Any], place: int) -> list[Any]:
-    """Give what Numba passes of an array: two null pointers, sizes, the data, shape and strides."""
+    """Return what Numba passes of an array: two nulls, sizes, the data, shape and strides."""
     if not array.flags.c_contiguous:
         raise LaunchError(
             f"argument {place}: rows of an array of Numba's lie side by side here (accepted:"
@@ -133,7 +133,7 @@ def _as_structure(array: NDArray[Any], place: int) -> list[Any]:
 
 
 def _scalar(value: Any, place: int) -> Any:
-    """Give a scalar as Numba passes it: Python's integers have 64 bits."""
+    """Return a scalar as Numba passes it: Python's integers have 64 bits."""
     plain: dict[type, Callable[[Any], Any]] = {bool: np.int8, int: np.int64, float: np.float64}
     if type(value) in plain:
         return plain[type(value)](value)

@@ -74,7 +74,7 @@ class CompilerOptions:
         )
 
     def arguments(self) -> list[str]:
-        """Give the command line of NVRTC."""
+        """Return the command line of NVRTC."""
         given = list(self.other)
         if not any(each.startswith("--std") for each in given):
             given.append("--std=c++17")

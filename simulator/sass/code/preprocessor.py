@@ -59,7 +59,7 @@ class Macro:
 
 
 def plain(text: str) -> str:
-    r"""Give the text with comments, strings and preprocessor lines as spaces.
+    r"""Return the text with comments, strings and preprocessor lines as spaces.
 
     >>> plain('int a; // b\n#define C\nf("x");')
     'int a;     \n         \nf(   );'
@@ -68,12 +68,12 @@ def plain(text: str) -> str:
 
 
 def blank(text: str) -> str:
-    """Give as many spaces, and the same line ends."""
+    """Return as many spaces, and the same line ends."""
     return re.sub(r"[^\n]", " ", text)
 
 
 def directives(text: str) -> tuple[Directive, ...]:
-    r"""Give the preprocessor lines in order.
+    r"""Return the preprocessor lines in order.
 
     >>> [each.rest for each in directives("/*\n#if 0\n*/\n#define A \\\n  3 // three\n")]
     ['A    3']
@@ -89,9 +89,9 @@ def directives(text: str) -> tuple[Directive, ...]:
 
 
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
-    r"""Give the macros that are defined: of several definitions of one the last that says most.
+    r"""Return the macros that are defined: of several definitions of one the last that says most.
 
-    One that makes a function constexpr, or the device's, is not undone by one that is empty.
+    One that makes a function constexpr, or the device's, is not undone by one that does not.
 
     >>> macros(directives("#if A\n#define C constexpr\n#else\n#define C\n#endif"))["C"].body
     'constexpr'
@@ -104,13 +104,13 @@ def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
             macro = Macro(named[1], parameters, named[4].strip())
             before = found.get(macro.name)
-            if before is None or macro.body or not _TELLS.search(before.body):
+            if before is None or _TELLS.search(macro.body) or not _TELLS.search(before.body):
                 found[macro.name] = macro
     return found
 
 
 def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:
-    """Give each `#include` that names its header: the line, the name, whether it is quoted."""
+    """Yield each `#include` that names its header: the line, the name, whether it is quoted."""
     for line in lines:
         if line.keyword in ("include", "include_next") and (
             named := re.match(r"\"([^\"]+)\"|<([^>]+)>", line.rest)
@@ -119,7 +119,7 @@ def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]
 
 
 def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
-    r"""Give the macros that only qualify a function, such as HOST_DEVICE, with what they say.
+    r"""Return the macros that only qualify a function, such as HOST_DEVICE, with what they say.
 
     >>> qualifiers(macros(directives("#define HD __host__ __device__\n#define N 32")))
     {'HD': '__host__ __device__'}
@@ -148,7 +148,7 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
 
 
 def attribute_calls(known: Mapping[str, Macro]) -> re.Pattern[str] | None:
-    r"""Give what finds macros with parameters that only qualify; None where there are none.
+    r"""Return what finds macros with parameters that only qualify; None where there are none.
 
     >>> text = "#define PRINTS(...) __attribute__((format(printf, __VA_ARGS__)))"
     >>> attribute_calls(macros(directives(text))).sub("", "PRINTS(3, 4) void f();")
@@ -174,7 +174,7 @@ def _expanded(text: str, bodies: Mapping[str, str], but: str) -> str:
 
 
 def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
-    r"""Give the text without preprocessor lines, with one branch of each conditional.
+    r"""Return the text without preprocessor lines, with one branch of each conditional.
 
     It is the first branch (the second of `#if 0`), or with `last` the last one. What is left out
     is spaces, so every character keeps its place.

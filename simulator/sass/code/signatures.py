@@ -45,7 +45,7 @@ class Signature:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Give a node and all below it."""
+    """Yield a node and all below it."""
     todo = [node]
     while todo:
         each = todo.pop()
@@ -54,7 +54,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
-    """Give each function definition, its template parameters, and its head as it is written."""
+    """Yield each function definition, its template parameters, and its head as it is written."""
     for node in walk(parser().parse(source.readable().encode()).root_node):
         if node.type != "function_definition":
             continue
@@ -75,7 +75,7 @@ def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
 
 
 def signatures(source: Source) -> dict[str, list[Signature]]:
-    """Give the kernels that a source defines, by name."""
+    """Return the kernels that a source defines, by name."""
     found: dict[str, list[Signature]] = {}
     for node, template, head in functions(source):
         marked = " ".join([head, *(said for mark, said in source.marks.items() if mark in head)])
@@ -123,7 +123,7 @@ def _parameters(declarator: Node) -> Iterator[tuple[str, str]]:
 
 
 def aliases(source: Source) -> dict[str, str]:
-    """Give the types that a source names by `using` and `typedef`."""
+    """Return the types that a source names by `using` and `typedef`."""
     text = plain(source.text)
     found = {
         name: plain_type(kind)
@@ -141,7 +141,7 @@ def aliases(source: Source) -> dict[str, str]:
 
 
 def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
-    """Give the members of each struct, type and name, in order."""
+    """Return the members of each struct, type and name, in order."""
     found: dict[str, list[tuple[str, str]]] = {}
     for node in walk(parser().parse(source.readable().encode()).root_node):
         if node.type not in _CLASSES:

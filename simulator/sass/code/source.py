@@ -1,8 +1,8 @@
 """CUDA source by its syntax tree: which declarations are the device's, which are the host's.
 
 tree-sitter reads broken code, too: what it cannot make out stays as it is. A conditional is read
-twice, by its first branch and by its last, since both halves of `#if … #else` may open a brace
-that one `}` closes. Positions are those of the text that was given.
+twice, by its first branch and by its last: both halves of `#if … #else` may open a brace that one
+`}` closes. Positions are those of the text that was given.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
 _BARE_CALL = re.compile(
     r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
+)
+# A macro that stands for a declaration elsewhere, with arguments that no parameter looks like.
+_EXTERN_CALL = re.compile(
+    r"(?m)^[ \t]*extern[ \t]+([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)[ \t]*;"
 )
 # Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
@@ -109,7 +113,7 @@ class Source:
         return attribute_calls(self.known)
 
     def readable(self, last: bool = False) -> str:
-        """Give what the parser reads: one branch, without macros that break its grammar."""
+        """Return what the parser reads: one branch, without macros that break its grammar."""
         text = branches("".join(c if c.isascii() else "?" for c in self.text), self.lines, last)
         if self.marks:
             names = "|".join(sorted(map(re.escape, self.marks), key=len, reverse=True))
@@ -123,6 +127,7 @@ class Source:
             text,
         )
         text = _ALIGNED.sub(lambda found: blank(found[0]), text)
+        text = _EXTERN_CALL.sub(lambda found: blank(found[0]), text)
         return _BARE_CALL.sub(lambda found: blank(found[0]), text)
 
     @cached_property
@@ -135,7 +140,8 @@ class Source:
             for each in self._declared(parser().parse(text.encode()).root_node, bare):
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
-        for call in _BARE_CALL.finditer(plain(self.text)):
+        bare = plain(self.text)
+        for call in (*_BARE_CALL.finditer(bare), *_EXTERN_CALL.finditer(bare)):
             if self._is_open(call[1]):
                 continue  # it begins or ends what the next one ends: both stay as they are
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):
@@ -162,7 +168,7 @@ class Source:
         )
 
     def hide(self, ranges: Iterator[tuple[int, int]] | list[tuple[int, int]]) -> str:
-        """Give the text with these ranges as spaces; preprocessor lines in them survive."""
+        """Return the text with these ranges as spaces; preprocessor lines in them survive."""
         kept = list(self.text)
         survive = [
             (line.start, line.end)
@@ -217,7 +223,7 @@ class Source:
         return start
 
     def _before(self, start: int) -> str:
-        """Give the macro, with what stands behind it, that qualifies what begins at a place."""
+        """Return the macro, with what stands behind it, that qualifies what begins at a place."""
         text = self.text[max(0, start - 200) : start]
         for call in self.calls.finditer(text) if self.calls else ():
             if not text[call.end() :].strip():
@@ -300,13 +306,13 @@ class Source:
         return "instance" if re.search(r"\btemplate\b", text) else "host"
 
     def _instantiated(self, name: str) -> Iterator[str]:
-        """Give the functions that a macro's body instantiates."""
+        """Yield the functions that a macro's body instantiates."""
         if name in self.known:
             for each in re.findall(r"\btemplate\b\s*([^;{<(]*)[<(]", self.known[name].body):
                 yield from _IDENTIFIER.findall(each)[-1:]
 
     def _host_members(self, node: Node, bare: str) -> Iterator[tuple[int, int]]:
-        """Give the host functions of a class: what no device code can call."""
+        """Yield the host functions of a class: what no device code can call."""
         body = node.child_by_field_name("body")
         if body is None or body.type != "field_declaration_list":
             return
@@ -337,7 +343,7 @@ class Source:
 
 @lru_cache(maxsize=1)
 def parser() -> Parser:
-    """Give the parser of CUDA C++. Raises ToolError where it is not installed."""
+    """Return the parser of CUDA C++. Raises ToolError where it is not installed."""
     try:
         import tree_sitter_cuda
         from tree_sitter import Language, Parser
@@ -349,12 +355,12 @@ def parser() -> Parser:
 
 
 def words(text: str) -> frozenset[str]:
-    """Give the identifiers in a text."""
+    """Return the identifiers in a text."""
     return frozenset(_IDENTIFIER.findall(text))
 
 
 def _head(node: Node, bare: str) -> str:
-    """Give what stands before a function's name."""
+    """Return what stands before a function's name."""
     declarator = node.child_by_field_name("declarator")
     return bare[node.start_byte : declarator.start_byte if declarator else node.end_byte]
 
@@ -375,7 +381,7 @@ def _is_function(node: Node) -> bool:
 
 
 def _names(node: Node) -> Iterator[str]:
-    """Give the names that a declaration declares."""
+    """Yield the names that a declaration declares."""
     if node.type == "using_declaration":
         found = _IDENTIFIER.findall((node.text or b"").decode())
         yield from found[-1:]

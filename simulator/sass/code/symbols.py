@@ -34,7 +34,7 @@ class Symbol:
 
 
 def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
-    """Give the variables of a module by their names in the symbol table."""
+    """Return the variables of a module by their names in the symbol table."""
     from elftools.elf.elffile import ELFFile
 
     elf: Any = ELFFile(io.BytesIO(cubin.image))
@@ -53,7 +53,7 @@ def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
 
 
 def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
-    """Give the module with variables set.
+    """Return the module with variables set.
 
     A value is an array or a scalar of NumPy, of at most the variable's bytes; it is written from
     the variable's beginning. Raises LaunchError for a name that is not there (the names that are

@@ -131,7 +131,7 @@ class _Uses:
         return frozenset().union(*found, (each for each in taken if each is not None))
 
     def _at(self, where: str) -> Symbol | None:
-        """Give the variable whose address bank 4 has at an offset, or at a register's."""
+        """Return the variable whose address bank 4 has at an offset, or at a register's."""
         if where.endswith("Z"):
             return self.places.get(0)
         if where.startswith("0x"):

@@ -1,7 +1,7 @@
 """Atomics: the helpers that blocks call. Lanes take their turns in order.
 
-Beside what loads and stores get, a helper gets the rows of the operand and of the value to compare
-with, and the row that the old value goes to.
+Beside what loads and stores get, a helper gets three rows: of the operand, of the value to compare
+with, and the one that the old value goes to.
 """
 
 from __future__ import annotations

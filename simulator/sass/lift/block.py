@@ -156,7 +156,7 @@ class Block:
         self._known = {key: value for key, value in self._known.items() if key[0] not in _OWN}
 
     def stored(self, place: Named, words: int) -> Value:
-        """Give the place of registers in the warp's memory, where they have been stored."""
+        """Return the place of registers in the warp's memory, where they have been stored."""
         if place.number < 0:
             return self.at.i64(ZERO)
         if place.uniform:
@@ -172,7 +172,7 @@ class Block:
         return self.at.i64(_offset("register", place.number))
 
     def landing(self, target: TargetOperand | None, words: int) -> Value:
-        """Give the place of registers in the warp's memory that a helper will write.
+        """Return the place of registers in the warp's memory that a helper will write.
 
         For lanes that take no part they keep what they hold.
         """
@@ -268,7 +268,7 @@ class Block:
         self.write(target, (bits >> 32).resized(32), 1)
 
     def write_first(self, target: TargetOperand | None, value: Value) -> None:
-        """Give the value of the first lane that takes part to the whole warp."""
+        """Write the value of the first lane that takes part for the whole warp."""
         first = self.taken.lowest & 31
         with self.once():
             self.write(target, value.lane(first))
@@ -348,7 +348,7 @@ class Block:
 
 
 def join(low: Value, high: Value) -> Value:
-    """Give two words as 64 bits."""
+    """Return two words as 64 bits."""
     low, high = low.at.alike(low, high)
     return high.resized(64) << 32 | low.resized(64)
 

@@ -23,7 +23,7 @@ _TITLES: dict[str, tuple[ModuleType, ...]] = {
 
 
 def groups() -> dict[str, list[Opcode]]:
-    """Give the opcodes under the title of the files that lift them."""
+    """Return the opcodes under the title of the files that lift them."""
     return {
         title: [
             each
@@ -36,7 +36,7 @@ def groups() -> dict[str, list[Opcode]]:
 
 
 def coverage_table() -> str:
-    """Give the modelled opcodes as a Markdown table, a row for each function that lifts them.
+    """Return the modelled opcodes as a Markdown table, a row for each function that lifts them.
 
     >>> print(coverage_table().splitlines()[0])
     | opcodes | what is modelled |

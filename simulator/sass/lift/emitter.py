@@ -62,7 +62,7 @@ class Emitter:
 
     # ---- Constants and operands. ---------------------------------------------------------------
     def constant(self, kind: Any, value: int | float) -> Value:
-        """Give a number in a type."""
+        """Return a number in a type."""
         element = element_of(kind)
         if isinstance(element, ir.IntType):
             number = int(value) & ((1 << element.width) - 1)
@@ -74,23 +74,23 @@ class Emitter:
         return Value(self, ir.Constant(kind, float(value)))
 
     def i32(self, value: int) -> Value:
-        """Give a 32-bit integer."""
+        """Return a 32-bit integer."""
         return self.constant(I32, value)
 
     def i64(self, value: int) -> Value:
-        """Give a 64-bit integer."""
+        """Return a 64-bit integer."""
         return self.constant(I64, value)
 
     def bit(self, value: bool) -> Value:
-        """Give a bit."""
+        """Return a bit."""
         return self.constant(I1, value)
 
     def each(self, values: Sequence[int]) -> Value:
-        """Give each lane its 32-bit integer."""
+        """Return a 32-bit integer for each lane."""
         return Value(self, ir.Constant(vector(I32), [value & 0xFFFFFFFF for value in values]))
 
     def alike(self, left: Value, other: Operand) -> tuple[Value, Value]:
-        """Give both in one type."""
+        """Return both in one type."""
         if not isinstance(other, Value):
             return left, self.constant(left.type, other)
         if left.is_vector and not other.is_vector:
@@ -135,7 +135,7 @@ class Emitter:
         self.builder.store(value.ir, place.ir, align=align or size_of(value.type))
 
     def beside(self, pointer: Value, offset: Operand) -> Value:
-        """Give the pointer some bytes behind another; for vectors of offsets, one for each lane."""
+        """Return the pointer some bytes behind another; of a vector of offsets, one per lane."""
         if not isinstance(offset, Value):
             if offset == 0:
                 return pointer

@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 def _new_machine(effort: int) -> Any:
-    """Give a compiler for this processor. What executes code takes one over as its own."""
+    """Return a compiler for this processor. What executes code takes one over as its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -46,7 +46,7 @@ class MachineCode:
 
 
 def compiled(name: str, write: Callable[[], ir.Module], optimize: bool = False) -> MachineCode:
-    """Give a module's machine code: as it was kept under its name, or compiled and kept now."""
+    """Return a module's machine code: as it was kept under its name, or compiled and kept now."""
     found = kept.find(name)
     if found is not None:
         needs, _, image = found.partition(b"\n")
@@ -90,7 +90,7 @@ class Engine:
             return int(self._engine.get_function_address(symbol))
 
     def helper(self, symbol: str) -> int:
-        """Give the address of a helper."""
+        """Return the address of a helper."""
         return self.add(symbol, _helper(symbol))
 
     def _add(self, symbol: str, code: MachineCode) -> None:

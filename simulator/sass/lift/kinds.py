@@ -20,17 +20,17 @@ FLOAT_BITS = {F16: 16, F32: 32, F64: 64}
 
 
 def vector(element: Any) -> Any:
-    """Give the type of one element for each lane."""
+    """Return the type of one element for each lane."""
     return ir.VectorType(element, LANES)
 
 
 def element_of(kind: Any) -> Any:
-    """Give the type of an element; of a scalar its own."""
+    """Return the type of an element; of a scalar its own."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
 
 
 def like(kind: Any, element: Any) -> Any:
-    """Give `element`, for each lane where `kind` is for each lane."""
+    """Return `element`, for each lane where `kind` is for each lane."""
     return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
 
 
@@ -46,7 +46,7 @@ def suffix(kind: Any) -> str:
 
 
 def size_of(kind: Any) -> int:
-    """Give the bytes of a type, which are its natural alignment too."""
+    """Return the bytes of a type, which are its natural alignment too."""
     if isinstance(kind, ir.VectorType):
         return int(kind.count) * size_of(kind.element)
     if isinstance(kind, ir.PointerType):

@@ -13,7 +13,7 @@ _WORDS = vector(I32)
 
 @helper(_WORDS, _WORDS, _WORDS)
 def from_lanes(at: Emitter) -> None:
-    """Give each lane the word of another, whose number it says."""
+    """Return for each lane the word of another, whose number it says."""
     words, lanes = at.arguments
     place = at.beside(at.variable(words).pointer, (lanes & 31).resized(64) * 4)
     everywhere = at.bit(True).spread()
@@ -22,7 +22,7 @@ def from_lanes(at: Emitter) -> None:
 
 @helper(_WORDS, POINTER, I32, _WORDS, _WORDS)
 def alike(at: Emitter) -> None:
-    """Give each lane of a mask a bit for each lane of it with the same 64 bits."""
+    """Return for each lane of a mask a bit for each lane of it with the same 64 bits."""
     _, mask, low, high = at.arguments
     left, found = at.variable(mask), at.variable(at.constant(_WORDS, 0))
     with at.forever() as done:

@@ -134,7 +134,7 @@ def _there(at: Emitter, place: Place, offsets: Value, here: Value) -> Value:
 
 
 def _sources(at: Emitter, block: Value, copied: Value, mask: Value, sources: Value) -> Value:
-    """Give what the law must know of the sources: -1 for zeros, and 0 for idle lanes.
+    """Return what the law must know of the sources: -1 for zeros, and 0 for idle lanes.
 
     Their place in a line tells all but the cycles, which only a timeline has. So copies of a loop
     are one row of the trace, as a rule.

@@ -1,8 +1,8 @@
 """Loads and stores: the helpers that blocks call, for each memory and width.
 
-A helper gets the warp, the mask of active lanes, their addresses, the row of the first register
-(its offset in the warp's memory) and the number of the instruction among those that are counted.
-It gives a bit: whether there was no fault.
+A helper gets the warp, the mask of active lanes, their addresses, and the row of the first
+register: its offset in the warp's memory. It also gets the number of the instruction among those
+that are counted. It gives a bit: whether there was no fault.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _load_fours(at: Emitter, place: Place, rows: Value) -> None:
 
 
 def _listed(at: Emitter, offsets: Value):  # type: ignore[no-untyped-def]
-    """Give a function from a lane's number to its offset, by way of the stack."""
+    """Return a function from a lane's number to its offset, by way of the stack."""
     with at.builder.goto_entry_block():
         room = Value(at, at.builder.alloca(WORDS))
     at.store(offsets, room)

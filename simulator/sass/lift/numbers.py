@@ -48,7 +48,7 @@ def rounding(line: Line) -> int:
 
 
 def fused(a: Value, b: Value, c: Value) -> Value:
-    """Give a·b + c, rounded once."""
+    """Return a·b + c, rounded once."""
     a, b = a.at.alike(a, b)
     a, c = a.at.alike(a, c)
     b, c = a.at.alike(b, c)
@@ -56,7 +56,7 @@ def fused(a: Value, b: Value, c: Value) -> Value:
 
 
 def clamped(value: Value) -> Value:
-    """Give the value within 0 and 1; 0 for what is not a number."""
+    """Return the value within 0 and 1; 0 for what is not a number."""
     zero = value.at.constant(value.type, 0)
     return (value > 0).choose((value > 1).choose(1, value), zero)
 
@@ -64,8 +64,8 @@ def clamped(value: Value) -> Value:
 def sum_to_odd(a: Value, b: Value, how: int = NEAREST) -> Value:
     """Add float64 values; the sum rounds to a narrower float as the exact one does.
 
-    A sum that is not exact gets an odd last bit (Boldo and Melquiond, "Emulation of FMA and
-    correctly rounded sums", 2008), so no second rounding takes it for a tie. `how`: the direction
+    A sum that is not exact gets an odd last bit, so no second rounding takes it for a tie. Source:
+    Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008. `how`: the direction
     in which it is rounded then; downward, a sum that is zero is -0 unless both are +0.
     """
     a, b = a.at.alike(a, b)
@@ -84,7 +84,7 @@ def sum_to_odd(a: Value, b: Value, how: int = NEAREST) -> Value:
 
 
 def single_to_odd(exact: Value) -> Value:
-    """Give a float64 as float32, whose last bit is odd where that is not exact."""
+    """Return a float64 as float32, whose last bit is odd where that is not exact."""
     value = directed(exact, TO_ZERO)
     back = value.double
     inexact = (back < exact) | (back > exact)
@@ -92,7 +92,7 @@ def single_to_odd(exact: Value) -> Value:
 
 
 def rounded(value: Value, how: int) -> Value:
-    """Give the next whole number in one of four directions, as a float."""
+    """Return the next whole number in one of four directions, as a float."""
     return value.at.intrinsic(_TO_WHOLE[how], value.type, value)
 
 
@@ -158,7 +158,7 @@ def halves(word: Value, is_bfloat: bool) -> list[Value]:
 
 
 def packed(low: Value, high: Value) -> Value:
-    """Give the bits of two 16-bit floats as one word."""
+    """Return the bits of two 16-bit floats as one word."""
     return low | high << 16
 
 

@@ -90,7 +90,7 @@ class Program:
         return ends
 
     def run_from(self, start: int) -> range:
-        """Give the instructions that are lifted together from one on."""
+        """Return the instructions that are lifted together from one on."""
         end = start + 1
         while end < len(self.steps) and end - start < LONGEST:
             if self.steps[end - 1].ends or end in self.leaders:

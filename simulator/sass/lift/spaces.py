@@ -36,7 +36,7 @@ class Place:
 
 
 def lanes(at: Emitter) -> Value:
-    """Give the number of each lane."""
+    """Return the number of each lane."""
     return at.each(range(32))
 
 
@@ -92,7 +92,7 @@ def _moved(
     at: Emitter, block: Value, warp: Value, offsets: Value, mask: Value, addresses: Value,
     width: int,
 ) -> Value:  # fmt: skip
-    """Give where these bytes of shared memory lie, where a replay tries another layout.
+    """Return where these bytes of shared memory lie, where a replay tries another layout.
 
     What a lane accesses must stay together and aligned there.
     """
@@ -194,7 +194,7 @@ def trace(
 
 
 def _hash(at: Emitter, pattern: Value, turn: Value, mask: Value, site: Value) -> Value:
-    """Give a slot for a pattern of a memory instruction: sums of products with odd numbers."""
+    """Return a slot for a pattern of a memory instruction: sums of products with odd numbers."""
     products = pattern * at.each([0x9E3779B1 * (2 * lane + 1) for lane in range(32)])
     mixed = products.reduced("add") + (turn * 0x85EBCA6B ^ mask * 0xC2B2AE35 ^ site * 0x27D4EB2F)
     return (mixed ^ mixed >> 15) * 0x2C1B3C6D >> (32 - SLOT_BITS)

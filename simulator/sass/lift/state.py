@@ -11,7 +11,7 @@ __all__ = ["context", "count", "field", "fill", "note", "pointer", "record"]
 
 
 def context(at: Emitter, warp: Value) -> Value:
-    """Give a pointer to the context of a warp."""
+    """Return a pointer to the context of a warp."""
     return at.load(warp, POINTER)
 
 

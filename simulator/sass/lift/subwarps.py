@@ -32,11 +32,11 @@ class Subwarps:
     warp: Value
 
     def row(self, part: int) -> Value:
-        """Give a part of all: 0 program counters, 1 masks, 2 states, 3 arguments."""
+        """Return a part of all: 0 program counters, 1 masks, 2 states, 3 arguments."""
         return self.at.load(self.warp, WORDS, SUBWARPS + part * ROW)
 
     def are(self, state: State) -> Value:
-        """Give a bit for each lane under which a subwarp in that state is filed."""
+        """Return a bit for each lane under which a subwarp in that state is filed."""
         return self.row(2) == int(state)
 
     def get(self, part: int, lane: Value) -> Value:
@@ -61,7 +61,7 @@ class Subwarps:
 
 
 def barrier_row(which: int) -> int:
-    """Give the place of a convergence barrier in a warp's memory: each lane has its own copy."""
+    """Return the place of a convergence barrier in a warp's memory: each lane has its own copy."""
     return BARRIERS + which * ROW
 
 

@@ -1,12 +1,13 @@
 """Tensor cores: helpers that multiply the tiles of a warp, in the fragment layouts of the PTX ISA.
 
-A lane l = 4·g + t. Of A it holds rows g and g + 8, of B column g, of C and D rows g and g + 8 in
-columns 2·t and 2·t + 1. A helper gets the warp, the lanes that take part and the offsets of the
-first registers of D, A, B and C in the warp's memory. It gives a bit: whether there was no fault.
+A lane l = 4·g + t. Of A it holds rows g and g + 8, of B column g. Of C and D it holds rows g and g
++ 8 in columns 2·t and 2·t + 1. A helper gets the warp and the lanes that take part. It also gets
+the offsets of the first registers of D, A, B and C in the warp's memory. It gives a bit: whether
+there was no fault.
 
-Each element is a sum of products in the order of k, one fused multiply-add after another. All
-lanes go at once: for an index k the element of A is that of another lane of the same g, and the
-one of B that of a lane whose g is the column.
+Each element is a sum of products in the order of k, one fused multiply-add after another. All lanes
+go at once: for an index k the element of A is that of another lane of the same g; the one of B that
+of a lane whose g is the column.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _TILES = [POINTER, I32, I64, I64, I64, I64]
 
 
 def _begin(at: Emitter) -> list[Value]:
-    """Give pointers to the registers of D, A, B, …; all lanes must take part, or none."""
+    """Return pointers to the registers of D, A, B, …; all lanes must take part, or none."""
     warp, mask, *rows = at.arguments
     with at.when(mask != -1, likely=False):
         with at.when(mask != 0):
@@ -46,12 +47,12 @@ def _registers(at: Emitter, rows: Value, count: int) -> list[Value]:
 
 
 def _in_row(value: Value, t: int) -> Value:
-    """Give each lane what lane t of its own g holds."""
+    """Return for each lane what lane t of its own g holds."""
     return value.from_lanes([lane // 4 * 4 + t for lane in range(LANES)])
 
 
 def _in_column(value: Value, t: int, high: int) -> Value:
-    """Give each lane what lane t of that g holds which is its column of C: 2·t, or the next."""
+    """Return for each lane what lane t of the g of its column of C holds: 2·t, or the next."""
     return value.from_lanes([4 * (2 * (lane % 4) + high) + t for lane in range(LANES)])
 
 

@@ -100,12 +100,12 @@ def early_touches(
 
 
 def _left(form: Gmma) -> range:
-    """Give the registers of A."""
+    """Return the registers of A."""
     return range(0) if form.a_register is None else range(form.a_register, form.a_register + 4)
 
 
 def _after(flight: _Flight, instruction: SassInstruction, form: Gmma | None, bit: int) -> _Flight:
-    """Give what is in flight behind an instruction."""
+    """Return what is in flight behind an instruction."""
     if form is not None:
         opened, *ended = flight
         if form.group is None:

@@ -161,7 +161,7 @@ class Value:
 
     # ---- Choices and conversions. --------------------------------------------------------------
     def choose(self, yes: Operand, no: Operand) -> Value:
-        """Give `yes` where this bit is set, else `no`."""
+        """Return `yes` where this bit is set, else `no`."""
         if not isinstance(yes, Value):
             if not isinstance(no, Value):
                 raise TypeError("one of the two must be a value")
@@ -173,7 +173,7 @@ class Value:
         return Value(self.at, self.at.builder.select(condition.ir, yes.ir, no.ir))
 
     def spread(self) -> Value:
-        """Give a scalar to each lane; a vector as it is."""
+        """Return a vector: of a scalar, which each lane gets, or as it is."""
         if self.is_vector:
             return self
         kind = vector(self.type)
@@ -191,7 +191,7 @@ class Value:
         return Value(self.at, getattr(self.at.builder, how)(self.ir, kind))
 
     def resized(self, bits: int, signed: bool = False) -> Value:
-        """Give the integer in another width."""
+        """Return the integer in another width."""
         if bits <= self.bits:
             return self._to("trunc", ir.IntType(bits))
         return self._to("sext" if signed else "zext", ir.IntType(bits))
@@ -217,11 +217,11 @@ class Value:
         return self._to("fpext", F64)
 
     def to_float(self, element: Any, signed: bool) -> Value:
-        """Give the integer's value as a float, rounded to nearest."""
+        """Return the integer's value as a float, rounded to nearest."""
         return self._to("sitofp" if signed else "uitofp", element)
 
     def to_integer(self, bits: int, signed: bool) -> Value:
-        """Give the float's value, whole and within the range, as an integer."""
+        """Return the float's value, whole and within the range, as an integer."""
         return self._to("fptosi" if signed else "fptoui", ir.IntType(bits))
 
     # ---- Lanes. --------------------------------------------------------------------------------
@@ -238,14 +238,14 @@ class Value:
         return Value(self.at, self.at.builder.bitcast(self.ir, vector(I1)))
 
     def lane(self, index: Operand) -> Value:
-        """Give the element of one lane; of a scalar itself."""
+        """Return the element of one lane; of a scalar itself."""
         if not self.is_vector:
             return self
         place = index.ir if isinstance(index, Value) else ir.Constant(I32, index)
         return Value(self.at, self.at.builder.extract_element(self.ir, place))
 
     def from_lanes(self, lanes: Sequence[int]) -> Value:
-        """Give each lane the element of another lane, which is known; a scalar as it is."""
+        """Return the elements of other lanes, which are known; a scalar as it is."""
         if not self.is_vector:
             return self
         places = ir.Constant(vector(I32), list(lanes))

@@ -1,10 +1,9 @@
 """Watching shared memory for what the asynchronous proxy writes and reads beside compiled code.
 
-TMA and wgmma act at once here; on the chip they do not. `simulator.sass.run.watch` keeps, for each
-16 bytes of shared memory, who wrote them last, who has not yet waited for what TMA brings there,
-and which product reads them. Compiled code looks and writes there, and calls out where it finds
-cause.
-Only kernels that use those units are watched.
+TMA and wgmma act at once here; on the chip they do not. `simulator.sass.run.watch` keeps three
+things for each 16 bytes of shared memory: who wrote them last, who has not yet waited for what TMA
+brings there, and which product reads them. Compiled code looks and writes there, and calls out
+where it finds cause. Only kernels that use those units are watched.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _note_waits(units: Units, warp: int, asked: tuple[Asked, ...]) -> None:
 
 
 def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
-    """Give the phases that lanes ask for, each once: mostly it is one."""
+    """Return the phases that lanes ask for, each once: mostly it is one."""
     warps = units.warps
     word = warps.common(call.warp, request.data, call.taken)
     register = warps.common(call.warp, request.where.register, call.taken)
@@ -130,7 +130,7 @@ def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
 
 
 def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
-    """Give the lanes whose phase is over."""
+    """Return the lanes whose phase is over."""
     passed = 0
     for each in asked:
         owner, place = units.block_at(each.address)

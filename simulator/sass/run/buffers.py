@@ -26,8 +26,8 @@ def placed(
 ) -> tuple[list[Placed], list[int]]:
     """Return where each array lies, and the bytes of each buffer.
 
-    Arrays whose elements lie side by side share a buffer with those that they overlap, and so do
-    the arrays numbered in `strided`, as they lie. Other arrays are copied, each to its own buffer.
+    Arrays whose elements lie side by side share a buffer with those that they overlap. So do the
+    arrays numbered in `strided`, as they lie. Other arrays are copied, each to its own buffer.
 
     >>> a = np.zeros(8, np.float32)
     >>> [(each.buffer, each.offset) for each in placed([a, np.ones(2), a[2:]])[0]]

@@ -66,7 +66,7 @@ class Code:
             self.tables[int(is_masked), start] = address
 
     def executed(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give executions by instruction from those by block."""
+        """Return executions by instruction from those by block."""
         ends = np.zeros(len(counts) + 1, dtype=np.int64)
         starts = np.flatnonzero(counts)
         np.add.at(ends, starts, counts[starts])

@@ -42,7 +42,7 @@ class TensorMap:
 
     Raises TensorMapError with the rule's name for what `cuTensorMapEncodeTiled` refuses: rows of
     the box that are not multiples of 16 bytes, more than 256 elements along an axis, rows longer
-    than the swizzle's span, and others.
+    than the swizzle's span.
     """
 
     def __init__(

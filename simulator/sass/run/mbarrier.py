@@ -117,8 +117,8 @@ def arrive(
     """Expect bytes, then arrive `count` times; return the word before (PTX's state).
 
     `count` 0 only expects. `drop` takes the arrivals off later phases too. Raises BarrierError for
-    more arrivals than are pending, for bytes or counts beyond 1,048,575, and for an arrival that
-    ends the phase though it says `completes=False`; what `load` raises.
+    more arrivals than are pending, and for bytes or counts beyond 1,048,575. So it does for an
+    arrival that ends the phase though it says `completes=False`; what `load` raises.
     """
     barrier = load(shared, address)
     where = f"the mbarrier at {address:#x} ({barrier})"

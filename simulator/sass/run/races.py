@@ -166,12 +166,12 @@ class RaceWatch:
 
 
 def _matrices(modifiers: Sequence[str]) -> int:
-    """Give how many matrices LDSM or STSM moves: LDSM.16.M88.4 four, LDSM.16.M88 one."""
+    """Return how many matrices LDSM or STSM moves: LDSM.16.M88.4 four, LDSM.16.M88 one."""
     return int(modifiers[-1]) if modifiers[-1] in ("2", "4") else 1
 
 
 def _barrier(operands: str, opcode: str, guard: str) -> int:
-    """Give a barrier's number, and 16 more where nobody waits; 32: it is not known here."""
+    """Return a barrier's number, and 16 more where nobody waits; 32: it is not known here."""
     number = operands.split(",")[0].strip()
     modifiers = opcode.split(".")
     arrives = 16 if "ARV" in modifiers and "RED" not in modifiers else 0

@@ -2,7 +2,8 @@
 
 Warps that stand at the same instruction run one after the other, from the least instruction on, so
 that those behind catch up. The loop comes back to Python where the trace is full, the budget is
-used up, a block of instructions is not compiled yet, there was a fault, or the block is done.
+used up, or a block of instructions is not compiled yet. So it does after a fault, and when the
+block is done.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def _ready(at: Emitter, block: Value, pc: Value, members: Value) -> None:
 
 
 def _some(at: Emitter, block: Value, members: Value, is_masked: int) -> Value:
-    """Give whether the group has a subwarp of that kind."""
+    """Return whether the group has a subwarp of that kind."""
     found = at.variable(at.bit(False))
     with at.loop(members) as place:
         _, _, mask = _member(at, block, place)
@@ -141,7 +142,7 @@ def _some(at: Emitter, block: Value, members: Value, is_masked: int) -> Value:
 
 
 def _member(at: Emitter, block: Value, place: Value) -> tuple[Value, Value, Value]:
-    """Give a member's warp, lane and mask."""
+    """Return a member's warp, lane and mask."""
     entry = at.load(pointer(at, block, "group"), I64, place * 8)
     warp = at.beside(pointer(at, block, "warps"), (entry >> 5) * field(at, block, "warp_bytes"))
     lane = (entry & 31).resized(32)

@@ -1,7 +1,7 @@
 """What a kernel asks of the system: printf, malloc, free, and what a failed assert says.
 
-The compiler calls them at addresses that the driver fills in, with arguments in registers from R4
-on, 64-bit ones in even pairs (NVRTC and nvcc 13.5); the result comes back in R4. What printf is to
+The compiler calls them at addresses that the driver fills in (NVRTC and nvcc 13.5). Arguments are
+in registers from R4 on, 64-bit ones in even pairs; the result comes back in R4. What printf is to
 print lies in memory, each argument at its natural alignment, as C's default promotions leave it.
 """
 

@@ -160,7 +160,7 @@ class Recorder:
         return found
 
     def take(self) -> Timeline:
-        """Give the timeline, and begin anew."""
+        """Return the timeline, and begin anew."""
         warps = tuple(_coded(np.array(done, dtype=np.int64)) for done in self._done)
         timeline = Timeline(tuple(self._known), warps)
         self._known = {}
@@ -169,7 +169,7 @@ class Recorder:
 
 
 def _of_unit(site: MemorySite, mask: int, sectors: int, amount: int) -> TimelineAccess:
-    """Give the access of a unit; `amount`: wavefronts of wgmma, bytes of TMA."""
+    """Return the access of a unit; `amount`: wavefronts of wgmma, bytes of TMA."""
     is_copy = site.unit == "tma"
     lanes = (mask & 0xFFFFFFFF).bit_count()
     cycles, size = (0, amount) if is_copy else (amount, 0)

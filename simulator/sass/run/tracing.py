@@ -101,7 +101,9 @@ class Tracer:
             site = self.sites[which]
             if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
                 # Of a unit: sectors and bytes of TMA, wavefronts of wgmma.
-                cycles_of, size = (0, amount) if site.unit == "tma" else (amount, 0)
+                cycles_of, size = (amount, 0) if site.unit == "gmma" else (0, amount)
+                if site.space == "neighbour":  # it passes beside this block's pipe
+                    size = 0
                 row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
                 named[place] = self._rows.setdefault(row, len(self._rows))
                 continue
@@ -122,14 +124,14 @@ class Tracer:
         )
 
     def take(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-        """Give each warp's steps and lines of a block, and begin the next block."""
+        """Return each warp's steps and lines of a block, and begin the next block."""
         steps = [np.array(done, dtype=np.int64) for done in self._done]
         bases = [np.concatenate([np.zeros(0, np.int64), *each]) for each in self._bases]
         self._begin()
         return steps, bases
 
     def tables(self) -> tuple[Steps, AccessRows]:
-        """Give the steps and rows of all blocks."""
+        """Return the steps and rows of all blocks."""
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
         lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
@@ -166,7 +168,7 @@ def block_trace(
 
 def _has_lines(site: MemorySite) -> bool:
     """Whether it is noted which lines of global memory an access touches."""
-    return site.space != "shared" and site.unit == "lsu"
+    return site.space == "global" and site.unit == "lsu"
 
 
 def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:

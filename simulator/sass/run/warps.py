@@ -57,11 +57,11 @@ class Warps:
         return found
 
     def row(self, warp: int, number: int) -> Words:
-        """Give a register: a word for each lane."""
+        """Return a register: a word for each lane."""
         return self.registers[warp, 32 * number : 32 * number + 32]
 
     def group(self, warps: slice, number: int, count: int) -> Words:
-        """Give registers of some warps, shape (registers, warps, 32)."""
+        """Return registers of some warps, shape (registers, warps, 32)."""
         found = self.registers[warps, 32 * number : 32 * (number + count)]
         return found.reshape(found.shape[0], count, 32).swapaxes(0, 1)
 
@@ -96,7 +96,7 @@ class Warps:
         return int(self._predicates[warp, number])
 
     def alive(self) -> list[int]:
-        """Give each warp's lanes that have not exited."""
+        """Return each warp's lanes that have not exited."""
         found: list[int] = self._alive[:, 0].tolist()
         return found
 

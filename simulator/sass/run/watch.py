@@ -1,13 +1,14 @@
 """What may not hold on the chip, since copies and products are done at once here.
 
-For each 16 bytes of a block's shared memory this keeps who wrote them last, which warps have not
-yet waited for what TMA brought there, and which product reads them. Compiled code marks and looks
-(`simulator.sass.lift.watching`); what serves copies and products does so here. A doubt is:
+For each 16 bytes of a block's shared memory this keeps three things: who wrote them last, which
+warps have not yet waited for what TMA brought there, and which product reads them. Compiled code
+marks and looks (`simulator.sass.lift.watching`); what serves copies and products does so here. A
+doubt is:
 
 * the asynchronous proxy (a TMA store, a wgmma operand) reads what a store, an atomic or STSM
-  wrote, and neither the writing nor the reading warp executed `fence.proxy.async` in between;
+  wrote; in between neither of the two warps executed `fence.proxy.async`;
 * a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
-  mbarrier (PTX ISA, "Async proxy" and "Completion mechanisms for cp.async.bulk");
+  mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
   `wgmma.wait_group` (PTX ISA, "wgmma.mma_async").
 
@@ -130,7 +131,7 @@ class Watch:
         self._set_until()
 
     def take(self) -> Doubts:
-        """Give what was found since the last time."""
+        """Return what was found since the last time."""
         found, self.doubts = self.doubts, {}
         return found
 

@@ -1,8 +1,8 @@
 """wgmma: a warpgroup's matrix product, its operands in shared memory or in registers.
 
 A descriptor says where a matrix lies (PTX ISA "Matrix descriptor"; CUTLASS `mma_sm90_desc.hpp`):
-bits 0-13 start / 16, 16-29 leading byte offset / 16 (LBO), 32-45 stride byte offset / 16 (SBO),
-49-51 base offset, 62-63 swizzle (0 none, 1 128 bytes, 2 64, 3 32). In units of 16 bytes, with W =
+bits 0-13 start / 16; 16-29 leading byte offset / 16 (LBO); 32-45 stride byte offset / 16 (SBO);
+49-51 base offset; 62-63 swizzle (0 none, 1 128 bytes, 2 64, 3 32). In units of 16 bytes, with W =
 1, 2, 4, 8 for no, 32-, 64- and 128-byte swizzle, the canonical layouts are (CUTLASS
 `mma_traits_sm90_gmma.hpp`)
 
@@ -215,8 +215,9 @@ def _added(form: Gmma, product: NDArray[np.float32], accumulators: Registers | N
 def fragment_of(matrix: NDArray[Any]) -> NDArray[Any]:
     """Return a 64 x n matrix in the threads' order, shape (n / 4, 2, 4 warps, 32 lanes).
 
-    Lane 4 g + q of warp w holds in pair 2 c + v the elements (16 w + 8 v + g, 8 c + 2 q + 0 and 1)
-    (PTX ISA, "Register fragments for wgmma.mma_async", matrix D).
+    Lane 4 g + q of warp w holds in pair 2 c + v two elements: of row 16 w + 8 v + g, and
+    columns 8 c + 2 q and the next.
+    Source: PTX ISA, "Register fragments for wgmma.mma_async", matrix D.
     """
     columns = matrix.shape[1] // 8
     split = matrix.reshape(4, 2, 8, columns, 4, 2)  # w v g c q e

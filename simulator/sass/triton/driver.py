@@ -201,7 +201,7 @@ def _passed(kind: str, value: Any) -> Any:
 
 
 def _descriptor(descriptor: Any, meta: Any, _launch: Any) -> list[Any]:
-    """Give what stands for a tensor descriptor among the arguments: a tensor map, sizes, strides.
+    """Return what stands for a tensor descriptor among the arguments: a tensor map, sizes, strides.
 
     Raises LaunchError for maps that are not made here.
     """

@@ -299,7 +299,7 @@ def _check_types(values: Mapping[str, Any], types: Mapping[str, str]) -> None:
 
 
 def _grid(text: str) -> Any:
-    """Give the grid, or what Triton calls for it with the names of a launch."""
+    """Return the grid, or what Triton calls for it with the names of a launch."""
     if re.fullmatch(r"\s*\d+(\s*x\s*\d+){0,2}\s*", text):
         return tuple(int(each) for each in text.split("x"))
     expressions = [Expression(each.strip()) for each in text.split(",")]

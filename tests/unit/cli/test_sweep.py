@@ -129,7 +129,9 @@ def test_plot_is_the_former_name_of_html(
     for option in ("--plot", "--html"):
         file = tmp_path / "page.html"
         assert main(["sweep", *words, option, str(file)]) == 0
-        assert capsys.readouterr().err == f"Wrote {file}\n"
+        former = "bankwise: --plot is the former name of --html, which 0.3 drops\n"
+        said = former * (option == "--plot") + f"Wrote {file}\n"
+        assert capsys.readouterr().err == said
         pages.append(file.read_text().replace(option, "--html"))
     assert pages[0] == pages[1]
     assert "plotly" in pages[0]

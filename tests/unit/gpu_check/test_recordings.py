@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -80,6 +81,17 @@ class TestRecording:
             found, said = kept, str(error)
         assert found == kept
         assert len(said) < 400 + len(str(path))
+
+    @pytest.mark.parametrize("name", ["format", "op", "cycles"])
+    def test_a_member_that_is_not_an_array_is_refused(self, tmp_path: Path, name: str) -> None:
+        """NumPy gives what does not begin as an array does as bytes."""
+        path, odd = tmp_path / "good.npz", tmp_path / "odd.npz"
+        save(path, [MEASURED], {})
+        with zipfile.ZipFile(path) as good, zipfile.ZipFile(odd, "w") as bad:
+            for each in good.namelist():
+                bad.writestr(each, b"x" if each == f"{name}.npy" else good.read(each))
+        with pytest.raises(RecordingError, match=f"'{name} is not an array"):
+            load(odd)
 
     @pytest.mark.parametrize(
         ("offset", "value"),

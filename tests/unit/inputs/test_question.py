@@ -243,6 +243,14 @@ def test_every_thread_goes_where_c_says(
             assert addresses[warp, lane] == found.get((warp, lane), 0)
 
 
+def test_a_long_sum_is_read_once() -> None:
+    """Each term once took twice as long as the one before."""
+    terms = " + ".join(["lane%2"] * 64)
+    assert read(f"float s[65][3]; s[{terms}][0]").addresses()[0, 1] == 64 * 12
+    with pytest.raises(ExpressionError, match="what s holds is not known"):
+        read(f"float s[9]; s[{terms} + s[0]]")
+
+
 WORDS = st.sampled_from(
     ["float", "s", "[32]", "[lane]", ";", "s[lane]", "=", "*(float4*)&", "(", ")", "+", "tx", ",",
      "reinterpret_cast<float2*>", "(int)", "0x1F", "//", "/*", "\n", "?", ":", "int r", "[", "]"]

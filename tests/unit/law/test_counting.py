@@ -27,8 +27,9 @@ from simulator import (
     explain,
 )
 from simulator.law import chunks, counting, numba_engine
+from simulator.law.accesses import ALL_LANES
 from simulator.law.counting import ENGINES, Engine
-from simulator.law.instructions import RULES, Rule
+from simulator.law.instructions import RULES, Instruction, Rule
 
 LINEAR = [4 * lane for lane in range(32)]
 
@@ -295,3 +296,19 @@ def test_explain_takes_one_access() -> None:
         explain("LDS", [LINEAR])
     with pytest.raises(MaskError, match=r"masks have shape \(1,\)"):
         explain("LDS", LINEAR, [1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+@pytest.mark.parametrize("partner", [1, 3, 4, 6, 31])
+def test_phases_fuse_by_any_partner(partner: int, engine: Engine) -> None:
+    """Of two lanes with different addresses either may be the greater, or inactive."""
+    own = Instruction("OWN", 8, 2, fuses=True, partners=(partner,))
+    paired = np.array([8 * min(lane, lane ^ partner) for lane in range(32)])
+    lanes = (0, partner)
+    rows, masks = [paired], [ALL_LANES]
+    for lane in lanes:
+        for idle in (None, *lanes):
+            rows.append(paired + 512 * (np.arange(32) == lane))
+            masks.append(ALL_LANES if idle is None else ALL_LANES & ~(1 << idle))
+    counts = count(own, np.array(rows), masks, engine=engine)
+    assert counts.phases.tolist() == [1, 2, 1, 1, 2, 1, 1]

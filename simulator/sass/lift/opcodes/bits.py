@@ -15,7 +15,7 @@ __all__ = ["fixed"]
 
 
 def fixed(source: SourceOperand) -> int | None:
-    """Give the value of a source that the instruction holds; None: of another."""
+    """Return the value of a source that the instruction holds; None: of another."""
     if source.is_zero:
         return 0
     return source.place.value if isinstance(source.place, Bits) else None
@@ -48,7 +48,7 @@ def _prmt(line: Line) -> Emit:
 
 
 def _bytes(low: Value, high: Value, chosen: int) -> Value:
-    """Give bytes that are known: a nibble for each, its highest bit for eight times the sign."""
+    """Return bytes that are known: a nibble for each, its highest bit for eight times the sign."""
     at, builder = low.at, low.at.builder
     words = LANES if low.is_vector else 1
     kind = ir.VectorType(I8, 4 * words)

@@ -84,7 +84,7 @@ def _i2f(line: Line) -> Emit:
 
 
 def _to_odd(number: Value, signed: bool) -> Value:
-    """Give 64 bits as a number of 53 that rounds to 16 bits as they do: cut off, and then odd."""
+    """Return 64 bits as a number of 53 that rounds to 16 bits as they do: cut off, and then odd."""
     negative = number.less_signed(0) if signed else number.at.bit(False)
     is_large = (negative.choose(0 - number, number) >> 40) != 0
     cut = number & ~0x7FF
@@ -218,7 +218,7 @@ def _f2ip(line: Line) -> Emit:
 
 
 def _saturated(value: Value, bits: int, signed: bool) -> Value:
-    """Give a whole float as an integer: at most what fits; 0 for what is not a number."""
+    """Return a whole float as an integer: at most what fits; 0 for what is not a number."""
     kind = like(value.type, ir.IntType(bits))
     name = f"llvm.fpto{'s' if signed else 'u'}i.sat.{suffix(kind)}.{suffix(value.type)}"
     return value.at.call(name, kind, value)

@@ -45,7 +45,7 @@ def _check_modifiers(line: Line) -> None:
 
 
 def _parts(line: Line, word: Value) -> list[Value]:
-    """Give what is compared: the word, or its halves as integers of 32 bits, the low one first."""
+    """Return what is compared: the word, or its halves as 32-bit integers, the low one first."""
     if not line.has(*_PAIRS):
         return [word]
     signed = line.has("S16x2")
@@ -53,14 +53,14 @@ def _parts(line: Line, word: Value) -> list[Value]:
 
 
 def _joined(line: Line, parts: list[Value]) -> Value:
-    """Give the word of what was found; below zero it is zero with RELU."""
+    """Return the word of what was found; below zero it is zero with RELU."""
     if line.has("RELU"):
         parts = [each.less_signed(0).choose(0, each) for each in parts]
     return parts[0] if len(parts) == 1 else parts[0] & 0xFFFF | parts[1] << 16
 
 
 def _either(block: Block, a: Value, b: Value, least: Condition, signed: bool) -> Value:
-    """Give the least or the greatest of two."""
+    """Return the least or the greatest of two."""
     a, b = block.at.alike(a, b)
     less = a.compare("<", b, signed)
     return (less ^ ~block.condition(least)).choose(a, b)

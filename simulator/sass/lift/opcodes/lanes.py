@@ -46,7 +46,7 @@ def _shfl(line: Line) -> Emit:
 
 
 def _known(how: str, lane: int, by: int, limit: int) -> int | None:
-    """Give the lane that a lane asks; None: it is outside of its segment."""
+    """Return the lane that a lane asks; None: it is outside of its segment."""
     segment = limit >> 8 & 31
     least = lane & segment
     most = least | limit & 31 & ~segment
@@ -57,7 +57,7 @@ def _known(how: str, lane: int, by: int, limit: int) -> int | None:
 
 
 def _asked(lane: Value, how: str, by: Value, limit: Value) -> tuple[Value, Value]:
-    """Give the lane that each lane asks, and whether it is in its segment; else it asks itself."""
+    """Return the lane that each asks, and whether it is in its segment; else it asks itself."""
     segment = limit >> 8 & 31
     least = lane & segment
     most = least | limit & 31 & ~segment

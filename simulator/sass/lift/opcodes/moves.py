@@ -106,7 +106,7 @@ def _special(line: Line) -> Emit:
 
 
 def _clock(block: Block) -> Value:
-    """Give the instructions that threads have executed."""
+    """Return the instructions that threads have executed."""
     return block.field("threads") + block.mask.ones.resized(64) * block.steps
 
 

@@ -47,7 +47,7 @@ def _f2fp(line: Line) -> Emit:
 
 
 def _limited(line: Line, value: Value) -> Value:
-    """Give a value, or with RELU zero where it is below."""
+    """Return a value, or with RELU zero where it is below."""
     return (value <= 0).choose(0, value) if line.has("RELU") else value
 
 

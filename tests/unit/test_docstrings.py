@@ -1,0 +1,76 @@
+"""What a reader of English as a second language can count on in a docstring."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("bankwise", "gpu_check", "layouts", "pytest_bankwise", "simulator", "viz")
+MOST_WORDS = 25
+UNUSED = ("Give", "Hand", "Deliver")
+"""Verbs for which there is one that everybody uses: Return, Yield."""
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef
+
+
+def documented() -> Iterator[tuple[str, Documented, str]]:
+    """Yield each public thing with a docstring: its place, itself, the docstring."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in (tree, *_public(tree)):
+                text = ast.get_docstring(node)
+                if text:
+                    name = getattr(node, "name", "")
+                    yield f"{path.relative_to(ROOT)} {name}".strip(), node, text
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield sentences and their parts; examples, tables and what is indented are not prose."""
+    text = re.sub(r"^ *>>>.*(?:\n(?!\s*\n).*)*", "", text, flags=re.MULTILINE)
+    for paragraph in re.split(r"\n\s*\n", text):
+        prose = "\n".join(line for line in paragraph.split("\n") if not line.startswith("    "))
+        for item in re.split(r"\n\s*[*-] ", prose):
+            yield from re.split(r"(?<=[.!?:;])\s+", " ".join(item.split()))
+
+
+def words(sentence: str) -> int:
+    return len([word for word in sentence.split() if re.search(r"\w", word)])
+
+
+def test_a_sentence_is_read_once() -> None:
+    """Between full stops, colons and semicolons there are at most 25 words."""
+    long, many = {}, 0
+    for place, _, text in documented():
+        many += 1
+        for sentence in sentences(text):
+            if words(sentence) > MOST_WORDS:
+                long[f"{place}: {sentence}"] = words(sentence)
+    assert many > 1000
+    assert long == {}
+
+
+def test_it_begins_with_what_is_returned_or_done() -> None:
+    found = []
+    for place, node, text in documented():
+        if isinstance(node, ast.FunctionDef) and text.split()[0] in UNUSED:
+            returns = node.returns is not None and ast.unparse(node.returns) != "None"
+            if returns:
+                found.append(f"{place}: {text.splitlines()[0]}")
+    assert found == []
+
+
+def test_a_long_sentence_would_be_found() -> None:
+    text = "It " + "is " * 25 + "long.\n\n    >>> 1\n    not prose\n\n* a\n* b; c"
+    assert [words(each) for each in sentences(text)] == [27, 1, 1, 1]
