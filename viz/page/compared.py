@@ -19,6 +19,7 @@ from simulator.search.optimum import Optimum
 from viz.compare import compare
 from viz.page.access import beside, memories
 from viz.page.section import Section
+from viz.page.time_view import times_markup
 
 __all__ = ["of_comparison", "of_geometry", "of_optimum"]
 
@@ -91,7 +92,16 @@ def of_comparison(found: InputComparison) -> Section:
         asked=" | ".join(name for name, _ in named),
         about=["compared with the first"],
         first=[beside(drawn)] if len(drawn) > 1 else [],
-        after=[memories(drawn)] if len(drawn) > 1 else [],
+        after=[
+            *([memories(drawn)] if len(drawn) > 1 else []),
+            times_markup(
+                [
+                    (name, each.time)
+                    for name, each in zip(found.labels, found.inputs, strict=True)
+                    if each.time is not None
+                ]
+            ),
+        ],
         pictures=drawn,
         bars=[
             (name, each.figures["wavefronts"], 0 if not each.figures["excessive"] else 3)

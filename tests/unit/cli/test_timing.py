@@ -99,6 +99,15 @@ def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[st
     assert "elapsed_cycles" not in printed("compare", *words[:2])["rows"][0]
 
 
+def test_inputs_are_called_by_the_words_that_tell_them_apart() -> None:
+    from simulator import compare
+
+    questions = ["float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]"]
+    found = compare(*questions, names=["sass k.cu -DA=1", "sass k.cu -DA=2"])
+    assert found.labels == ["-DA=1", "-DA=2"]
+    assert compare(*questions, names=["a b", "a"]).labels == ["a b", "a"]
+
+
 def test_what_has_no_time_is_not_compared_by_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "4x8", "2x16", "--time"]) == 2
     assert "4x8 has no time: it is not a compiled kernel (accepted: commands such as" in (
