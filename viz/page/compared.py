@@ -41,7 +41,7 @@ def of_geometry(report: FragmentReport) -> Section:
         about=["one k step of one warp", *_law(report.rule, chip)],
         first=[beside(drawn, "nothing to do" if found.level == "free" else _NONE)],
         numbers=_totals(totals),
-        after=[memories(drawn), _warps([report, *([cure] if cure else [])])],
+        below=[memories(drawn), _warps([report, *([cure] if cure else [])])],
         cure=drawn[1].code if cure is not None else "",
         pictures=drawn,
     )
@@ -91,7 +91,7 @@ def of_comparison(found: InputComparison) -> Section:
         asked=" | ".join(name for name, _ in named),
         about=["compared with the first"],
         first=[beside(drawn)] if len(drawn) > 1 else [],
-        after=[memories(drawn)] if len(drawn) > 1 else [],
+        below=[memories(drawn)] if len(drawn) > 1 else [],
         pictures=drawn,
         bars=[
             (name, each.figures["wavefronts"], 0 if not each.figures["excessive"] else 3)
