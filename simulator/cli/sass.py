@@ -19,7 +19,7 @@ from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
-from simulator.cli.timing import table_of, time_option
+from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ Found = TypeVar("Found")
               " map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
               " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
+@click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -124,6 +125,7 @@ def sass(
         "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
+        "cooperative": options["cooperative"],
     }  # fmt: skip
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
@@ -202,7 +204,8 @@ def _launches_itself(options: dict[str, Any]) -> bool:
     from simulator.sass.found import is_source
 
     if options["triton"] or any(
-        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes", "cluster")
+        is_given(name)
+        for name in ("grid", "block", "arguments", "shared_bytes", "cluster", "cooperative")
     ):
         return False
     return is_source(Path(options["file"]))
@@ -252,6 +255,7 @@ class _Told:
         self.options, self.output = options, output
         self.tables = output in ("table", "md")
         self.rows: list[dict[str, Any]] = []
+        self.times: list[dict[str, Any]] = []
         self.costs: dict[str, Costs] = {}
 
     def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
@@ -266,8 +270,10 @@ class _Told:
             for rule, report in reports.items():
                 sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
                 found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
-                rows = table_of(report, self.options["by"]).rows
-                self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
+                table = table_of(report, self.options["by"])
+                self.rows.extend({**(place or found), **row, "rule": rule} for row in table.rows)
+                if is_timed():
+                    self.times.append({**table.totals, **(place or found), "rule": rule})
         _use_outputs(self.options, next(iter(reports.values())))
 
     def finish(self, rules: Sequence[str]) -> dict[str, Costs]:
@@ -276,7 +282,10 @@ class _Told:
             sums = {
                 rule: {"bank_conflicts": each.bank_conflicts} for rule, each in self.costs.items()
             }
-            show(Table(self.rows, sums if len(rules) > 1 else sums[rules[0]]), self.output)
+            totals: dict[str, Any] = {**(sums if len(rules) > 1 else sums[rules[0]])}
+            if is_timed():
+                totals = {"launches": self.times}
+            show(Table(self.rows, totals), self.output)
         return self.costs
 
 
@@ -288,12 +297,14 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         of_triton = ("signature", "warps", "stages", "constexprs", "config")
         refuse_ignored(of_triton, "without --triton")
     else:
-        refuse_ignored(("kernel", "block", "shared_bytes", "cubin", "symbols"), "with --triton")
+        ignored = ("kernel", "block", "shared_bytes", "cubin", "symbols", "cooperative")
+        refuse_ignored(ignored, "with --triton")
     if listing:
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        launch += ["symbols", "cooperative", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        launch.append("time")
         refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 

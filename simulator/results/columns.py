@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "TENSOR", "TRAFFIC", "Column", "heading",
-    "law_columns", "profiler_heading",
+    "COLUMNS", "COPIED", "COSTS", "NEIGHBOUR", "OUTCOMES", "STALLS", "TENSOR", "TRAFFIC", "Column",
+    "heading", "law_columns", "profiler_heading",
 ]  # fmt: skip
 
 
@@ -29,6 +29,17 @@ class Column(NamedTuple):
     outcome: bool = False
     """Whether it is an outcome, as a parameter of a sweep is not."""
 
+
+STALLS: Mapping[str, str] = {
+    "selected": "Selected", "wait": "Wait", "short_scoreboard": "Short Scoreboard",
+    "long_scoreboard": "Long Scoreboard", "barrier": "Barrier", "mio_throttle": "MIO Throttle",
+    "lg_throttle": "LG Throttle", "math_pipe_throttle": "Math Pipe Throttle",
+    "dispatch_stall": "Dispatch Stall", "not_selected": "Not Selected",
+    "branch_resolving": "Branch Resolving", "membar": "Membar", "no_instruction": "No Instruction",
+    "sleeping": "Sleeping", "gmma": "GMMA", "drain": "Drain", "imc_miss": "IMC Miss",
+    "tex_throttle": "Tex Throttle", "misc": "Misc",
+}  # fmt: skip
+"""Why a warp does not issue, in Nsight Compute's words, by the name of a column."""
 
 # Outcomes come first, in the order in which a figure names them: the one that decides first.
 _ALL = (
@@ -53,6 +64,8 @@ _ALL = (
     Column("bytes", "bytes copied", "Bytes", "bytes", True),
     Column("rows", "rows copied", "Rows", "rows of tiles", True),
     Column("tensor_cycles", "tensor cycles", unit="cycles of wgmma's tensor cores"),
+    Column("packets", "packets", unit="packets to the cluster's other blocks"),
+    Column("neighbour_cycles", "neighbour cycles", unit="cycles of the way to other blocks"),
     Column("share", "share of pipe", unit="percent of shared memory's wavefronts"),
     Column("executed", "executed", "Instructions Executed", "executions by a warp"),
     # What the figures are of.
@@ -88,6 +101,21 @@ _ALL = (
     Column("wavefronts_change", "+/-", unit="wavefronts"),
     Column("bank_conflicts_change", "+/-", unit="wavefronts"),
     Column("cycles_change", "+/-", unit="cycles"),
+    # The time of a kernel, and why its warps do not issue.
+    Column("elapsed_cycles", "elapsed cycles", "Elapsed Cycles", "cycles, estimated"),
+    Column("elapsed_cycles_change", "+/-", unit="cycles"),
+    Column("speedup", "times as fast", unit="times"),
+    Column("speedup_without_conflicts", "faster without conflicts", unit="times"),
+    Column("warp_cycles", "warp cycles", unit="cycles of warps"),
+    *(
+        Column(
+            name,
+            name.replace("_", " ").replace("mio", "MIO").replace("lg", "LG"),
+            f"Stall {title}",
+            "cycles of warps",
+        )
+        for name, title in STALLS.items()
+    ),
     # What to change in an array.
     Column("array", "array"),
     Column("text", "write"),
@@ -132,6 +160,9 @@ COPIED = ("bytes", "rows")
 
 TENSOR = ("tensor_cycles",)
 """What wgmma takes beside its operand reads."""
+
+NEIGHBOUR = ("packets", "neighbour_cycles")
+"""What accesses to the shared memory of the cluster's other blocks cost."""
 
 
 def heading(name: str) -> str:

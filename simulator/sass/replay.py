@@ -50,6 +50,7 @@ def replay_compiled(
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
     cluster: int | tuple[int, ...] | None = None,
+    cooperative: bool = False,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
@@ -61,7 +62,8 @@ def replay_compiled(
     NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each value;
     types of ml_dtypes, such as bfloat16, too; a TensorMap for each tensor map. Arguments that share
     memory are one buffer. `cluster`: blocks that run together; None: what the kernel requires, or
-    1. `shared_bytes`: dynamic shared memory. `blocks`:
+    1. `cooperative`: all blocks run at once, as by cudaLaunchCooperativeKernel, so that they may
+    wait for each other (`grid.sync()`). `shared_bytes`: dynamic shared memory. `blocks`:
     "all", or "sample" for corners, edges and one interior block, whose counts are extrapolated to
     the grid where all of them agree in shared memory; where they do not, the report covers those
     blocks only and its notes say so. `max_instructions`: of warps, in the launch.
@@ -119,7 +121,7 @@ def replay_compiled(
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
-        rule, progress, announce, chosen_chip, size,
+        rule, progress, announce, chosen_chip, size, cooperative=cooperative,
     )  # fmt: skip
     try:
         report = run_blocks(launch, blocks, built.notes)

@@ -34,7 +34,7 @@ def test_the_first_screen_names_the_hottest_line_and_its_cure(path: Path, opened
         ]
         assert all(box["y"] >= 0 and box["y"] + box["height"] <= height for box in boxes)
     assert "tile[TILE][TILE + 1]" in page.locator(".cures .code").inner_text()
-    jumps = page.locator(".jump").all_inner_texts()
+    jumps = page.locator(".hot .jump").all_inner_texts()
     assert [text.split()[0] for text in jumps] == [HOT, "transpose.cu:10"]  # hottest first
     assert "97%" in jumps[0]
 
@@ -107,7 +107,7 @@ def test_jumps_and_the_minimap_lead_to_lines(path: Path, opened: Any) -> None:
 
     page.locator(".source").evaluate("(pane) => { pane.scrollTop = 1e6; }")
     assert not seen("tile[row]")
-    page.locator(".jump", has_text="transpose.cu:10").click()
+    page.locator(".hot .jump", has_text="transpose.cu:10").click()
     assert seen("tile[row]")
     assert "tile[row]" in page.evaluate("document.activeElement.innerText")
     marks = page.locator(".minimap i")

@@ -48,6 +48,20 @@ def _idp(a: int, b: int, c: int) -> int:
     return c + sum(signed(x, 8) * y for x, y in zip(left, right, strict=True))
 
 
+def _by_halves(law: Callable[..., int], *words: int, bits: int = 16) -> int:
+    """Apply a law to the low halves of words and to the high ones, with a sign where bits is 16."""
+    found = 0
+    for shift in (0, 16):
+        parts = [word >> shift & 0xFFFF for word in words]
+        found |= (law(*(signed(each, 16) if bits else each for each in parts)) & 0xFFFF) << shift
+    return found
+
+
+def _apart(a: int, b: int) -> bytes:
+    pairs = zip(a.to_bytes(4, "little"), b.to_bytes(4, "little"), strict=True)
+    return bytes(abs(x - y) for x, y in pairs)
+
+
 def _run_of_ones(a: int, b: int) -> int:
     return ((1 << min(b, 32)) - 1) << a if a < 32 else 0
 
@@ -58,6 +72,20 @@ INTEGERS: dict[str, Callable[[int, int, int], int]] = {
     "VIMNMX3 {}, R0, R1, R2, PT": lambda a, b, c: min(map(signed, (a, b, c))),
     "VIMNMX3.U32 {}, R0, R1, R2, !PT": lambda a, b, c: max(a, b, c),
     "VIMNMX.U32 {}, R0, R1, PT": lambda a, b, c: min(a, b),
+    "VIMNMX.RELU {}, R0, R1, PT": lambda a, b, c: max(min(signed(a), signed(b)), 0),
+    "VIMNMX.S16x2 {}, R0, R1, !PT": lambda a, b, c: _by_halves(max, a, b),
+    "VIMNMX.U16x2 {}, R0, R1, PT": lambda a, b, c: _by_halves(min, a, b, bits=0),
+    "VIMNMX3.S16x2.RELU {}, R0, R1, R2, PT": lambda a, b, c: _by_halves(
+        lambda f, g, h: max(min(f, g, h), 0), a, b, c
+    ),
+    "VIADDMNMX.S16x2.RELU {}, R0, R1, R2, !PT": lambda a, b, c: _by_halves(
+        lambda f, g, h: max(signed(f + g, 16), h, 0), a, b, c
+    ),
+    "VIADDMNMX.U16x2 {}, R0, R1, R2, PT": lambda a, b, c: _by_halves(
+        lambda f, g, h: min((f + g) % 2**16, h), a, b, c, bits=0
+    ),
+    "VABSDIFF4.U8 {}, R0, R1, RZ": lambda a, b, c: int.from_bytes(_apart(a, b), "little"),
+    "VABSDIFF4.U8.ACC {}, R0, R1, R2": lambda a, b, c: sum(_apart(a, b)) + c,
     "VABSDIFF {}, R0, R1, R2": lambda a, b, c: abs(signed(a) - signed(b)) + c,
     "VABSDIFF.U32 {}, R0, R1, R2": lambda a, b, c: abs(a - b) + c,
     "IDP.4A.S8.U8 {}, R0, R1, R2": _idp,

@@ -25,6 +25,7 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
+_OPERATORS = re.compile(r"[;{}=+*/<>?!&|^%~]")
 _TELLS = re.compile(r"\b(?:constexpr|consteval|__device__|__global__)\b")
 
 QUALIFIERS = re.compile(
@@ -90,7 +91,7 @@ def directives(text: str) -> tuple[Directive, ...]:
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
     r"""Give the macros that are defined: of several definitions of one the last that says most.
 
-    One that makes a function constexpr, or the device's, is not undone by one that is empty.
+    One that makes a function constexpr, or the device's, is not undone by one that does not.
 
     >>> macros(directives("#if A\n#define C constexpr\n#else\n#define C\n#endif"))["C"].body
     'constexpr'
@@ -103,7 +104,7 @@ def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
             macro = Macro(named[1], parameters, named[4].strip())
             before = found.get(macro.name)
-            if before is None or macro.body or not _TELLS.search(before.body):
+            if before is None or _TELLS.search(macro.body) or not _TELLS.search(before.body):
                 found[macro.name] = macro
     return found
 
@@ -125,19 +126,17 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     """
     found = {}
     calls = attribute_calls(known)
-    for name, macro in known.items():
-        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
+    bodies = {
+        name: macro.body
+        for name, macro in known.items()
+        if macro.parameters is None
+        and not QUALIFIERS.fullmatch(name)  # what stands for an old compiler's lack
+    }
+    for name, body in bodies.items():
+        if _OPERATORS.search(body):  # it says more, whatever the rest stands for
             continue
-        others = {
-            each.name: each.body
-            for each in known.values()
-            if each.parameters is None
-            and each.name != name
-            and not QUALIFIERS.fullmatch(each.name)  # what stands for an old compiler's lack
-        }
-        body = macro.body
         for _ in range(8):  # macros of macros
-            wider = _expanded(body, others)
+            wider = _expanded(body, bodies, name)
             if wider == body or len(wider) > 2000:
                 break
             body = wider
@@ -165,8 +164,13 @@ def attribute_calls(known: Mapping[str, Macro]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{'|'.join(names)})\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
-def _expanded(text: str, bodies: Mapping[str, str]) -> str:
-    return re.sub(r"\b[A-Za-z_]\w*", lambda word: bodies.get(word[0], word[0]), text)
+def _expanded(text: str, bodies: Mapping[str, str], but: str) -> str:
+    """Put macros' bodies in, but for one macro, which cannot stand in its own."""
+    return re.sub(
+        r"\b[A-Za-z_]\w*",
+        lambda word: word[0] if word[0] == but else bodies.get(word[0], word[0]),
+        text,
+    )
 
 
 def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:

@@ -1,4 +1,4 @@
-"""What is modelled, as docs/sass.md lists it: `python -m simulator.sass.lift.coverage`."""
+"""The table of docs/reference/sass.md: `python -m simulator.sass.lift.coverage` prints it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["coverage_table", "groups"]
 
 _TITLES: dict[str, tuple[ModuleType, ...]] = {
     "Moves and special registers": (opcodes.moves,),
-    "Integers and bits": (opcodes.integers, opcodes.bits),
+    "Integers and bits": (opcodes.integers, opcodes.extremes, opcodes.bits),
     "Floats": (opcodes.floats, opcodes.doubles, opcodes.halves),
-    "Conversions": (opcodes.conversions,),
+    "Conversions": (opcodes.conversions, opcodes.packing),
     "Lanes of a warp": (opcodes.lanes,),
     "Tensor cores": (opcodes.tensors,),
     "Memory": (opcodes.memory, opcodes.transfers),

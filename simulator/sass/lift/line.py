@@ -327,6 +327,8 @@ class Line:
         """Take .ROW, .COL, .B1, … off the next register; which, or nothing."""
         operand = self.operands[self.next] if self.next < len(self.operands) else None
         if isinstance(operand, Register) and operand.signs.half in parts:
+            if operand.signs != Signs(half=operand.signs.half):
+                raise DecodeProblem(f"signs of a part of {self.name}")
             plain = Register(operand.number, operand.uniform)
             self.operands = (*self.operands[: self.next], plain, *self.operands[self.next + 1 :])
             return operand.signs.half

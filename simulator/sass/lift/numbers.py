@@ -1,4 +1,4 @@
-"""Floats of 16 bits, roundings and the way between types, as values of LLVM IR.
+"""Floats of 16 bits and of 8, roundings and the way between types, as values of LLVM IR.
 
 Nothing here asks for instructions that only some processors have: 16-bit floats are converted with
 integers, so results are the same everywhere. What is not a number becomes 0x7FFF in 16 bits, as on
@@ -12,8 +12,26 @@ from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.values import Value
 
 __all__ = [
-    "DOWN", "NEAREST", "ROUNDINGS", "TO_ZERO", "UP", "clamped", "directed", "directed16", "from16",
-    "fused", "halves", "packed", "rounded", "rounding", "single_to_odd", "sum_to_odd", "to16",
+    "DOWN",
+    "NEAREST",
+    "ROUNDINGS",
+    "TO_ZERO",
+    "UP",
+    "clamped",
+    "directed",
+    "directed16",
+    "from8",
+    "from16",
+    "fused",
+    "halves",
+    "packed",
+    "rounded",
+    "rounding",
+    "single_to_odd",
+    "sum_to_odd",
+    "to8",
+    "to16",
+    "to_tf32",
 ]  # fmt: skip
 
 NEAREST, DOWN, UP, TO_ZERO = range(4)
@@ -142,3 +160,39 @@ def halves(word: Value, is_bfloat: bool) -> list[Value]:
 def packed(low: Value, high: Value) -> Value:
     """Give the bits of two 16-bit floats as one word."""
     return low | high << 16
+
+
+# ---- Floats of 8 bits, each in a word, and of 19. ----------------------------------------------
+def to8(value: Value, is_e5m2: bool) -> Value:
+    """Round float32 to nearest floats of 8 bits, at most the greatest; give their bits, in words.
+
+    What is not a number becomes 0x7F (CUDA's `cuda_fp8.hpp`).
+    """
+    # Digits of the fraction, the least normal exponent, and the bits of the greatest number.
+    digits, least, most = (2, -14, 0x7B) if is_e5m2 else (3, -6, 0x7E)
+    bits = value.as_bits
+    size, shift = bits & 0x7FFFFFFF, 23 - digits
+    normal = (size - (126 + least << 23) + (1 << shift - 1) - 1 + (size >> shift & 1)) >> shift
+    # A unit of a subnormal number is one of this float32.
+    unit = 2.0 ** (least - digits + 23)
+    small = (size.as_float + unit).as_bits - value.at.constant(value.type, unit).as_bits
+    found = (size < (127 + least << 23)).choose(small, normal)
+    found = (found > most).choose(most, found) | bits >> 24 & 0x80
+    return (size > 0x7F800000).choose(0x7F, found)
+
+
+def from8(bits: Value, is_e5m2: bool) -> Value:
+    """Read the low 8 bits of words as floats; give the bits of the half that each equals."""
+    size = bits & 0x7F
+    if is_e5m2:
+        found, is_nan = size << 8, size > 0x7C
+    else:  # the exponents' biases differ by 8
+        found, is_nan = to16(from16(size << 7, False) * 256.0, False), size == 0x7F
+    return is_nan.choose(0x7FFF, found | (bits & 0x80) << 8)
+
+
+def to_tf32(value: Value, how: int = NEAREST) -> Value:
+    """Round float32 to 10 bits of fraction; give the bits. To nearest: of two the even one."""
+    bits = value.as_bits
+    up = 0 if how == TO_ZERO else (bits >> 13 & 1) + 0xFFF
+    return value.is_nan.choose(bits | 0x400000, bits + up) & ~0x1FFF

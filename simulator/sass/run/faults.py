@@ -37,7 +37,7 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
     return LimitError(
         f"{launch.kernel.name} executed {limit} warp instructions, {name}"
         f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
-        " no endless loop)"
+        " no endless loop; --cooperative, cooperative=True in Python, if blocks wait for others)"
     )
 
 
@@ -57,8 +57,7 @@ def fault(
         return kind(f"{problem}: {where}{far}")
     if why == Fault.UNKNOWN:
         reason = launch.program.steps[number].problem
-        out = _SYSTEM if "system calls" in reason else ""
-        return UnsupportedError(f"not modelled: {reason}, at {where}{far}{out}")
+        return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
     if why == Fault.KILL:
         file = launch.program.instructions[number].file
         out = _COOPERATIVE if "cooperative_groups" in file else ""
@@ -76,13 +75,9 @@ def fault(
     )
 
 
-_SYSTEM = (
-    " (accepted: a kernel without printf, malloc and asserts that fail; -D NDEBUG takes asserts"
-    " out, and #ifndef NAME with -D NAME whatever stands between)"
-)
 _COOPERATIVE = (
-    " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once: not"
-    " replayed; accepted: a launch for each part between such barriers)"
+    " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once:"
+    " --cooperative, in Python cooperative=True)"
 )
 _DYNAMIC = "dynamic shared memory is given by --shared-bytes N, in Python shared_bytes=N"
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")

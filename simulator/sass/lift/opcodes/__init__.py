@@ -6,6 +6,7 @@ from simulator.sass.lift.opcodes import (
     control,
     conversions,
     doubles,
+    extremes,
     floats,
     halves,
     hopper,
@@ -13,11 +14,12 @@ from simulator.sass.lift.opcodes import (
     lanes,
     memory,
     moves,
+    packing,
     tensors,
     transfers,
 )
 
 __all__ = [
-    "barriers", "bits", "control", "conversions", "doubles", "floats", "halves", "hopper",
-    "integers", "lanes", "memory", "moves", "tensors", "transfers",
+    "barriers", "bits", "control", "conversions", "doubles", "extremes", "floats", "halves",
+    "hopper", "integers", "lanes", "memory", "moves", "packing", "tensors", "transfers",
 ]  # fmt: skip

@@ -5,15 +5,17 @@ from __future__ import annotations
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.functions import FUNCTIONS
 from simulator.sass.lift.helpers import call
-from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.line import Condition, Line, TargetOperand
 from simulator.sass.lift.numbers import (
     NEAREST,
     ROUNDINGS,
     clamped,
     directed,
+    from16,
     fused,
     rounding,
     sum_to_odd,
+    to16,
 )
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
 from simulator.sass.lift.operands import DecodeProblem, Number
@@ -134,11 +136,13 @@ def _fchk(line: Line) -> Emit:
 # ---- Functions. --------------------------------------------------------------------------------
 @lifts("MUFU", says="Reciprocal, root, exponential, logarithm, sine: correctly rounded here.")
 def _mufu(line: Line) -> Emit:
-    line.only(*FUNCTIONS, "RCP64H", "RSQ64H", "FTZ")
-    named = [each for each in line.modifiers if each != "FTZ"]
+    line.only(*FUNCTIONS, "RCP64H", "RSQ64H", "FTZ", "F16", "BF16")
+    named = [each for each in line.modifiers if each not in ("FTZ", "F16", "BF16")]
     if len(named) != 1:
         raise DecodeProblem("modifiers of MUFU")
     target = line.target()
+    if line.has("F16", "BF16"):
+        return _of_half(line, target, FUNCTIONS.index(named[0]))
     is_high = named[0].endswith("64H")  # of a double's high word
     # An immediate is a double then, of which the instruction takes the high word.
     is_double = is_high and line.peek(Number)
@@ -150,5 +154,19 @@ def _mufu(line: Line) -> Emit:
         name = "high_word" if is_high else "function"
         found = call(block.at, name, word.spread(), options=(function,))
         block.write(target, found)
+
+    return emit
+
+
+def _of_half(line: Line, target: TargetOperand | None, function: int) -> Emit:
+    """Apply a function to a float of 16 bits; it is rounded from float32."""
+    part, is_bfloat = line.take_part("H0", "H1"), line.has("BF16")
+    a = line.source("half")
+
+    def emit(block: Block) -> None:
+        word = (block.read(a) >> (16 if part == "H1" else 0)).spread()
+        given = from16(word & 0xFFFF, is_bfloat).as_bits
+        found = call(block.at, "function", given, options=(function,))
+        block.write(target, to16(found.as_float, is_bfloat))
 
     return emit

@@ -132,25 +132,3 @@ def _compared(
     words = block.at.alike(block.read(a), block.read(b))
     pairs = zip(*(halves(each, line.has("BF16_V2")) for each in words), strict=True)
     return [compare_floats(f, g, how) for f, g in pairs]
-
-
-@lifts("F2FP", says="Two floats into a pair of 16-bit ones.")
-def _f2fp(line: Line) -> Emit:
-    line.only("F16", "BF16", "F32", "PACK_AB", "RELU")
-    # Without types, as for sm_80, they are half from float.
-    typed = line.has("F32") and line.has("F16", "BF16")
-    if not line.has("PACK_AB") or not (typed or not line.has("F32", "F16", "BF16")):
-        raise DecodeProblem("types of F2FP")
-    target = line.target()
-    high, low = line.source("float"), line.source("float")
-
-    def emit(block: Block) -> None:
-        parts = []
-        for each in (low, high):
-            value = block.floats(each)
-            if line.has("RELU"):
-                value = (value <= 0).choose(0, value)
-            parts.append(to16(value, line.has("BF16")))
-        block.write(target, packed(*parts))
-
-    return emit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.sass.lift.block import Block, join
-from simulator.sass.lift.line import NEVER, Bits, Condition, Line
+from simulator.sass.lift.line import NEVER, Bits, Line
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
 from simulator.sass.lift.operands import DecodeProblem, Predicate
 from simulator.sass.lift.table import Emit, lifts
@@ -282,66 +282,5 @@ def _isetp(line: Line) -> Emit:
         elif how & 2:
             found = found | (f == g)
         join_outcome(block, boolean, found, others, first, second)
-
-    return emit
-
-
-@lifts("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX", says="Least or greatest of two.")
-def _imnmx(line: Line) -> Emit:
-    line.only("U32", "S32")
-    target = line.target()
-    if line.predicate_targets() != (None, None):  # sm_100 has places for two; PT writes none
-        raise DecodeProblem(f"predicates of {line.name}")
-    a, b = line.source(), line.source()
-    least = line.condition()
-    return lambda block: block.write(
-        target, _either(block, block.read(a), block.read(b), least, not line.has("U32"))
-    )
-
-
-def _either(block: Block, a: Value, b: Value, least: Condition, signed: bool) -> Value:
-    """Give the least or the greatest of two."""
-    a, b = block.at.alike(a, b)
-    less = a.compare("<", b, signed)
-    return (less ^ ~block.condition(least)).choose(a, b)
-
-
-@lifts("VIADDMNMX", says="Least or greatest of a + b and c.")
-def _viaddmnmx(line: Line) -> Emit:
-    line.only("U32", "S32")
-    target, (a, b, c) = line.target(), line.sources("int", 3)
-    least = line.condition()
-
-    def emit(block: Block) -> None:
-        total = block.read(a) + block.read(b)
-        block.write(target, _either(block, total, block.read(c), least, not line.has("U32")))
-
-    return emit
-
-
-@lifts("VIMNMX3", says="Least or greatest of three.")
-def _vimnmx3(line: Line) -> Emit:
-    line.only("U32", "S32")
-    target, inputs = line.target(), line.sources("int", 3)
-    least, signed = line.condition(), not line.has("U32")
-
-    def emit(block: Block) -> None:
-        best, *others = [block.read(each) for each in inputs]
-        for other in others:
-            best = _either(block, other, best, least, signed)
-        block.write(target, best)
-
-    return emit
-
-
-@lifts("VABSDIFF", says="|a - b| + c.")
-def _vabsdiff(line: Line) -> Emit:
-    line.only("U32", "S32")
-    target, (a, b, c) = line.target(), line.sources("int", 3)
-
-    def emit(block: Block) -> None:
-        f, g = block.at.alike(block.read(a), block.read(b))
-        less = f.compare("<", g, not line.has("U32"))
-        block.write(target, less.choose(g - f, f - g) + block.read(c))
 
     return emit
