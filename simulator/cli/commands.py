@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.completion import among, chips, fragments, lane_orders, rules
+from simulator.cli.completion import ElementSize, among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.failing import Costs, fail_options
 from simulator.cli.help import COMMANDS, example, write_commands
@@ -256,8 +256,8 @@ def access_options(command: _Command) -> _Command:
         ),
         click.option(
             "--element",
-            type=click.IntRange(1, 16),
-            help="Bytes per element of the index expression.  [default: 4]",
+            type=ElementSize(),
+            help="Bytes per element of the index expression, or its type.  [default: 4]",
         ),
         click.option(
             "--layout",
