@@ -246,7 +246,7 @@ def test_every_thread_goes_where_c_says(
 WORDS = st.sampled_from(
     ["float", "s", "[32]", "[lane]", ";", "s[lane]", "=", "*(float4*)&", "(", ")", "+", "tx", ",",
      "reinterpret_cast<float2*>", "(int)", "0x1F", "//", "/*", "\n", "?", ":", "int r", "[", "]",
-     "struct P {", "union {", "}", "P p[4];", "p[lane]", ".x", "->", "#define N(a) a", "N", "\n", "&",
+     "struct P {", "union {", "}", "P p[4];", "p[lane]", ".x", "->", "#define N(a) a", "N", "&",
      "float *q =", "q", "typedef", "using T =", "T", "atomicAdd(&", "min(", "sizeof(float)", "++"]
 )  # fmt: skip
 
