@@ -293,8 +293,9 @@ def _input(result: Any, name: str) -> Input:
         figures = {name: int(totals[name]) for name in _COSTS}
         return Input(name, "kernel", figures, (), result)
     raise OptionError(
-        f"{short(result)} cannot be compared (accepted: questions in C, layouts, warp shapes,"
-        " kernels' names, results of explain, count, simulate, replay and replay_compiled)"
+        f"{name}, a {type(result).__name__}, cannot be compared (accepted: questions in C, layouts,"
+        " warp shapes, kernels' names, results of explain, count, simulate, replay and"
+        " replay_compiled)"
     )
 
 

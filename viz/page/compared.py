@@ -42,7 +42,7 @@ def of_geometry(report: FragmentReport) -> Section:
         about=["one k step of one warp", *_law(report.rule, chip)],
         first=[beside(drawn, "nothing to do" if found.level == "free" else _NONE)],
         numbers=_totals(totals),
-        after=[memories(drawn), _warps([report, *([cure] if cure else [])])],
+        below=[memories(drawn), _warps([report, *([cure] if cure else [])])],
         cure=drawn[1].code if cure is not None else "",
         pictures=drawn,
     )
@@ -93,7 +93,6 @@ def of_comparison(found: InputComparison) -> Section:
         about=["compared with the first"],
         first=[beside(drawn)] if len(drawn) > 1 else [],
         after=[
-            *([memories(drawn)] if len(drawn) > 1 else []),
             times_markup(
                 [
                     (name, each.time)
@@ -102,6 +101,7 @@ def of_comparison(found: InputComparison) -> Section:
                 ]
             ),
         ],
+        below=[memories(drawn)] if len(drawn) > 1 else [],
         pictures=drawn,
         bars=[
             (name, each.figures["wavefronts"], 0 if not each.figures["excessive"] else 3)
