@@ -36,26 +36,31 @@ for _name in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY",
 COMPILES = find_spec("elftools") is not None and find_spec("cuda") is not None
 collect_ignore = []
 if not COMPILES:
-    collect_ignore += ["docs/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
+    collect_ignore += ["docs/how-to/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
     collect_ignore += ["docs/how-to/triton.md"]
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
+
+SHARES = (
+    "tests/browser/", "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
+    "tests/unit/sass/run/",
+)  # fmt: skip
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Let one process of pytest-xdist run what belongs together: a document, a browser, a GPU.
 
-    The examples of a document build on each other, a browser is started once, and clocks of a GPU
-    mean nothing while another test uses it. (`--dist=loadgroup` does nothing under pytest 9.2.)
+    The examples of a document build on each other, a browser is started once, a kernel is compiled
+    or replayed for several tests, and clocks of a GPU mean nothing while another test uses it.
+    (`--dist=loadgroup` does nothing under pytest 9.2.)
     """
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file, _, _ = nodeid.partition("::")
-            shares = file.endswith(".md") or file.startswith(("tests/browser/", "tests/gpu/"))
-            return file if shares else nodeid
+            return file if file.endswith(".md") or file.startswith(SHARES) else nodeid
 
     return Together(config, log) if config.option.dist == "load" else None
 

@@ -46,3 +46,17 @@ def tests(session: nox.Session) -> None:
 def oldest(session: nox.Session) -> None:
     """Try the oldest dependencies allowed; .ci/oldest makes their environment."""
     session.run(".ci/oldest", external=True)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """See whether the tests notice a changed law: hours; what follows `--` chooses and samples."""
+    _needs(session, "test,trust")
+    session.run("python", "-m", "tests.mutation", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Feed every reader what nobody meant: a day; what follows `--` chooses and counts."""
+    _needs(session, "test")
+    session.run("python", "-m", "tests.fuzz", *session.posargs)

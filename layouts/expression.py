@@ -3,8 +3,10 @@
 Values are C's `int`: 32 bits, division towards zero, `%` with the sign of the dividend, `>>` of
 a negative number as CUDA does it. Overflow, division by zero and a shift by 32 or more are
 errors at their place in the text, and, as in C, only if they are evaluated:
-`lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to `int` and
-`unsigned` are C's; a negative number that becomes unsigned is an error, for it wraps around.
+`lane ? 64/lane : 0` is fine for lane 0. Suffixes (`33u`), comments and casts to integers are C's;
+a cast of a negative number to `unsigned` is an error, for it wraps around. `threadIdx`,
+`blockDim` and `33u` are unsigned, as in C: `/`, `%`, `>>` and comparisons with them wrap around
+below 0.
 """
 
 from __future__ import annotations
@@ -15,6 +17,15 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from layouts.c_arithmetic import (
+    BINARY,
+    COMPARED,
+    ORDERED,
+    UNARY,
+    ShiftError,
+    integer_type,
+    unsigned,
+)
 from layouts.errors import ExpressionError, accepted, short
 
 if TYPE_CHECKING:
@@ -32,6 +43,12 @@ __all__ = [
     "parsed",
     "without_comments",
 ]
+
+_WORDS = "(?:unsigned|signed|int|long|short|char)"
+_INTEGER = (
+    r"(?:(?:std::)?(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)|uint|ushort|uchar"
+    rf"|{_WORDS}(?:\s+{_WORDS})*)(?!\w)"
+)
 
 GRAMMAR = r"""
     ?ternary: chain | chain "?" ternary ":" ternary -> choose
@@ -56,12 +73,12 @@ GRAMMAR = r"""
     STAR: "*"
     DIVIDE: "/" | "%"
     NOT: "~" | "!"
-    CAST.4: /\(\s*(?:(?:unsigned|signed|int)(?:\s+int)?|size_t|u?int32_t)\s*\)/
-    CALLED.4: /(?:int|unsigned)(?=\s*\()|static_cast\s*<\s*(?:int|unsigned(?:\s+int)?|size_t)\s*>/
-    NUMBER: /(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)(?:[uUlL]{0,3})(?![0-9a-zA-Z_])/
+    CAST.4: /\(\s*(?:const\s+)?INTEGER\s*\)/
+    CALLED.4: /INTEGER(?=\s*\()|static_cast\s*<\s*INTEGER\s*>/
+    NUMBER: /(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*)(?:[uUlL]{0,3})(?![0-9a-zA-Z_])/
     NAME: /(?:threadIdx|blockDim)\s*\.\s*[xyz](?![0-9a-zA-Z_])|[A-Za-z_][A-Za-z_0-9]*/
     %ignore /\s+/
-"""
+""".replace("INTEGER", _INTEGER)
 
 _ACCEPTED = (
     "accepted: decimal and 0x numbers, names, parentheses,"
@@ -253,6 +270,8 @@ class Compiler:
         """The names used so far, with the column of their first use."""
         self.locals = locals_ or {}
         """Names that the text itself defines."""
+        self.unsigned: Collection[str] = ()
+        """Those of them whose type is unsigned."""
 
     def error(self, problem: str, token: Token) -> ExpressionError:
         """Return an error at the place of a token."""
@@ -276,7 +295,7 @@ class Compiler:
             return self._name(parts[0])
         if tree.data == "unary":
             token, argument = parts[0], self.index(parts[1])
-            function = _UNARY[str(token)]
+            function = UNARY[str(token)]
             return lambda values: self._fit(function(argument(values)), token)
         if tree.data == "cast":
             return self._cast(parts[0], self.index(parts[1]))
@@ -289,14 +308,16 @@ class Compiler:
         if tree.data == "both":
             return lambda values: int(first(values) != 0 and second(values) != 0)
         token = parts[1]
-        binary = _BINARY[str(token)]
+        binary = BINARY[str(token)]
+        if str(token) in ORDERED and self._wraps(parts):
+            binary = unsigned(binary)
 
         def evaluate(values: _Values) -> int:
             try:
                 return self._fit(binary(first(values), second(values)), token)
             except ZeroDivisionError:
                 raise self.error("division by zero", token) from None
-            except _ShiftError as error:
+            except ShiftError as error:
                 raise self.error(str(error), token) from None
 
         return evaluate
@@ -308,8 +329,39 @@ class Compiler:
         self.names.setdefault(name, int(token.start_pos or 0))
         return lambda values: values[name]
 
+    def _wraps(self, parts: list[Any]) -> bool:
+        """Return whether a binary operation is one of unsigned numbers; a shift's left decides."""
+        shifts = str(parts[1]) in ("<<", ">>")
+        return self.is_unsigned(parts[0]) or (not shifts and self.is_unsigned(parts[2]))
+
+    def is_unsigned(self, tree: Any) -> bool:
+        """Return whether C gives an expression the type `unsigned`."""
+        parts = tree.children
+        match str(tree.data):
+            case "chain":
+                return self.is_unsigned(by_precedence(parts))
+            case "number":
+                return "u" in parts[0].lower()
+            case "name":
+                name = "".join(parts[0].split())
+                return name in self.unsigned or name.startswith(("threadIdx.", "blockDim."))
+            case "unary":
+                return str(parts[0]) != "!" and self.is_unsigned(parts[1])
+            case "cast":
+                bits, unsigned = integer_type(parts[0])
+                return unsigned and bits >= 32
+            case "choose":
+                return any(map(self.is_unsigned, parts[1:]))
+            case "binary":
+                return str(parts[1]) not in COMPARED and self._wraps(parts)
+        return False
+
     def _cast(self, token: Token, inner: Evaluate) -> Evaluate:
-        if not re.search(r"\b(unsigned|size_t|uint32_t)\b", token):
+        bits, unsigned = integer_type(token)
+        if bits < 32:
+            most, low = 2**bits, 0 if unsigned else 2 ** (bits - 1)
+            return lambda values: (inner(values) + low) % most - low
+        if not unsigned:
             return inner
 
         def evaluate(values: _Values) -> int:
@@ -319,54 +371,6 @@ class Compiler:
             return value
 
         return evaluate
-
-
-class _ShiftError(Exception):
-    pass
-
-
-def _divide(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _remainder(a: int, b: int) -> int:
-    return a - b * _divide(a, b)
-
-
-def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    def shift(a: int, b: int) -> int:
-        if not 0 <= b < 32:
-            raise _ShiftError(f"shift by {b} (accepted: 0 to 31)")
-        return function(a, b)
-
-    return shift
-
-
-_UNARY: dict[str, Callable[[int], int]] = {
-    "+": operator.pos,
-    "-": operator.neg,
-    "~": operator.invert,
-    "!": lambda a: int(a == 0),
-}
-_BINARY: dict[str, Callable[[int, int], int]] = {
-    "*": operator.mul,
-    "/": _divide,
-    "%": _remainder,
-    "+": operator.add,
-    "-": operator.sub,
-    "<<": _shift(operator.lshift),
-    ">>": _shift(operator.rshift),
-    "&": operator.and_,
-    "^": operator.xor,
-    "|": operator.or_,
-    "<": lambda a, b: int(a < b),
-    "<=": lambda a, b: int(a <= b),
-    ">": lambda a, b: int(a > b),
-    ">=": lambda a, b: int(a >= b),
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
-}
 
 
 @cache

@@ -24,6 +24,7 @@ from simulator.law.instructions import Rule
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Result
 from simulator.results.text import Table
+from simulator.timing.kernel_time import SLACK, KernelTime
 
 __all__ = ["Input", "InputComparison", "compare", "is_layout"]
 
@@ -48,6 +49,8 @@ class Input:
     picture: tuple[str, ...]
     """Lines of text: the banks of its worst access, or a kernel's worst sites."""
     result: Any
+    time: KernelTime | None = None
+    """Of a compiled kernel, where times are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +61,22 @@ class InputComparison(Result):
 
     @property
     def worse(self) -> bool:
-        """Whether another one has more bank conflicts or more wavefronts than the first."""
-        return any(change > 0 for each in self.inputs[1:] for change in self._changes(each))
+        """Whether another one has more bank conflicts or more wavefronts than the first.
+
+        Where times are compared, also whether another one takes more than 1.02 times as long.
+        """
+        speedups = [self._speedup(each) for each in self.inputs[1:]]
+        slower = any(speedup is not None and speedup < 1 / SLACK for speedup in speedups)
+        return slower or any(
+            change > 0 for each in self.inputs[1:] for change in self._changes(each)
+        )
+
+    def _speedup(self, one: Input) -> float | None:
+        """Return how many times as fast it is as the first; None: a time is not known."""
+        first = self.inputs[0].time
+        if first is None or one.time is None or first.cycles is None or one.time.cycles is None:
+            return None
+        return first.cycles / one.time.cycles
 
     def _changes(self, one: Input) -> list[int]:
         first = self.inputs[0].figures
@@ -67,7 +84,10 @@ class InputComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """Which takes the fewest wavefronts, in words."""
+        """Which takes least time, where times are compared, else the fewest wavefronts."""
+        timed = [(one.time.cycles, one) for one in self.inputs if one.time and one.time.cycles]
+        if len(timed) == len(self.inputs):
+            return self._fastest([(cycles, one.name) for cycles, one in timed])
         best = min(
             self.inputs, key=lambda one: (one.figures["wavefronts"], one.figures["bank_conflicts"])
         )
@@ -85,6 +105,13 @@ class InputComparison(Result):
             f" {plural(best.figures['bank_conflicts'], 'bank conflict')}"
         )
 
+    def _fastest(self, timed: Sequence[tuple[int, str]]) -> str:
+        (least, name), most = min(timed), max(cycles for cycles, _ in timed)
+        if most / least < KernelTime.FELT:
+            return f"No difference in time: about {least:,} cycles each"
+        others = _listed(f"{cycles:,}" for cycles, _ in timed if cycles != least)
+        return f"{name}: about {least:,} cycles instead of {others}, ×{most / least:.2f} as fast"
+
     def to_dict(self) -> dict[str, Any]:
         """Return `{"inputs": {column: list}, "totals": {"worse": …}}`: a row per input."""
         first = self.inputs[0].figures
@@ -93,6 +120,14 @@ class InputComparison(Result):
             columns[name] = [one.figures[name] for one in self.inputs]
             if name in (*_CHANGES, "cycles"):
                 columns[f"{name}_change"] = [one.figures[name] - first[name] for one in self.inputs]
+        if any(one.time for one in self.inputs):
+            times = [None if one.time is None else one.time.cycles for one in self.inputs]
+            start = times[0]
+            columns["elapsed_cycles"] = times
+            columns["elapsed_cycles_change"] = [
+                None if start is None or each is None else each - start for each in times
+            ]
+            columns["speedup"] = [self._speedup(one) for one in self.inputs]
         return {"inputs": columns, "totals": {"worse": self.worse}}
 
     def _repr_html_(self) -> str:
@@ -111,11 +146,21 @@ class InputComparison(Result):
     def table(self) -> Table:
         """Return a row per input with its differences, and the pictures below."""
         shown = self.to_dict()
+        rows = self.rows()
+        for row in rows:
+            if row.get("speedup") is not None:
+                row["speedup"] = round(row["speedup"], 3)
         return Table(
-            self.rows(),
+            rows,
             shown["totals"],
             sums=[],
             title=self.verdict,
+            text=[
+                f"{one.name}: {said}"
+                for one in self.inputs
+                if one.time is not None
+                for said in one.time.sentences()
+            ],
             pictures=[(one.name, one.picture) for one in self.inputs if one.picture],
         )
 
@@ -131,6 +176,7 @@ def compare(
     element: int | None = None,
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
+    time: bool = False,
 ) -> InputComparison:
     """Compare two or more inputs: their figures, differences from the first, and pictures.
 
@@ -138,7 +184,8 @@ def compare(
     "row, column" of each thread with `op`; a warp shape such as "4x8"; a kernel of the
     catalogue, at its size of 4096; or a result of `explain`, `count`, `simulate`, `replay` or
     `replay_compiled`. `op`, `block`, `element` and `chip` are those of `count`. `names` say what
-    the inputs are called.
+    the inputs are called. With `time`, compiled kernels are compared by their estimated time, too:
+    on `chip`, or on that of each report, or on an H100.
 
     >>> found = compare("float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]")
     >>> found.verdict
@@ -169,7 +216,20 @@ def compare(
         sites = [site for one in inputs for site in one.result.sites]
         most = max((site.wavefronts for site in sites), default=0)
         inputs = [replace(one, picture=tuple(_bars(one.result, most))) for one in inputs]
+    if time:
+        inputs = [replace(one, time=_time(one, chip)) for one in inputs]
     return InputComparison(tuple(inputs))
+
+
+def _time(one: Input, chip: ChipLike | None) -> KernelTime:
+    from simulator.sass.report import CompiledReport  # the machine behind it takes half a second
+
+    if not isinstance(one.result, CompiledReport):
+        raise OptionError(
+            f"{one.name} has no time: it is not a compiled kernel (accepted: commands such as 'sass"
+            " k.cu', results of replay_compiled)"
+        )
+    return one.result.time(chip)
 
 
 def is_layout(text: str) -> bool:

@@ -91,6 +91,12 @@ def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
     before = count_asked(asked, asked.addresses(), rule)
     if not int(before.bank_conflicts.sum()):
         return [], "nothing to do"
+    width = asked.instruction.width
+    if width < asked.element and asked.located is None:
+        return [], (
+            f"not searched: a lane takes {width} of an element's {asked.element} bytes (an array"
+            " per member would lie side by side)"
+        )
     tile = tile_of([asked])
     if asked.located is not None and tile is None:
         return [], "not searched: the layout is not one of rows and columns"
@@ -203,7 +209,7 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         return f"{swizzles} on the index of {question.array.name}"
     name = question.array.name
     if tile is None:
-        if len(parts) > 1:
+        if len(parts) != 1:
             return f"{swizzles} on the index of {name}"
         mixed = layout.c(col=parts[0])
         return mixed if question.flat and question.array.assumed else f"{name}[{mixed}]"

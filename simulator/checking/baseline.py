@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from layouts.errors import short
-from simulator.checking.figures import LIMITS, Figures, total
+from simulator.checking.figures import LIMITS, TIME_LIMITS, Figures, TimeFigures, total
 from simulator.checking.measured import LineCost, Measured
 from simulator.errors import CheckError
 from simulator.results.files import save
+from simulator.timing.kernel_time import SLACK
 
 __all__ = [
     "RATCHETED", "Recorded", "as_json", "from_json", "read_baseline", "record", "write_baseline",
@@ -30,15 +31,27 @@ class Recorded:
     figures: Figures
     lines: Mapping[str, Figures] = field(default_factory=dict)
     """By the text of the line, for its number changes with every edit above it."""
+    time: TimeFigures | None = None
 
     def worse(self, now: Figures) -> list[str]:
         """Return the figures that are higher now."""
         return [name for name in RATCHETED if getattr(now, name) > getattr(self.figures, name)]
 
-    def better(self, now: Figures) -> bool:
-        """Return whether one is lower now, and none is higher."""
+    def slower(self, now: TimeFigures | None) -> bool:
+        """Return whether it takes more cycles now, on the same chip."""
+        return self._ratio(now) > SLACK
+
+    def better(self, now: Figures, time: TimeFigures | None = None) -> bool:
+        """Return whether one figure is lower now, and none is higher."""
         lower = any(getattr(now, name) < getattr(self.figures, name) for name in RATCHETED)
-        return lower and not self.worse(now)
+        lower = lower or self._ratio(time) < 1 / SLACK
+        return lower and not self.worse(now) and not self.slower(time)
+
+    def _ratio(self, now: TimeFigures | None) -> float:
+        """Return its cycles now over those recorded; 1 where they cannot be compared."""
+        if now is None or self.time is None or now.chip != self.time.chip:
+            return 1.0
+        return now.cycles / self.time.cycles
 
 
 def record(measured: Measured) -> Recorded:
@@ -47,7 +60,7 @@ def record(measured: Measured) -> Recorded:
     for line in measured.lines:
         if line.allowance is None and line.text:
             lines[line.text] = _sum(lines.get(line.text, Figures()), line)
-    return Recorded(measured.held, lines)
+    return Recorded(measured.held, lines, measured.time)
 
 
 def _sum(before: Figures, line: LineCost) -> Figures:
@@ -85,7 +98,7 @@ def _recorded(path: Path, name: str, given: Any) -> Recorded:
     if not isinstance(given, dict) or not isinstance(given.get("lines", {}), dict):
         raise CheckError(f"{place}: {short(given)} (accepted: an object)")
     lines = {text: _figures(place, each) for text, each in given.get("lines", {}).items()}
-    return Recorded(_figures(place, given), lines)
+    return Recorded(_figures(place, given), lines, _time(place, given.get("time")))
 
 
 def _figures(place: str, given: Any) -> Figures:
@@ -96,6 +109,19 @@ def _figures(place: str, given: Any) -> Figures:
             raise CheckError(f"{place}, key {name}: {short(value)} (accepted: {limit.accepted()})")
         found[name] = value
     return Figures(**found)
+
+
+def _time(place: str, given: Any) -> TimeFigures | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict) or not isinstance(given.get("chip"), str):
+        raise CheckError(f"{place}, key time: {short(given)} (accepted: an object with chip)")
+    for name, limit in TIME_LIMITS.items():
+        if not limit.holds(given.get(name)):
+            raise CheckError(
+                f"{place}, key time.{name}: {short(given.get(name))} (accepted: {limit.accepted()})"
+            )
+    return TimeFigures(given["chip"], **{name: given[name] for name in TIME_LIMITS})
 
 
 def write_baseline(path: Path, recorded: Mapping[str, Recorded]) -> None:
@@ -112,6 +138,7 @@ def as_json(recorded: Mapping[str, Recorded]) -> dict[str, Any]:
     entries = {
         name: {
             **asdict(each.figures),
+            **({"time": asdict(each.time)} if each.time else {}),
             **({"lines": _lines(each.lines.items())} if each.lines else {}),
         }
         for name, each in sorted(recorded.items())

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from layouts.errors import accepted, short
-from simulator.checking.figures import LIMITS
+from simulator.checking.figures import LIMITS, TIME_LIMITS, Limit
 from simulator.checking.keys import ENTRIES, TOP, Key
 from simulator.errors import CheckError
 
@@ -25,6 +25,7 @@ __all__ = ["CONFIG", "CheckFile", "Entry", "EntryKind", "Limits", "find_config",
 
 CONFIG = "bankwise.toml"
 _PROJECT = "pyproject.toml"
+_ALL_LIMITS = {**LIMITS, **TIME_LIMITS}
 
 EntryKind = Literal["access", "layout", "kernel", "triton"]
 Limits = Mapping[str, float]
@@ -47,6 +48,11 @@ class Entry:
     """Of each line of the source."""
     arrays: Mapping[str, Limits] = field(default_factory=dict)
     """Of an array in shared memory, by its name."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its time is to be estimated."""
+        return bool(self.given.get("time")) or any(name in TIME_LIMITS for name in self.limits)
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ class _Reader:
     def file(self, data: Mapping[str, Any]) -> CheckFile:
         self._known(data, (*TOP, "limits", *ENTRIES), "")
         top = {key: self._value(TOP[key], key, data[key], "") for key in TOP if key in data}
-        limits = self._table("", "limits", data.get("limits", {}))
+        limits = self._table("", "limits", data.get("limits", {}), _ALL_LIMITS)
         entries: list[Entry] = []
         for kind in ENTRIES:
             listed = data.get(kind, [])
@@ -162,15 +168,17 @@ class _Reader:
         keys = ENTRIES[kind]
         name = given.get("name")
         place = f"{kind} {name!r}" if isinstance(name, str) else f"{kind} {number + 1}"
-        parts = ("per_line", "arrays") if kind in ("kernel", "triton") else ()
-        self._known(given, (*keys, *LIMITS, *parts), place)
+        launches = kind in ("kernel", "triton")
+        parts = ("per_line", "arrays") if launches else ()
+        known = _ALL_LIMITS if launches else LIMITS
+        self._known(given, (*keys, *known, *parts), place)
         for key, what in keys.items():
             if what.required and key not in given:
                 self.refuse(place, f"the key {key} is missing (accepted: {what.accepts})")
         values = {
             key: self._value(keys[key], key, given[key], place) for key in keys if key in given
         }
-        own = {key: self._limit(key, given[key], place) for key in LIMITS if key in given}
+        own = {key: self._limit(key, given[key], place) for key in known if key in given}
         arrays = given.get("arrays", {})
         if not isinstance(arrays, dict):
             self.refuse(f"{place}, key arrays", f"{short(arrays)} (accepted: a table per array)")
@@ -181,7 +189,7 @@ class _Reader:
             values.get("name") or _called(kind, values),
             heads[number] if number < len(heads) else 1,
             {**defaults, **values},
-            {**limits, **own},
+            {**{key: most for key, most in limits.items() if key in known}, **own},
             self._table(place, "per_line", given.get("per_line", {})),
             {array: self._table(place, f"arrays.{array}", each) for array, each in arrays.items()},
         )
@@ -197,17 +205,19 @@ class _Reader:
             self.refuse(where, f"{short(value)} (accepted: {what.accepts})")
         return value
 
-    def _table(self, place: str, key: str, given: Any) -> Limits:
+    def _table(
+        self, place: str, key: str, given: Any, known: Mapping[str, Limit] = LIMITS
+    ) -> Limits:
         where = f"{place}, key {key}" if place else f"key {key}"
         if not isinstance(given, dict):
             self.refuse(where, f"{short(given)} (accepted: a table, such as {{conflicts = 0}})")
-        self._known(given, tuple(LIMITS), where)
+        self._known(given, tuple(known), where)
         return {name: self._limit(name, value, where) for name, value in given.items()}
 
     def _limit(self, key: str, value: Any, place: str) -> float:
-        if not LIMITS[key].holds(value):
+        if not _ALL_LIMITS[key].holds(value):
             where = f"{place}, key {key}" if place else f"key {key}"
-            self.refuse(where, f"{short(value)} (accepted: {LIMITS[key].accepted()})")
+            self.refuse(where, f"{short(value)} (accepted: {_ALL_LIMITS[key].accepted()})")
         limit: float = value
         return limit
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from layouts.shapes import is_integer
 
-__all__ = ["LIMITS", "Figures", "Limit", "figures_of", "total"]
+__all__ = ["LIMITS", "TIME_LIMITS", "Figures", "Limit", "TimeFigures", "figures_of", "total"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,17 @@ class Figures:
     """Wavefronts per wavefront that it would take without conflicts, of the worst instruction:
     4.0 for a 4-way bank conflict in all its phases. A kernel's instruction is taken over all of
     its executions, an access warp by warp."""
+
+
+@dataclass(frozen=True)
+class TimeFigures:
+    """What a launch takes on a chip, as estimated."""
+
+    chip: str
+    cycles: int
+    """From the launch to the end of the last block."""
+    speedup_without_conflicts: float = 1.0
+    """How much faster it would be without bank conflicts."""
 
 
 class Limit(NamedTuple):
@@ -59,6 +70,12 @@ LIMITS = {
     "ways": Limit("way", least=1, fraction=True),
 }
 """By the key that limits it in bankwise.toml, a field of `Figures`."""
+
+TIME_LIMITS = {
+    "cycles": Limit("cycle", least=1),
+    "speedup_without_conflicts": Limit("speedup", least=1, fraction=True),
+}
+"""Of kernels alone; a field of `TimeFigures`."""
 
 
 def figures_of(wavefronts: int, excessive: int, conflicts: int, passes: int = 1) -> Figures:

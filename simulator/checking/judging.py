@@ -10,7 +10,7 @@ from layouts.errors import plural
 from simulator.checking.arrays import array_cost
 from simulator.checking.baseline import Recorded
 from simulator.checking.config import Limits
-from simulator.checking.figures import LIMITS, Figures
+from simulator.checking.figures import LIMITS, TIME_LIMITS, Figures, TimeFigures
 from simulator.checking.measured import LineCost, Measured, SourcePlace
 from simulator.errors import CheckError
 
@@ -53,7 +53,7 @@ class Outcome:
         """Whether it costs less than the baseline says."""
         if self.recorded is None or self.error:
             return False
-        return self.recorded.better(self.measured.held)
+        return self.recorded.better(self.measured.held, self.measured.time)
 
 
 def judge(measured: Measured, baseline: Mapping[str, Recorded] | None) -> Outcome:
@@ -67,7 +67,8 @@ def judge(measured: Measured, baseline: Mapping[str, Recorded] | None) -> Outcom
         keys = ", ".join(f"{name} = …" for name in LIMITS)
         return Outcome(measured, error=f"it has no limit (accepted: {keys}, or a baseline)")
     findings = [
-        *_entry(measured, entry.limits),
+        *_entry(measured, {name: most for name, most in entry.limits.items() if name in LIMITS}),
+        *_time(measured),
         *_per_line(measured, entry.per_line),
         *_allowances(measured),
     ]
@@ -90,6 +91,32 @@ def _entry(measured: Measured, limits: Limits) -> Iterator[Finding]:
         value = getattr(measured.held, name)
         if value > most:
             yield from _spread(measured, "entry", name, _said(name, value, most), held, most)
+
+
+def _time(measured: Measured) -> Iterator[Finding]:
+    """Yield the limits on time that are broken; what conflicts cost, at the line with most."""
+    found = measured.time
+    limits = {name: most for name, most in measured.entry.limits.items() if name in TIME_LIMITS}
+    if found is None:
+        return
+    for name, most in limits.items():
+        value = getattr(found, name)
+        if value <= most:
+            continue
+        if name == "cycles":
+            said = f"about {_cycles(found)} (accepted: {int(most):,})"
+            yield Finding("entry", name, said, measured.place)
+            continue
+        said = f"about ×{value:.3g} as fast without bank conflicts (accepted: ×{most:g})"
+        held = (line for line in measured.lines if line.place and line.figures.conflicts)
+        worst = next(held, None)
+        place = measured.place if worst is None or worst.place is None else worst.place
+        cure = measured.cure(place)
+        yield Finding("entry", name, f"{said}. {cure}" if cure else said, place)
+
+
+def _cycles(found: TimeFigures) -> str:
+    return f"{found.cycles:,} cycles on {found.chip}"
 
 
 def _spread(
@@ -181,6 +208,7 @@ def _number(value: float) -> str:
 
 
 def _baseline(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
+    yield from _baseline_time(measured, recorded)
     for name in recorded.worse(measured.held):
         before, now = getattr(recorded.figures, name), getattr(measured.held, name)
         said = f"{_quantity(name, now)} instead of the baseline's {before:,}"
@@ -190,6 +218,26 @@ def _baseline(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
             if line.allowance is None and _grew(line, recorded, name)
         ]
         yield from _spread(measured, "baseline", name, said, worse, 0)
+
+
+def _baseline_time(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
+    now, before = measured.time, recorded.time
+    if now is None:
+        return
+    if before is None:
+        if any(name in TIME_LIMITS for name in measured.entry.limits):
+            return
+        said = "its time is not in the baseline (bankwise check --update records it)"
+    elif before.chip != now.chip:
+        said = (
+            f"about {_cycles(now)}, and the baseline is of {before.chip} (bankwise check --update"
+            " records it)"
+        )
+    elif not recorded.slower(now):
+        return
+    else:
+        said = f"about {_cycles(now)} instead of the baseline's {before.cycles:,}"
+    yield Finding("baseline", "cycles", said, measured.place)
 
 
 def _grew(line: LineCost, recorded: Recorded, name: str) -> bool:

@@ -77,6 +77,7 @@ _LAUNCHED = {
     "arch": TEXT,
     "max_instructions": Key("an integer of 1 or more", lambda value: _count(value) and value > 0),
     "set": Key("a table of texts, such as {FACTOR = 'f32=2'}", _table(_text)),
+    "time": Key("true or false", lambda value: isinstance(value, bool)),
 }
 
 ENTRIES: Mapping[str, Mapping[str, Key]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.checking.allowing import Allowance, allowances
-from simulator.checking.figures import Figures, figures_of, total
+from simulator.checking.figures import Figures, TimeFigures, figures_of, total
 from simulator.checking.measured import LineCost, Measured, SourcePlace
 from simulator.errors import BankwiseError, CheckError, LaunchError
 from simulator.results.tables import rows
@@ -233,10 +233,21 @@ def _measured(here: Measured, report: CompiledReport) -> Measured:
     return replace(
         here,
         lines=line_costs(report, report.sources),
+        time=_time(report) if here.entry.is_timed else None,
         notes=(*here.notes, *report.notes),
         sources=tuple(report.sources.items()),
         cure=_cure(report),
     )
+
+
+def _time(report: CompiledReport) -> TimeFigures:
+    """Return what a launch takes. Raises CheckError where that is not known."""
+    found = report.time()
+    gain = found.speedup_without_conflicts
+    if found.cycles is None or gain is None:
+        why = next((each for each in found.notes if "not known" in each), "its time is not known")
+        raise CheckError(f"{why} (accepted: no limit on its time)")
+    return TimeFigures(found.chip, found.cycles, gain)
 
 
 def _cure(report: CompiledReport) -> Callable[[SourcePlace | None], str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from simulator.checking.figures import LIMITS
+from simulator.checking.figures import LIMITS, TIME_LIMITS
 from simulator.checking.judging import Outcome
 from simulator.checking.printing import printable, relative
 from simulator.checking.report import CheckReport
+from simulator.results.columns import heading
 
 __all__ = ["as_markdown", "escaped"]
 
@@ -20,12 +22,15 @@ _MOST = 200
 def as_markdown(report: CheckReport, root: Path) -> str:
     """Return the verdict, a row per entry, and a line per broken limit; paths from `root`."""
     head = ["entry", "status", "bank conflicts", *(name for name in LIMITS if name != "conflicts")]
+    is_timed = any(each.measured.time for each in report.outcomes)
+    times = tuple(TIME_LIMITS) if is_timed else ()
+    head += map(heading, times)
     lines = [
         f"### bankwise: {escaped(report.verdict)}",
         "",
         f"| {' | '.join(head)} |",
-        f"|{' --- | --- |' + ' ---: |' * len(LIMITS)}",
-        *(_row(each) for each in report.outcomes),
+        f"|{' --- | --- |' + ' ---: |' * (len(LIMITS) + len(times))}",
+        *(_row(each, times) for each in report.outcomes),
     ]
     places = [
         f"* **{escaped(each.measured.name)}**, {_code(relative(one.place.file, root))} line"
@@ -42,10 +47,13 @@ def as_markdown(report: CheckReport, root: Path) -> str:
     return "\n".join([*lines, *([""] * bool(places)), *places[:_MOST], *more]) + "\n"
 
 
-def _row(each: Outcome) -> str:
+def _row(each: Outcome, times: Sequence[str]) -> str:
     figures = each.measured.figures
     values = ["" if each.error else f"{getattr(figures, name):,.4g}" if name == "ways"
               else f"{getattr(figures, name):,}" for name in LIMITS]  # fmt: skip
+    found = [getattr(each.measured.time, name, None) for name in times]
+    values += ["" if value is None else f"{value:,.4g}" if isinstance(value, float)
+               else f"{value:,}" for value in found]  # fmt: skip
     return f"| {' | '.join([escaped(each.measured.name), _MARKS[each.status], *values])} |"
 
 

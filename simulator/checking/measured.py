@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simulator.checking.allowing import Allowance
 from simulator.checking.config import Entry
-from simulator.checking.figures import Figures, total
+from simulator.checking.figures import Figures, TimeFigures, total
 
 __all__ = ["LineCost", "Measured", "SourcePlace"]
 
@@ -52,6 +52,8 @@ class Measured:
     """Of a kernel."""
     own: Figures | None = None
     """Of an access, which has no lines."""
+    time: TimeFigures | None = None
+    """Of a launch whose entry asks for it."""
     notes: tuple[str, ...] = ()
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The source files that were found, line by line."""

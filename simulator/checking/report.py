@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layouts.errors import plural
-from simulator.checking.figures import LIMITS
+from simulator.checking.figures import LIMITS, TIME_LIMITS
 from simulator.checking.judging import Finding, Outcome
 from simulator.checking.measured import SourcePlace
 from simulator.checking.printing import printable
@@ -78,6 +78,7 @@ class CheckReport(Result):
             "file": each.measured.place.file,
             "line": each.measured.place.line,
             **{name: None if each.error else getattr(figures, name) for name in LIMITS},
+            **{name: getattr(each.measured.time, name, None) for name in TIME_LIMITS},
             "findings": [
                 {
                     "scope": one.scope,
@@ -99,17 +100,21 @@ class CheckReport(Result):
             {
                 **row,
                 "entry": printable(row["entry"]),
-                "ways": None if row["ways"] is None else round(row["ways"], 3),
+                **{
+                    name: None if row[name] is None else round(row[name], 3)
+                    for name in ("ways", "speedup_without_conflicts")
+                },
             }
             for row in self.rows()
         ]
+        untimed = TIME_LIMITS if all(row["cycles"] is None for row in rows) else ()
         return Table(
             rows,
             shown["totals"],
             sums=[],
             title=self.verdict,
             text=[*filter(None, map(said, self._worst_first())), *self._stale()],
-            hidden=("kind", "file", "line", "findings", "error", "notes"),
+            hidden=("kind", "file", "line", "findings", "error", "notes", *untimed),
         )
 
 

@@ -24,6 +24,8 @@ _RULES = {
     "excessive": "More excessive wavefronts than the limit allows",
     "wavefronts": "More wavefronts than the limit allows",
     "ways": "Bank conflicts of more ways than the limit allows",
+    "cycles": "More cycles than the limit allows, as estimated",
+    "speedup_without_conflicts": "Bank conflicts cost more time than the limit allows",
     "baseline": "Not in the baseline",
 }
 _NAMES = list(_RULES)

@@ -22,12 +22,13 @@ __all__ = ["compare"]
 @click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
 @click.option("--element", type=click.IntRange(1, 16), help="Bytes per element of a layout.")
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
+@click.option("--time", is_flag=True, help="Of 'sass …': how long each takes, too, as estimated.")
 @rule_option
 @chip_option
 @click.option(
     "--fail-if-worse",
     is_flag=True,
-    help="Exit 1 if another has more bank conflicts or wavefronts than the first.",
+    help="Exit 1 if another has more bank conflicts or wavefronts than the first, or is slower.",
 )
 @format_option
 @html_options

@@ -41,7 +41,7 @@ def mcp(*, root: str) -> int:
     """Serve explain, count, optimize, sass and compare to agents and editors.
 
     Speaks the Model Context Protocol on standard input and output, until that is closed.
-    docs/agents.md says how to set it up, and which files it reads.
+    docs/how-to/agents.md says how to set it up, and which files it reads.
     """
     server(Path(root)).run("stdio")
     return 0

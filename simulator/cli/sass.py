@@ -19,7 +19,7 @@ from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
-from simulator.cli.timing import table_of, time_option
+from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -252,6 +252,7 @@ class _Told:
         self.options, self.output = options, output
         self.tables = output in ("table", "md")
         self.rows: list[dict[str, Any]] = []
+        self.times: list[dict[str, Any]] = []
         self.costs: dict[str, Costs] = {}
 
     def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
@@ -266,8 +267,10 @@ class _Told:
             for rule, report in reports.items():
                 sizes = ("x".join(map(str, size)) for size in (report.grid, report.block))
                 found = dict(zip(("kernel", "grid", "block"), (report.title, *sizes), strict=True))
-                rows = table_of(report, self.options["by"]).rows
-                self.rows.extend({**(place or found), **row, "rule": rule} for row in rows)
+                table = table_of(report, self.options["by"])
+                self.rows.extend({**(place or found), **row, "rule": rule} for row in table.rows)
+                if is_timed():
+                    self.times.append({**table.totals, **(place or found), "rule": rule})
         _use_outputs(self.options, next(iter(reports.values())))
 
     def finish(self, rules: Sequence[str]) -> dict[str, Costs]:
@@ -276,7 +279,10 @@ class _Told:
             sums = {
                 rule: {"bank_conflicts": each.bank_conflicts} for rule, each in self.costs.items()
             }
-            show(Table(self.rows, sums if len(rules) > 1 else sums[rules[0]]), self.output)
+            totals: dict[str, Any] = {**(sums if len(rules) > 1 else sums[rules[0]])}
+            if is_timed():
+                totals = {"launches": self.times}
+            show(Table(self.rows, totals), self.output)
         return self.costs
 
 
@@ -293,7 +299,7 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write", "time"]
         refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 

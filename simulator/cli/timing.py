@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simulator.results.columns import law_columns
 from simulator.results.text import Table
 
 if TYPE_CHECKING:
@@ -14,31 +15,38 @@ if TYPE_CHECKING:
 
     from simulator.sass.report import By, CompiledReport
 
-__all__ = ["table_of", "time_option"]
-
-_SHOWN = "simulator.time"
-
-
-def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta[_SHOWN] = value
+__all__ = ["is_timed", "table_of", "time_option"]
 
 
 def time_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--time`, which is remembered for `table_of`."""
+    """Add `--time`, of which `is_timed` tells."""
     return click.option(
-        "--time", is_flag=True, expose_value=False, callback=_remember,
+        "--time", is_flag=True,
         help="Show how long it takes on --chip, by default an H100, and where warps wait, in place"
         " of conflicts.",
     )(command)  # fmt: skip
 
 
+def is_timed() -> bool:
+    """Return whether the running command was asked for the time."""
+    return bool(click.get_current_context().params.get("time"))
+
+
 def table_of(report: CompiledReport, by: By) -> Table:
     """Return a report's table, or with `--time` that of its time."""
-    if not click.get_current_context().meta.get(_SHOWN):
+    if not is_timed():
         return report.table(by=by)
     found = report.time()
     table = found.table(by)
-    return replace(table, title=f"{report.title} on {found.chip}: {_size(report)}")
+    law = law_columns(report.rule, report.chip)
+    return replace(
+        table,
+        rows=[{**row, **law} for row in table.rows],
+        sums=[(label, {**sums, **law}) for label, sums in table.sums or ()],
+        columns=[*table.columns, *law],
+        hidden=[*table.hidden, *law],
+        title=f"{report.title} on {found.chip}: {_size(report)}",
+    )
 
 
 def _size(report: CompiledReport) -> str:

@@ -22,7 +22,7 @@ from simulator.errors import AddressError, ExpressionError, OptionError
 from simulator.inputs.place import Array
 from simulator.inputs.question import FLOAT, Question, read_question
 from simulator.inputs.threads import THREAD_NAMES, ThreadBlock, assumed_block
-from simulator.inputs.types import CType, op_of
+from simulator.inputs.types import CType, atomic_of, op_of
 from simulator.law.accesses import (
     ALL_LANES,
     SHARED_BYTES,
@@ -192,6 +192,8 @@ def read(
     if array.assumed and element is None and layout is None:
         assumed.append("4 bytes per element")
     known_op = counted_on(chosen_chip, _op(question) if op is None else op)
+    if question.atomic == "COUNT" and op is None:
+        assumed.append("the old value is not used")
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = ThreadBlock.of(block)
@@ -312,6 +314,15 @@ def _op(question: Question) -> str:
             "an expression needs --op (see `bankwise ops`), such as --op LDS (op in Python), or a"
             " declaration, such as 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
         )
+    if question.atomic:
+        found = atomic_of(question.type, question.atomic)
+        if found is None:
+            raise OptionError(
+                f"what atomic{question.atomic.capitalize()} of a {question.type.name} compiles to"
+                " is not known here (accepted: int, unsigned, 64-bit integers, float, half2; or an"
+                " instruction by --op, op=)"
+            )
+        return found
     found = op_of(question.type, store=question.store)
     if found is None:
         raise OptionError(

@@ -5,18 +5,35 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from layouts.expression import Compiler, Evaluate, by_precedence
-from simulator.inputs.types import CType, type_at
+from simulator.inputs.types import CType, member_of, type_at
 
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = ["Array", "ArrayPlace", "Index", "PlaceCompiler"]
+__all__ = ["PLACES", "Array", "ArrayPlace", "Index", "PlaceCompiler", "Scope"]
+
+PLACES = r"""
+    %extend unary: BAND unary -> address | STAR unary -> follow | RETYPE unary -> retype
+    %extend postfix: postfix LSQ ternary RSQ -> subscript | postfix MEMBER -> member
+    %extend atom: RETYPED "(" ternary ")" -> retype | SIZEOF -> sizeof
+                | LEAST "(" ternary COMMA ternary ")" -> least
+    COMMA: ","
+    LSQ: "["
+    RSQ: "]"
+    MEMBER.6: /(?:\.|->)\s*[A-Za-z_]\w*/
+    SIZEOF.6: /sizeof\s*\(\s*[A-Za-z_][\w:\s]*\)/
+    LEAST.6: /(?:std::)?(?:min|max)(?=\s*\()/
+    RETYPE.5: /\(\s*[A-Za-z_][\w:\s]*[*&]\s*(?:(?:const|volatile|__restrict__)\s*)*\)/
+    RETYPED.5: /(?:reinterpret|static|const)_cast\s*<[\w:\s]*[*&]\s*>/
+"""
+"""What an access has beyond an index expression, for its grammar."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +78,42 @@ class ArrayPlace:
     pointer: bool = True
     moved: bool = False
     cast: bool = False
+    inner: tuple[int, ...] = ()
+    """Sizes of an array that is a member, as far as they are not indexed."""
+
+    def copy(self) -> ArrayPlace:
+        """Return it for another use: a pointer's name may stand twice in a text."""
+        return replace(self, subscripts=[*self.subscripts], offsets=[*self.offsets])
+
+
+@dataclass
+class Scope:
+    """What a text has declared so far."""
+
+    element: CType
+    """The type of an array that is not declared."""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    locals: dict[str, Evaluate] = field(default_factory=dict)
+    unsigned: set[str] = field(default_factory=set)
+    """The locals of an unsigned type."""
+    pointers: dict[str, ArrayPlace] = field(default_factory=dict)
+    """Pointers and references, and what they lead to."""
+    records: dict[str, CType] = field(default_factory=dict)
+    """Variables of a struct's or a union's type: each member is an array of its own."""
+    types: dict[str, CType] = field(default_factory=dict)
+
+    def knows(self, name: str) -> bool:
+        """Return whether a name leads to memory."""
+        return name in self.arrays or name in self.pointers or name in self.records
 
 
 class PlaceCompiler(Compiler):
     """Turns trees into places, and their indices into functions."""
 
-    def __init__(
-        self, source: str, locals_: Mapping[str, Evaluate], arrays: dict[str, Array], element: CType
-    ) -> None:
-        super().__init__(source, locals_)
-        self.arrays = arrays
-        self.element = element
-        """The type of an array that is not declared."""
+    def __init__(self, source: str, scope: Scope) -> None:
+        super().__init__(source, scope.locals)
+        self.unsigned = scope.unsigned
+        self.scope = scope
 
     def index(self, tree: Any) -> Evaluate:
         """Return the function that an index is. Raises ExpressionError for what memory holds."""
@@ -89,9 +130,18 @@ class PlaceCompiler(Compiler):
         """Return the place or the index that a tree is."""
         parts = tree.children
         match str(tree.data):
-            case "name" if str(parts[0]) in self.arrays and str(parts[0]) not in self.locals:
-                array = self.arrays[str(parts[0])]
-                return ArrayPlace(array, array.type, parts[0])
+            case "name" if str(parts[0]) in self.scope.pointers:
+                return self.scope.pointers[str(parts[0])].copy()
+            case "name" if str(parts[0]) in self.scope.arrays and str(parts[0]) not in self.locals:
+                return _whole(self.scope.arrays[str(parts[0])], parts[0])
+            case "member":
+                return self._member(*parts)
+            case "sizeof":
+                return self._sizeof(parts[0])
+            case "least":
+                choose = min if "min" in parts[0] else max
+                first_, second_ = self.index(parts[1]), self.index(parts[3])
+                return lambda values: choose(first_(values), second_(values))
             case "chain":
                 return self.read(by_precedence(parts))
             case "subscript":
@@ -103,6 +153,8 @@ class PlaceCompiler(Compiler):
                 place.pointer = True
                 return place
             case "follow":
+                if row := self._row(parts[1]):
+                    return row
                 place = self._place(parts[1], parts[0], "*")
                 if not place.pointer:
                     raise self.error(
@@ -119,6 +171,24 @@ class PlaceCompiler(Compiler):
                     return self._moved(places[0], first, second, parts[1])
         return super().index(tree)
 
+    def _row(self, tree: Any) -> ArrayPlace | None:
+        """Return the row that `*(s + i)` is; None where what is followed is no row's address."""
+        inner = by_precedence(tree.children) if tree.data == "chain" else tree
+        if inner.data != "binary" or str(inner.children[1]) != "+":
+            return None
+        base, _, index = inner.children
+        if base.data not in ("name", "subscript", "follow"):
+            return None
+        place = self.read(base)
+        if not isinstance(place, ArrayPlace) or place.moved or place.cast:
+            return None
+        if len(place.array.sizes) - len(place.subscripts) < 2:
+            return None
+        tokens = [*index.scan_values(lambda token: True)]
+        start, end = int(tokens[0].start_pos or 0), int(tokens[-1].end_pos or 0)
+        place.subscripts.append(Index(self.index(index), start, end))
+        return place
+
     def _place(self, tree: Any, token: Token, what: str) -> ArrayPlace:
         found = self.read(tree)
         if not isinstance(found, ArrayPlace):
@@ -132,7 +202,8 @@ class PlaceCompiler(Compiler):
     def _subscript(self, base: Any, opening: Token, inner: Any, closing: Token) -> ArrayPlace:
         token = base.children[0] if base.data == "name" else None
         if token is not None and not self._known(token):
-            self.arrays[str(token)] = Array(str(token), self.element, (None,), assumed=True)
+            name = str(token)
+            self.scope.arrays[name] = Array(name, self.scope.element, (None,), assumed=True)
         place = self._place(base, token or opening, "[]")
         array = place.array
         own = not (place.moved or place.cast) and len(place.subscripts) < len(array.sizes)
@@ -150,7 +221,12 @@ class PlaceCompiler(Compiler):
             )
         start, end = int(opening.end_pos or 0), int(closing.start_pos or 0)
         found = Index(self.index(inner), start, end)
-        if own:
+        if place.inner:
+            size, *rest = place.inner
+            within = replace(found, evaluate=self._within(found.evaluate, size, opening))
+            place.offsets.append((within, place.type.bytes * math.prod(rest)))
+            place.inner, place.pointer = tuple(rest), bool(rest)
+        elif own:
             place.subscripts.append(found)
             place.pointer = len(place.subscripts) < len(array.sizes)
         else:
@@ -159,11 +235,81 @@ class PlaceCompiler(Compiler):
         return place
 
     def _known(self, token: Token) -> bool:
-        return str(token) in self.arrays or str(token) in self.locals
+        return self.scope.knows(str(token)) or str(token) in self.locals
+
+    def _within(self, index: Evaluate, size: int, token: Token) -> Evaluate:
+        def evaluate(values: Mapping[str, int]) -> int:
+            found = index(values)
+            if not 0 <= found < size:
+                raise self.error(f"{found} is outside of [{size}]", token)
+            return found
+
+        return evaluate
+
+    def _member(self, base: Any, token: Token) -> ArrayPlace:
+        name, arrow = re.sub(r"\W", "", token), token.startswith("-")
+        owner = str(base.children[0]) if base.data == "name" else ""
+        if owner in self.scope.records:
+            of = self.scope.records[owner]
+            found = member_of(of, name)
+            if found is None:
+                raise self._no_member(of, name, token)
+            array = Array(f"{owner}.{name}", found.type, found.sizes)
+            return _whole(array, base.children[0])
+        if owner and not self.scope.knows(owner):
+            raise self.error(
+                f"{owner}.{name} is not a number of a thread (accepted: threadIdx.x, .y, .z,"
+                " blockDim.x, .y, .z)",
+                base.children[0],
+            )
+        place = self._place(base, token, "a member")
+        found = member_of(place.type, name)
+        if found is None:
+            raise self._no_member(place.type, name, token)
+        if place.pointer != arrow:
+            raise self.error(
+                f"{'. is of an element' if place.pointer else '-> is of an address'} (accepted:"
+                f" {'->' if place.pointer else '.'}{name})",
+                token,
+            )
+        if found.offset:
+            at, offset = int(token.start_pos or 0), found.offset
+            place.offsets.append((Index(lambda values: offset, at, at + len(token)), 1))
+        place.type, place.cast, place.inner = found.type, True, found.sizes
+        place.pointer = bool(found.sizes)
+        return place
+
+    def _no_member(self, type_: CType, name: str, token: Token) -> Exception:
+        known = [each.name for each in type_.members] or [
+            each for each in "xyzw" if member_of(type_, each)
+        ]
+        if not known:
+            return self.error(
+                f"a member alone is not taken: {type_.name} has none (accepted: the whole element,"
+                " or a cast)",
+                token,
+            )
+        return self.error(
+            f"{type_.name} has no member {name} (accepted: {', '.join(known)})", token
+        )
+
+    def _sizeof(self, token: Token) -> Evaluate:
+        inner = token[token.index("(") + 1 : -1].strip()
+        array = self.scope.arrays.get(inner)
+        found = type_at(inner, 0, self.scope.types)
+        if array is not None and None not in array.sizes:
+            size = array.type.bytes * math.prod(filter(None, array.sizes))
+        elif found is not None and found[1] == len(inner):
+            size = found[0].bytes
+        else:
+            raise self.error(f"the bytes of {inner} are not known here", token)
+        return lambda values: size
 
     def _retype(self, token: Token, place: ArrayPlace) -> ArrayPlace:
         start = re.match(r"\(|\w+\s*<", token)
-        found = type_at(str(token), start.end()) if start else None
+        if start and re.match(r"\s*(?:const\s+|volatile\s+)*void\s*\*", token[start.end() :]):
+            return place  # what it led to before decides
+        found = type_at(str(token), start.end(), self.scope.types) if start else None
         if found is None or not re.match(r"\s*[*&]", token[found[1] :]):
             raise self.error(
                 f"{token} is not a cast known here (accepted: float4, half2, int8_t, ...: types of"
@@ -178,7 +324,7 @@ class PlaceCompiler(Compiler):
                 f" (accepted: *({name}*)&s[...], reinterpret_cast<{name}&>(s[...]))",
                 token,
             )
-        place.type = type_
+        place.type, place.inner = type_, ()
         place.cast = True
         return place
 
@@ -200,3 +346,7 @@ class PlaceCompiler(Compiler):
         place.offsets.append((Index(by, at, at + 1), place.type.bytes))
         place.moved = True
         return place
+
+
+def _whole(array: Array, token: Token) -> ArrayPlace:
+    return ArrayPlace(array, array.type, token, pointer=bool(array.sizes))

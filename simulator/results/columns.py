@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COPIED", "COSTS", "NEIGHBOUR", "OUTCOMES", "TENSOR", "TRAFFIC", "Column",
+    "COLUMNS", "COPIED", "COSTS", "NEIGHBOUR", "OUTCOMES", "STALLS", "TENSOR", "TRAFFIC", "Column",
     "heading", "law_columns", "profiler_heading",
 ]  # fmt: skip
 
@@ -29,6 +29,17 @@ class Column(NamedTuple):
     outcome: bool = False
     """Whether it is an outcome, as a parameter of a sweep is not."""
 
+
+STALLS: Mapping[str, str] = {
+    "selected": "Selected", "wait": "Wait", "short_scoreboard": "Short Scoreboard",
+    "long_scoreboard": "Long Scoreboard", "barrier": "Barrier", "mio_throttle": "MIO Throttle",
+    "lg_throttle": "LG Throttle", "math_pipe_throttle": "Math Pipe Throttle",
+    "dispatch_stall": "Dispatch Stall", "not_selected": "Not Selected",
+    "branch_resolving": "Branch Resolving", "membar": "Membar", "no_instruction": "No Instruction",
+    "sleeping": "Sleeping", "gmma": "GMMA", "drain": "Drain", "imc_miss": "IMC Miss",
+    "tex_throttle": "Tex Throttle", "misc": "Misc",
+}  # fmt: skip
+"""Why a warp does not issue, in Nsight Compute's words, by the name of a column."""
 
 # Outcomes come first, in the order in which a figure names them: the one that decides first.
 _ALL = (
@@ -90,6 +101,21 @@ _ALL = (
     Column("wavefronts_change", "+/-", unit="wavefronts"),
     Column("bank_conflicts_change", "+/-", unit="wavefronts"),
     Column("cycles_change", "+/-", unit="cycles"),
+    # The time of a kernel, and why its warps do not issue.
+    Column("elapsed_cycles", "elapsed cycles", "Elapsed Cycles", "cycles, estimated"),
+    Column("elapsed_cycles_change", "+/-", unit="cycles"),
+    Column("speedup", "times as fast", unit="times"),
+    Column("speedup_without_conflicts", "faster without conflicts", unit="times"),
+    Column("warp_cycles", "warp cycles", unit="cycles of warps"),
+    *(
+        Column(
+            name,
+            name.replace("_", " ").replace("mio", "MIO").replace("lg", "LG"),
+            f"Stall {title}",
+            "cycles of warps",
+        )
+        for name, title in STALLS.items()
+    ),
     # What to change in an array.
     Column("array", "array"),
     Column("text", "write"),

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simulator.results.columns import COLUMNS
+from simulator.results.columns import COLUMNS, STALLS
 from simulator.results.files import save
 
 __all__ = ["PRINTED", "Printed", "schema", "write_schemas"]
@@ -40,6 +40,8 @@ def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": members, "required": list(members)}
 
 
+_ELAPSED = {**_MAYBE_INTEGER, "description": "estimated, from the launch to the last block's end"}
+"""Cycles of a kernel; those of an access are the pipe's."""
 _CURE = _object(
     kind={"enum": ["pad", "swizzle", "layout"]}, text=_TEXT, notation=_TEXT, bytes=_MAYBE_INTEGER,
     more=_MAYBE_INTEGER, operations=_INTEGER, wavefronts=_INTEGER, bank_conflicts=_INTEGER,
@@ -82,6 +84,7 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
         _MAYBE_NUMBER,
     ),
     **dict.fromkeys(("n_way", "share"), _NUMBER),
+    **dict.fromkeys(("speedup", "speedup_without_conflicts", "seconds"), _MAYBE_NUMBER),
     **dict.fromkeys(("clock_mhz", "leading_dimension"), _MAYBE_INTEGER),
     **dict.fromkeys(("expression", "notation"), _MAYBE_TEXT),
     "lanes": _list(_INTEGER),
@@ -142,6 +145,20 @@ _UNKNOWN = {
     "neighbour_cycles": _MAYBE_NUMBER,
 }
 
+_TIME = (
+    "kernel chip cycles active_cycles bound_cycles seconds range limiter cycles_without_conflicts"
+    " bound_cycles_without_conflicts speedup_without_conflicts pipes reasons notes"
+)
+_TIME_TYPES: Mapping[str, Mapping[str, Any]] = {
+    **dict.fromkeys(("cycles", "cycles_without_conflicts"), _ELAPSED),
+    "active_cycles": _MAYBE_INTEGER, "bound_cycles": _INTEGER,
+    "bound_cycles_without_conflicts": _INTEGER,
+    "seconds": _MAYBE_NUMBER, "speedup_without_conflicts": _MAYBE_NUMBER,
+    "range": {"type": ["array", "null"], "items": _INTEGER},
+    "limiter": _TEXT, "pipes": _map(_NUMBER), "reasons": _map(_NUMBER), "notes": _list(_TEXT),
+}  # fmt: skip
+_STALLED = " ".join(("address", "opcode", "chip", *STALLS))
+
 PRINTED: Mapping[str, tuple[Printed, ...]] = {
     "explain": (
         Printed(
@@ -156,7 +173,8 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "compare": (
         Printed(f"input {_COSTS} wavefronts_change bank_conflicts_change", "worse",
-                "cycles cycles_change"),
+                "cycles cycles_change elapsed_cycles elapsed_cycles_change speedup",
+                types=dict.fromkeys(("elapsed_cycles", "elapsed_cycles_change"), _MAYBE_INTEGER)),
     ),
     "optimize": (Printed(f"access op {_BEFORE}", f"{_BEFORE} optimum", types={"access": _TEXT}),),
     "sass": (
@@ -165,6 +183,12 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
                 "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
         Printed(f"kernel grid block file line executed {_COSTS} {_MOVED} rule", "bank_conflicts",
                 "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
+        Printed("file line warp_cycles selected rule", _TIME, _STALLED,
+                types=_TIME_TYPES),
+        Printed("kernel grid block file line warp_cycles selected rule", "launches",
+                _STALLED,
+                types={"launches": _list(_object(grid=_TEXT, block=_TEXT, **{
+                    name: _TIME_TYPES.get(name, _TEXT) for name in _TIME.split()}))}),
         Printed("kernel symbol parameters instructions shared_bytes arch", "kernels",
                 types={"instructions": _MAYBE_INTEGER, "shared_bytes": _MAYBE_INTEGER,
                        "arch": _MAYBE_TEXT, "symbol": _MAYBE_TEXT}),
@@ -186,10 +210,11 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "sweep": (Printed("", "combinations counted skipped reasons", parameters=True),),
     "check": (
-        Printed("entry kind status file line conflicts excessive wavefronts ways findings error"
-                " notes", "holds broken error code",
+        Printed("entry kind status file line conflicts excessive wavefronts ways cycles"
+                " speedup_without_conflicts findings error notes", "holds broken error code",
                 types={"ways": _MAYBE_NUMBER, "totals.error": _INTEGER, "conflicts": _MAYBE_INTEGER,
-                       "excessive": _MAYBE_INTEGER, "wavefronts": _MAYBE_INTEGER}),
+                       "excessive": _MAYBE_INTEGER, "wavefronts": _MAYBE_INTEGER,
+                       "cycles": _ELAPSED}),
     ),
     "ops": (
         Printed("op aliases width phases fuses partners merges passes ideal phase_cycles"
@@ -251,11 +276,15 @@ def _members(
     required: str, more: str, types: Mapping[str, Mapping[str, Any]], where: str
 ) -> dict[str, Any]:
     names = required.split()
+    kinds = {
+        name: types.get(f"{where}.{name}", types.get(name, _INTEGER))
+        for name in [*names, *more.split()]
+    }
     return {
         "type": "object",
         "properties": {
-            name: {**types.get(f"{where}.{name}", types.get(name, _INTEGER)), **_described(name)}
-            for name in [*names, *more.split()]
+            name: {**kind, **_described(name), **kind}  # a description of its own goes first
+            for name, kind in kinds.items()
         },
         "required": names,
     }

@@ -1,6 +1,6 @@
 """Compiled kernels: machine code decoded, executed for blocks of threads, and counted by the law.
 
-docs/sass.md tells how. The steps: `code` gets machine code from a file, `decode` turns the text of
-its instructions into rows of numbers, `machine` executes those, `launch` runs the blocks of a
-grid, `replay` is the whole way, and `report` says what was counted.
+docs/explanation/machine.md tells how. `code` gets machine code from a file, `lift` turns its
+instructions into LLVM's, `run` executes blocks of threads, `replay` is the whole way, and `report`
+says what was counted.
 """

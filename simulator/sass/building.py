@@ -13,7 +13,8 @@ from simulator.sass.code.images import SOURCE, Given, load, recompiled
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import CompilerOptions
-from simulator.sass.code.symbols import never_set, with_symbols
+from simulator.sass.code.symbols import with_symbols
+from simulator.sass.code.unset import never_set
 from simulator.sass.lift.program import Program, decode
 
 __all__ = ["Build", "Built"]
@@ -51,9 +52,9 @@ class Build:
         say(f"disassembling {chosen.name}")
         instructions = _named(disassemble(cubin.image, chosen.name), source)
         unset = tuple(
-            f"the constant {name} is read and was never set: it is zero (set it: --set {name}=…, or"
+            f"the {kind} {name} is read and was never set: it is zero (set it: --set {name}=…, or"
             f" symbols={{{name!r}: …}})"
-            for name in never_set(cubin, instructions, self.symbols)
+            for kind, name in never_set(cubin, chosen, instructions, self.symbols)
         )
         cubin = with_symbols(cubin, self.symbols)
         return Built(cubin, decode(instructions, cubin.kernels[chosen.name]), unset)

@@ -1,9 +1,10 @@
 """What took long to make and is kept on disk: machine code, and the disassembler's output.
 
 It lies in the folder `bankwise/code` of the user's caches (XDG_CACHE_HOME), which must be the
-user's alone. A file is named by what it was made from: the instructions, the sources of
-`simulator.sass`, the processor and its features, LLVM's version. What another user owns, what is
-cut or changed, and what cannot be written counts as absent. BANKWISE_CACHE=0 turns it off.
+user's alone. A file is named by what it was made from. For machine code: the instructions, the
+sources of `simulator.sass`, the processor and its features, LLVM's version. For a listing: the
+cubin and the disassembler. What another user owns, what is cut or changed, and what cannot be
+written counts as absent. BANKWISE_CACHE=0 turns it off.
 """
 
 from __future__ import annotations

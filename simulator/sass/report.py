@@ -29,6 +29,7 @@ __all__ = ["By", "CompiledReport"]
 By = Literal["instruction", "line"]
 """What a row of a table is."""
 
+_MOST_PRINTED = 50
 _FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR, *NEIGHBOUR)
 _UNITS = ("lsu", "gmma", "tma")
 _FIXING = "simulator.fixing"  # it stands above, and is found when it is asked for
@@ -67,6 +68,8 @@ class CompiledReport(SiteTable):
     """Of a block, static and dynamic, without what the driver takes."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures must know."""
+    printed: tuple[str, ...] = ()
+    """The lines that the kernel printed, in order of execution, of the blocks that ran."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
     rerun: Relaunch | None = field(default=None, repr=False, compare=False)
@@ -101,9 +104,12 @@ class CompiledReport(SiteTable):
         Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
         the H100. `clock_mhz`: of its SMs; None: their boost clock.
 
-        Raises ChipError for a chip whose pipes are not known, and what `timelines` raises.
+        `cycles` are None for a chip that was not measured, and for locks that warps wait for.
+
+        Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0,
+        and what `timelines` raises.
         """
-        from simulator.timing.kernel_time import time_of
+        from simulator.timing.launch_time import time_of
 
         chosen = Chip.of(chip or self.chip or "H100")
         return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
@@ -304,6 +310,7 @@ class CompiledReport(SiteTable):
             title=f"{self.title} ({self.arch}{on}), grid {grid}, block {block}",
             text=[
                 *(["No instruction touches shared memory."] if is_quiet else []),
+                *self._printed(),
                 *self.units(),
                 *self.notes,
                 *self._resources(),
@@ -319,6 +326,15 @@ class CompiledReport(SiteTable):
             columns=[*names, "file", "line", *_FIGURES, "share", *law],
             listings=self.listings(),
         )
+
+    def _printed(self) -> list[str]:
+        """Return what the kernel printed, up to the most that a table shows."""
+        if not self.printed:
+            return []
+        shown = [f"  {line}" for line in self.printed[:_MOST_PRINTED]]
+        more = len(self.printed) - len(shown)
+        said = [f"  and {more:,} lines more (in Python: report.printed)"] if more else []
+        return [f"The kernel printed, in {plural(self.blocks, 'block')}:", *shown, *said]
 
     def metrics(self) -> dict[str, int]:
         """Totals under the names that Nsight Compute gives them.

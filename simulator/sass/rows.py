@@ -42,6 +42,8 @@ def make_report(
         rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
     rows.notes += notes_of(launch, launch.done.doubts)
     rows.notes += _on_neighbours(launch.program, tally, times)
+    if left_out := launch.memory.system.left_out:
+        rows.notes.append(f"{plural(left_out, 'call')} of printf came after the most that are kept")
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(
@@ -58,6 +60,7 @@ def make_report(
         extrapolated=times > 1,
         thread_instructions=tally.threads if threads is None else threads,
         notes=tuple(rows.notes),
+        printed=launch.memory.system.printed(),
         registers=launch.kernel.registers,
         shared_bytes=launch.block_shared,
     )

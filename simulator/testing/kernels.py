@@ -19,7 +19,7 @@ from simulator.checking.baseline import (
     write_baseline,
 )
 from simulator.checking.config import Entry, Limits
-from simulator.checking.figures import LIMITS
+from simulator.checking.figures import LIMITS, TIME_LIMITS
 from simulator.checking.judging import Finding, Outcome, judge
 from simulator.checking.measured import Measured, SourcePlace
 from simulator.errors import CheckError
@@ -61,9 +61,9 @@ def assert_kernel_conflict_free(
     `source` is a file: CUDA source, PTX, a cubin, an object. Of source without a `grid`, a `block`
     and `args`, every launch that stands in the file is replayed, or those of `kernel`. `args` are
     those of `replay_compiled`, or texts as on the command line ("random:f32[32,32]"). `limits` take
-    the place of `{"conflicts": 0}`: conflicts, excessive, wavefronts, ways. `options` are
-    shared_bytes, cluster, symbols, blocks, arch, chip, rule, include, define, options and
-    max_instructions, as in `replay_compiled`.
+    the place of `{"conflicts": 0}`: conflicts, excessive, wavefronts, ways, and of the estimated
+    time cycles and speedup_without_conflicts. `options` are shared_bytes, cluster, symbols, blocks,
+    arch, chip, rule, include, define, options and max_instructions, as in `replay_compiled`.
 
     A failure names the lines, and the padding or swizzle that would mend them. A line with a
     comment such as `// bankwise: allow 2-way` is held to that instead.
@@ -137,11 +137,12 @@ def _assert(
 
 def _limits(given: Limits | None) -> Limits:
     chosen = {"conflicts": 0} if given is None else given
+    known = {**LIMITS, **TIME_LIMITS}
     for name, most in chosen.items():
-        if name not in LIMITS or not LIMITS[name].holds(most):
+        if name not in known or not known[name].holds(most):
             raise CheckError(
                 f"limits {short(dict(chosen))} (accepted: "
-                + ", ".join(f"{key}: {limit.accepted()}" for key, limit in LIMITS.items())
+                + ", ".join(f"{key}: {limit.accepted()}" for key, limit in known.items())
                 + ")"
             )
     return chosen

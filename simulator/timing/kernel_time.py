@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulator.law.chips import Chip, ChipLike
 from simulator.results.tables import Columns, Result, rows
 from simulator.results.text import Table
-from simulator.timing.estimate import Estimate, estimate
-from simulator.timing.machine import machine_of
-from simulator.timing.pipes import NAMES, TimeBound, bound_of
+from simulator.timing.pipes import NAMES, TimeBound
 from simulator.timing.state import STALLS
-from simulator.timing.work import Work
 
-__all__ = ["KernelTime", "time_of"]
+__all__ = ["SLACK", "KernelTime", "spelled"]
 
 SPREAD = (0.90, 1.25)
 """What measured cycles lie between, by those of the estimate: 39 of the 40 launches that were held
 out do (gpu_check/data/h100_timed_kernels.csv, docs/explanation/time.md)."""
 
+
+SLACK = 1.02
+"""Cycles of one launch may be so many times another's, and it is not called slower."""
 
 _SHOWN = 0.005
 """Of warp cycles per instruction issued: reasons that are less are not shown."""
@@ -56,15 +54,21 @@ class KernelTime(Result):
     notes: tuple[str, ...] = ()
     without: KernelTime | None = field(default=None, repr=False)
 
+    FELT: ClassVar[float] = 1.005
+    """A speedup that is less is none to a reader."""
+
     @property
     def bound_cycles(self) -> int:
-        """Least cycles, whatever the warps wait for: those of the busiest pipe."""
-        return int(np.ceil(self.bound.cycles))
+        """Least cycles, whatever the warps wait for: those of the busiest pipe.
+
+        0 on a chip whose pipes are not known.
+        """
+        return int(np.ceil(self.bound.cycles)) if self.bound.pipes else 0
 
     @property
     def limiter(self) -> str:
-        """The pipe that has most work."""
-        return self.bound.limiter
+        """The pipe that has most work; "" on a chip whose pipes are not known."""
+        return self.bound.limiter if self.bound.pipes else ""
 
     @property
     def seconds(self) -> float | None:
@@ -95,7 +99,7 @@ class KernelTime(Result):
     @cached_property
     def pipes(self) -> dict[str, float]:
         """Utilisation of each pipe: its least cycles over the active ones, the busiest first."""
-        over = self.active_cycles or self.bound.cycles or 1
+        over = self.active_cycles or self.bound_cycles or 1
         found = {name: cycles / over for name, cycles in self.bound.pipes.items()}
         return dict(sorted(found.items(), key=lambda each: -each[1]))
 
@@ -127,34 +131,39 @@ class KernelTime(Result):
 
         Those come first at which most cycles are spent. Reasons that hardly occur are left out.
         """
-        shown = [name for name, share in self.reasons.items() if share >= _SHOWN]
+        hidden = [name for name in STALLS if self.reasons[name] < _SHOWN]
         columns = self.stalls if by == "instruction" else self.lines()
         order = sorted(rows(columns), key=lambda row: -row["warp_cycles"])
         names = ["address", "opcode"] if by == "instruction" else []
-        names += ["file", "line", "warp_cycles", *shown]
-        sums = {name: sum(columns.get(name, [])) for name in ("warp_cycles", *shown)}
+        # Those that take most stand first.
+        names += ["file", "line", "warp_cycles", *self.reasons]
+        sums = {name: sum(columns.get(name, [])) for name in ("warp_cycles", *STALLS)}
         return Table(
             [{name: row[name] for name in names} for row in order], self._totals(),
-            sums=[("total", sums)], columns=names,
+            sums=[("total", sums)], columns=names, hidden=hidden,
             title=f"{self.kernel} on {self.chip}", text=self.sentences(),
         )  # fmt: skip
 
     def sentences(self) -> list[str]:
         """Say what it comes to."""
+        if not self.limiter:
+            return [*self.notes]
         limiter = NAMES[self.limiter]
         said = []
         if self.cycles is not None and self.range is not None:
             low, high = self.range
-            time = "" if self.seconds is None else f", {_spelled(self.seconds)}"
-            said.append(f"About {self.cycles:,} cycles{time}: {low:,} to {high:,}.")
+            time = "" if self.seconds is None else f", {spelled(self.seconds)}"
+            said.append(
+                f"About {self.cycles:,} cycles{time}; measured, {low:,} to {high:,} are expected."
+            )
             said.append(
                 f"{limiter} needs {self.bound_cycles:,} of them"
                 f" ({self.bound.cycles / max(self.cycles, 1):.0%})."
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(
-                f"Without bank conflicts {after:,} cycles: ×{gain:.2f}."
-                if gain is not None and gain >= 1.005
+                f"Without bank conflicts about {after:,} cycles: ×{gain:.2f}."
+                if gain is not None and gain >= self.FELT
                 else "Without bank conflicts it would not be faster."
             )
         else:
@@ -186,76 +195,13 @@ class KernelTime(Result):
         }  # fmt: skip
 
 
-def _spelled(seconds: float) -> str:
+def spelled(seconds: float) -> str:
     """Write a time.
 
-    >>> _spelled(0.0000425), _spelled(0.0123)
-    ('42.5 us', '12.3 ms')
+    >>> spelled(0.0000425), spelled(0.0123)
+    ('42.5 µs', '12.3 ms')
     """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
-
-
-def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
-    """Return the time of a launch.
-
-    `clock_mhz`: of the SM; None: the chip's boost clock.
-
-    Raises ChipError for a chip whose pipes are not known.
-    """
-    chosen = Chip.of(chip)
-    bound = bound_of(work, chosen, clock_mhz)
-    machine = machine_of(chosen)
-    if machine is None:
-        note = f"{chosen} has no timing data: latencies and queues were not measured"
-        return _unknown(work, chosen, bound, note)
-    found = estimate(work, chosen, machine)
-    if found is None:
-        return _unknown(work, chosen, bound, "warps wait for each other for ever")
-    notes = list(bound.notes)
-    if len(found.run.ends) < found.blocks:
-        notes.append(
-            f"{len(found.run.ends)} of the {found.blocks} blocks of an SM were simulated: the"
-            " others are taken to go on as those did"
-        )
-    conflicts = bool((work.shared_cycles > work.shared_floor).any())
-    lower = estimate(work, chosen, machine, without=True) if conflicts else None
-    fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
-
-    def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:
-        active = max(what.active, bound.cycles)
-        return KernelTime(
-            kernel=work.kernel, chip=chosen.name, bound=bound,
-            cycles=round(active + fixed), active_cycles=round(active),
-            clock_mhz=bound.clock_mhz, stalls=_columns(work, what.run.stalls),
-            counts=what.run.counts, notes=tuple(notes), without=without,
-        )  # fmt: skip
-
-    after = None
-    if lower is not None:
-        # What a warp waits for may shift, but fewer cycles of a pipe never cost time.
-        lower = lower if lower.active <= found.active else found
-        after = made(lower, bound.without_conflicts, None)
-    return made(found, bound, after)
-
-
-def _unknown(work: Work, chip: Chip, bound: TimeBound, note: str) -> KernelTime:
-    return KernelTime(
-        kernel=work.kernel, chip=chip.name, bound=bound, cycles=None, active_cycles=None,
-        clock_mhz=bound.clock_mhz, notes=(*bound.notes, f"cycles are not known: {note}"),
-    )  # fmt: skip
-
-
-def _columns(work: Work, stalls: NDArray[np.int64]) -> Columns:
-    """Return the stalls of instructions that were executed."""
-    chosen = np.flatnonzero(stalls.any(axis=1)).tolist()
-    which = [work.instructions[number] for number in chosen]
-    columns: Columns = {
-        "address": [each.address for each in which], "opcode": [each.opcode for each in which],
-        "file": [each.file for each in which], "line": [each.line for each in which],
-        "warp_cycles": stalls[chosen].sum(axis=1).tolist(),
-    }  # fmt: skip
-    columns |= {name: stalls[chosen, place].tolist() for place, name in enumerate(STALLS)}
-    return columns

@@ -18,29 +18,30 @@ COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 
 
 @pytest.fixture
-def explored(opened: Any, tmp_path: Path) -> Any:
+def explored(opened: Any, explore_page: Path) -> Any:
     """Open the page at a state, a width and a colour scheme."""
 
     def open_page(
         text: str = COLUMN, size: tuple[int, int] = (1400, 900), scheme: str = "light", **state: str
     ) -> Any:
-        path = tmp_path / "explore.html"
-        write(path, text, force=True)
-        page = opened(path, size[0], scheme, drawn=False)
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        ask(page, text, **state)
-        return page
+        link = f"#{urlencode({'text': text, **state})}"
+        return opened(explore_page, size[0], scheme, drawn=False, height=size[1], fragment=link)
 
     return open_page
 
 
 def ask(page: Any, text: str, **state: str) -> None:
     """Follow a link to a state, and wait for the cures."""
-    page.wait_for_selector("html[data-shown]")
-    before = page.evaluate("document.documentElement.dataset.shown")
+    follow(page, urlencode({"text": text, **state}))
+
+
+def follow(page: Any, link: str) -> None:
     # The last part, which means nothing, makes each link another one.
-    link = urlencode({"text": text, **state, "seen": before})
-    page.evaluate("hash => { location.hash = hash; }", link)
+    before = page.evaluate(
+        """(link) => { const { shown } = document.documentElement.dataset;
+          location.hash = `${link}&seen=${shown}`; return shown; }""",
+        link,
+    )
     page.wait_for_selector(f"html[data-shown]:not([data-shown='{before}'])")
 
 
@@ -75,10 +76,11 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), VERDICTS)
-def test_the_verdict_is_in_words(explored: Any, text: str, said: str) -> None:
-    page = explored(text)
-    assert verdict(page) == said
+def test_the_verdict_is_in_words(explored: Any) -> None:
+    page = explored("float s[32]; s[lane]")
+    for text, said in VERDICTS:
+        ask(page, text)
+        assert verdict(page) == said
 
 
 def test_other_verdicts(explored: Any) -> None:
@@ -109,7 +111,6 @@ def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
     learnt.write_text(json.dumps(content()))
     write(path, "double s[32]; s[lane]", chip=learnt)
     page = opened(path, 1400, "light", drawn=False)
-    page.wait_for_selector("html[data-shown]")
     said = page.locator("#said")
     assert "Its 2 phases stay apart: lanes 0 and 4 have different addresses." in said.inner_text()
     ask(page, "double s[32]; s[lane & ~4]")
@@ -199,22 +200,22 @@ def test_all_warps_count_and_the_worst_is_shown(explored: Any) -> None:
     assert verdict(page).startswith("Conflict-free")
 
 
-def test_a_link_brings_back_the_state(explored: Any, opened: Any) -> None:
+def test_a_link_brings_back_the_state(explored: Any) -> None:
     page = explored()
     page.locator("#text").fill("float4 s[64][8]; s[lane / 2][0] // 100% & #1 + <b>")
     page.locator("#pad").fill("1")
     page.locator("#lanes button").nth(0).click()
     page.locator("input[value=documented]").check()
-    page.wait_for_timeout(400)  # an address may not change too often
+    page.wait_for_url(re.compile("rule=documented"))  # an address may not change too often
     link = page.evaluate("location.href")
     before = (verdict(page), figures(page))
-    other = explored()
-    other.goto("about:blank")
-    other.goto(link)
-    other.wait_for_selector("html[data-shown]")
-    assert other.locator("#text").input_value().endswith("// 100% & #1 + <b>")
-    assert (verdict(other), figures(other)) == before
-    assert other.locator("input[value=documented]").is_checked()
+    explored("float s[32]; s[lane]")
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector("html[data-shown]")
+    assert page.locator("#text").input_value().endswith("// 100% & #1 + <b>")
+    assert (verdict(page), figures(page)) == before
+    assert page.locator("input[value=documented]").is_checked()
 
 
 @pytest.mark.parametrize("fragment", [
@@ -223,9 +224,8 @@ def test_a_link_brings_back_the_state(explored: Any, opened: Any) -> None:
     "pad=1", "=&&=", "text=" + "(" * 5000, "text=s[lane]&block=1x1x1x1", "text=s[lane]&warp=31",
 ])  # fmt: skip
 def test_no_link_breaks_the_page(explored: Any, fragment: str) -> None:
-    page = explored()
-    page.evaluate("hash => { location.hash = hash; }", fragment)
-    page.wait_for_timeout(100)
+    page = explored("float s[32]; s[lane]")
+    follow(page, fragment)
     assert verdict(page)
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
@@ -353,7 +353,7 @@ LOOKS = [
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_and_can_be_read(explored: Any, size: tuple[int, int], scheme: str) -> None:
-    page = explored(size=size, scheme=scheme)
+    page = explored("float s[32]; s[lane]", size=size, scheme=scheme)
     page.locator("#settings").evaluate("settings => { settings.open = true; }")
     for look in LOOKS:
         ask(page, **{"text": COLUMN, **look})
@@ -377,17 +377,18 @@ def test_it_fits_and_can_be_read(explored: Any, size: tuple[int, int], scheme: s
         assert cut == []
 
 
-@pytest.mark.parametrize("look", LOOKS[:5])
-def test_verdict_map_and_cure_are_on_the_first_screen(explored: Any, look: dict[str, str]) -> None:
-    page = explored(size=(1400, 900))
-    ask(page, **{"text": COLUMN, **look})
-    for place in ("#verdict", "#figures", "#map", "#legend", "#cures", "#question"):
-        box = page.locator(place).bounding_box()
-        assert box["y"] + box["height"] <= 900, place
-    page.set_viewport_size({"width": 800, "height": 1000})
-    for place in ("#verdict", "#map", ".cure >> nth=0"):
-        box = page.locator(place).bounding_box()
-        assert box["y"] + box["height"] <= 1000, place
+def test_verdict_map_and_cure_are_on_the_first_screen(explored: Any) -> None:
+    page = explored("float s[32]; s[lane]")
+    for look in LOOKS[:5]:
+        page.set_viewport_size({"width": 1400, "height": 900})
+        ask(page, **{"text": COLUMN, **look})
+        for place in ("#verdict", "#figures", "#map", "#legend", "#cures", "#question"):
+            box = page.locator(place).bounding_box()
+            assert box["y"] + box["height"] <= 900, (place, look)
+        page.set_viewport_size({"width": 800, "height": 1000})
+        for place in ("#verdict", "#map", ".cure >> nth=0"):
+            box = page.locator(place).bounding_box()
+            assert box["y"] + box["height"] <= 1000, (place, look)
 
 
 def luminance(colour: str) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,24 +21,24 @@ from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, RULES, Instruction, Rule
 from tests.strategies import accesses, learnt_instructions
-from viz.explore import write
 from viz.explore.write import emitted
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycles")
 
 
-@pytest.fixture(scope="module")
-def law(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page, for its functions."""
-    path = tmp_path_factory.mktemp("explore") / "law.html"
-    write(path)
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-shown]")
-    yield page
-    context.close()
+def run(page: Any, script: str, *given: Any) -> Any:
+    """What a function of the page gives for values. They travel as text, which is quickest."""
+    answer = page.evaluate(
+        f"(given) => JSON.stringify(({script})(...JSON.parse(given)))", json.dumps(given)
+    )
+    return json.loads(answer)
+
+
+# Many are asked at once: the way to the browser and back takes longer than counting.
+COUNT = """(cases) => cases.map(([op, addresses, mask, rule]) => {
+  const known = typeof op === "string" ? Law.INSTRUCTIONS.get(op) : op;
+  return Law.countAccess(known, addresses, mask, rule); })"""
 
 
 def asked(page: Any, text: str, **state: Any) -> Any:
@@ -68,12 +68,15 @@ def test_every_recorded_access_is_equal(law: Any, chip: str, rows: int) -> None:
             continue
         whole = probe_op(each.op).is_matrix
         masks = [ALL_LANES] * len(each) if whole else each.masks.tolist()
-        counted = law.evaluate(
-            """([op, addresses, masks]) => addresses.map((each, k) => {
+        counted = run(
+            law,
+            """(op, addresses, masks) => addresses.map((each, k) => {
                  const found = Law.countAccess(Law.INSTRUCTIONS.get(op), each, masks[k], "silicon");
                  return [found.wavefronts, found.bank_conflicts];
                })""",
-            [probe_op(each.op).name, each.addresses.tolist(), masks],
+            probe_op(each.op).name,
+            each.addresses.tolist(),
+            masks,
         )
         wavefronts, conflicts = np.array(counted).T
         assert np.array_equal(wavefronts, each.wavefronts), each.op
@@ -82,33 +85,32 @@ def test_every_recorded_access_is_equal(law: Any, chip: str, rows: int) -> None:
     assert compared == rows
 
 
-@settings(max_examples=300)
-@given(access=accesses(), rule=st.sampled_from(RULES))
-def test_all_figures_are_the_specifications(law: Any, access: WarpAccess, rule: str) -> None:
-    known = INSTRUCTIONS[access.op]
-    counted = law.evaluate(
-        """([op, addresses, mask, rule]) =>
-             Law.countAccess(Law.INSTRUCTIONS.get(op), addresses, mask, rule)""",
-        [access.op, list(access.addresses), access.mask, rule],
-    )
-    expected = specification.count_access(known, access.addresses, access.mask, rule)
-    assert tuple(counted[name] for name in FIGURES) == expected
+ruled = st.tuples(accesses(), st.sampled_from(RULES))
 
 
-@settings(max_examples=300)
-@given(known=learnt_instructions(), data=st.data(), rule=st.sampled_from(RULES))
-def test_instructions_of_any_chip_are_counted(
-    law: Any, known: Instruction, data: st.DataObject, rule: Rule
-) -> None:
-    few = st.integers(0, data.draw(st.sampled_from([1, 3, 2000]))).map(lambda n: n * known.width)
-    addresses = data.draw(st.lists(few, min_size=32, max_size=32))
-    mask = data.draw(st.integers(0, ALL_LANES) | st.just(ALL_LANES))
-    counted = law.evaluate(
-        "([known, addresses, mask, rule]) => Law.countAccess(known, addresses, mask, rule)",
-        [emitted(known), addresses, mask, rule],
-    )
-    expected = specification.count_access(known, addresses, mask, rule)
-    assert tuple(counted[name] for name in FIGURES) == expected
+@given(cases=st.lists(ruled, min_size=1, max_size=8))
+def test_all_figures_are_the_specifications(law: Any, cases: list[tuple[WarpAccess, str]]) -> None:
+    given_ = [[one.op, [*one.addresses], one.mask, rule] for one, rule in cases]
+    for (one, rule), counted in zip(cases, run(law, COUNT, given_), strict=True):
+        expected = specification.count_access(INSTRUCTIONS[one.op], one.addresses, one.mask, rule)
+        assert tuple(counted[name] for name in FIGURES) == expected
+
+
+@st.composite
+def learnt(draw: st.DrawFn) -> tuple[Instruction, list[int], int, Rule]:
+    known = draw(learnt_instructions())
+    few = st.integers(0, draw(st.sampled_from([1, 3, 2000]))).map(lambda n: n * known.width)
+    addresses = draw(st.lists(few, min_size=32, max_size=32))
+    mask = draw(st.integers(0, ALL_LANES) | st.just(ALL_LANES))
+    return known, addresses, mask, draw(st.sampled_from(RULES))
+
+
+@given(cases=st.lists(learnt(), min_size=1, max_size=4))
+def test_instructions_of_any_chip_are_counted(law: Any, cases: list[Any]) -> None:
+    found = run(law, COUNT, [[emitted(known), *rest] for known, *rest in cases])
+    for (known, addresses, mask, rule), counted in zip(cases, found, strict=True):
+        expected = specification.count_access(known, addresses, mask, rule)
+        assert tuple(counted[name] for name in FIGURES) == expected
 
 
 @given(access=accesses(), rule=st.sampled_from(RULES))
@@ -162,21 +164,23 @@ expressions = st.recursive(
 )
 
 
-@settings(max_examples=300)
-@given(source=expressions, lane=st.integers(0, 31))
-def test_expressions_are_worth_what_the_command_line_says(law: Any, source: str, lane: int) -> None:
-    plain = source.replace("2u", "2")  # the suffix is one column wide
-    try:
-        expected: Any = Expression(plain)({"lane": lane, "tx": lane})
-    except ExpressionError as error:
-        expected = str(error).split(" at column")[0]
-    found = law.evaluate(
-        """([source, lane]) => { try {
+@given(cases=st.lists(st.tuples(expressions, st.integers(0, 31)), min_size=1, max_size=8))
+def test_expressions_are_worth_what_the_command_line_says(
+    law: Any, cases: list[tuple[str, int]]
+) -> None:
+    found = run(
+        law,
+        """(cases) => cases.map(([source, lane]) => { try {
              return Expression.read(new Expression.Reader(source), new Map())({ lane, tx: lane });
-           } catch (problem) { return problem.message; } }""",
-        [source, lane],
+           } catch (problem) { return problem.message; } })""",
+        cases,
     )
-    assert found == expected
+    for (source, lane), here in zip(cases, found, strict=True):
+        try:
+            expected: Any = Expression(source)({"lane": lane, "tx": lane})
+        except ExpressionError as error:
+            expected = str(error).split(" at column")[0]
+        assert here == expected, source
 
 
 @given(text=st.text(alphabet="s[]()&*+-=;, 0123456789floatintlanetid.<>?:/#\n'", max_size=60))
@@ -288,7 +292,7 @@ def cost(found: Any, addresses: list[list[int]]) -> int:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(tile=tiles)
 def test_the_cures_are_the_best_of_all_and_can_be_copied(law: Any, tile: Any) -> None:
     (name, size), (rows, columns), index = tile

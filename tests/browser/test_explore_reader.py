@@ -8,9 +8,7 @@ import pytest
 
 from simulator import BankwiseError, explain
 from simulator.inputs.asked import read
-from tests.browser.test_explore_law import asked, law
-
-__all__ = ["law"]  # the fixture
+from tests.browser.test_explore_law import asked
 
 TEXTS = [
     "float s[32][32]; s[threadIdx.x][threadIdx.y]",

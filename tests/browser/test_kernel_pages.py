@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from simulator import replay_compiled
+from tests.browser.conftest import replayed
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 from viz import report
 
@@ -18,39 +18,23 @@ pytestmark = needs_tools
 HOT = "transpose.cu:16"
 
 
-def run(folder: Path, kernel: str = "transpose_naive") -> Any:
-    for file in (HERE / "cubins" / "transpose.cubin", HERE / "cuda" / "transpose.cu"):
-        shutil.copy(file, folder)
-    return replay_compiled(
-        folder / "transpose.cubin",
-        kernel=kernel,
-        grid=(4, 4),
-        block=(32, 8),
-        args=[np.zeros((128, 128), np.float32)] * 2 + [np.int32(128)],
-    )
+@pytest.fixture
+def path(kernel_page: Path) -> Path:
+    return kernel_page
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("kernel")
-    report(run(folder), file=folder / "kernel.html")
-    return folder / "kernel.html"
-
-
-@pytest.mark.parametrize(("width", "height"), [(1400, 900), (800, 1000)])
-def test_the_first_screen_names_the_hottest_line_and_its_cure(
-    width: int, height: int, path: Path, opened: Any
-) -> None:
-    page = opened(path, width)
-    page.set_viewport_size({"width": width, "height": height})
-    assert HOT in page.locator("h1").inner_text()
-    boxes = [
-        page.locator(each).first.bounding_box()
-        for each in ("h1", ".before .picture", ".cures .picture", ".cures .copy", ".hot .jump")
-    ]
-    assert all(box["y"] >= 0 and box["y"] + box["height"] <= height for box in boxes)
+def test_the_first_screen_names_the_hottest_line_and_its_cure(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    for width, height in ((1400, 900), (800, 1000)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert HOT in page.locator("h1").inner_text()
+        boxes = [
+            page.locator(each).first.bounding_box()
+            for each in ("h1", ".before .picture", ".cures .picture", ".cures .copy", ".hot .jump")
+        ]
+        assert all(box["y"] >= 0 and box["y"] + box["height"] <= height for box in boxes)
     assert "tile[TILE][TILE + 1]" in page.locator(".cures .code").inner_text()
-    jumps = page.locator(".jump").all_inner_texts()
+    jumps = page.locator(".hot .jump").all_inner_texts()
     assert [text.split()[0] for text in jumps] == [HOT, "transpose.cu:10"]  # hottest first
     assert "97%" in jumps[0]
 
@@ -123,7 +107,7 @@ def test_jumps_and_the_minimap_lead_to_lines(path: Path, opened: Any) -> None:
 
     page.locator(".source").evaluate("(pane) => { pane.scrollTop = 1e6; }")
     assert not seen("tile[row]")
-    page.locator(".jump", has_text="transpose.cu:10").click()
+    page.locator(".hot .jump", has_text="transpose.cu:10").click()
     assert seen("tile[row]")
     assert "tile[row]" in page.evaluate("document.activeElement.innerText")
     marks = page.locator(".minimap i")
@@ -160,11 +144,25 @@ def test_a_page_of_a_kernel_carries_no_plotly_and_fits_narrow_screens(
     assert shape == [60, True]
 
 
+EVIL = "</script><img src=x onerror=window.hacked=1>"
+
+
+def test_a_source_is_not_run(tmp_path: Path, opened: Any) -> None:
+    source = (HERE / "cuda" / "transpose.cu").read_text(encoding="utf-8")
+    told = source.replace("= tile[", f"/* {EVIL} */ = tile[")
+    (tmp_path / "transpose.cu").write_text(told, encoding="utf-8")
+    report(replayed(tmp_path, "transpose_padded"), file=tmp_path / "evil.html")
+    page = opened(tmp_path / "evil.html")
+    assert EVIL in page.locator(".source").inner_text()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+
+
 @needs_compiler
+@pytest.mark.slow  # compiles
 def test_names_are_demangled_and_source_is_not_run(tmp_path: Path, opened: Any) -> None:
-    evil = "</script><img src=x onerror=window.hacked=1>"
     code = f"""namespace my {{ template <int N> __global__ void turn(float* a) {{
-      __shared__ float s[N][N];  // {evil}
+      __shared__ float s[N][N];  // {EVIL}
       s[threadIdx.x][threadIdx.y] = a[threadIdx.x];
       __syncthreads();
       a[threadIdx.y * N + threadIdx.x] = s[threadIdx.y][threadIdx.x]; }} }}
@@ -175,6 +173,6 @@ def test_names_are_demangled_and_source_is_not_run(tmp_path: Path, opened: Any) 
     report(result, file=tmp_path / "evil.html")
     page = opened(tmp_path / "evil.html")
     assert page.locator(".asked code").inner_text() == "my::turn<32>"
-    assert evil in page.locator(".source").inner_text()
+    assert EVIL in page.locator(".source").inner_text()
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0

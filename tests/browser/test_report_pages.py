@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from simulator import Access, explain, optimize, replay, replay_compiled, simulate
-from tests.sass_kernels import HERE, has_tools
+from simulator import Access, explain, optimize, replay, simulate
+from tests.sass_kernels import has_tools
 from viz import report
 
 KINDS = (
@@ -86,24 +83,7 @@ def results(kind: str) -> list[Any]:
             simulate("2x16", lane_order="row-major", fragment="split"),
         ],
         "optimum": lambda: [optimize([Access("LDS", "lane, 0")], tile="32x32")],
-        "compiled": lambda: [compiled()],
     }[kind]()
-
-
-def compiled() -> Any:
-    """A kernel whose source is found beside its code."""
-    if not has_tools():
-        pytest.skip("bankwise[sass] is not installed")
-    with tempfile.TemporaryDirectory() as folder:
-        for file in (HERE / "cubins" / "transpose.cubin", HERE / "cuda" / "transpose.cu"):
-            shutil.copy(file, folder)
-        return replay_compiled(
-            Path(folder) / "transpose.cubin",
-            kernel="transpose_naive",
-            grid=(4, 4),
-            block=(32, 8),
-            args=[np.zeros((128, 128), np.float32)] * 2 + [np.int32(128)],
-        )
 
 
 class Pages(dict[str, Path]):
@@ -120,8 +100,11 @@ class Pages(dict[str, Path]):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    return Pages(tmp_path_factory.mktemp("reports"))
+def pages(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Pages:
+    written = Pages(tmp_path_factory.mktemp("reports"))
+    if has_tools():
+        written["compiled"] = request.getfixturevalue("kernel_page")
+    return written
 
 
 # Every visible piece of text with its box; those of SVG are as large as their line is high, so
@@ -187,6 +170,8 @@ _FIRST = ("explain", "compiled", "sweep")
     "kind", [pytest.param(each, marks=[] if each in _FIRST else pytest.mark.slow) for each in KINDS]
 )
 def test_a_page_fits_and_can_be_read(kind: str, pages: dict[str, Path], opened: Any) -> None:
+    if kind == "compiled" and not has_tools():
+        pytest.skip("bankwise[sass] is not installed")
     page = opened(pages[kind], 400)
     for drawn, (scheme, width) in enumerate(LOOKS, 1):
         page.emulate_media(color_scheme=scheme)
@@ -278,8 +263,10 @@ def hovered(page: Any, plot: str, x: float, y: float) -> str:
     return " ".join(label.all_text_contents())  # the lines of a label follow without a space
 
 
-def test_the_theme_follows_the_reader_and_the_button(pages: dict[str, Path], opened: Any) -> None:
-    page = opened(pages["kernel"], scheme="dark")
+def test_figures_follow_the_reader_the_button_and_the_window(
+    pages: dict[str, Path], opened: Any
+) -> None:
+    page = opened(pages["kernels"], scheme="dark")
     paper = "() => document.getElementById('kernel_bars-0')._fullLayout.paper_bgcolor"
     assert page.evaluate(paper) == "#14171c"
     page.locator("#theme").click()
@@ -287,12 +274,9 @@ def test_the_theme_follows_the_reader_and_the_button(pages: dict[str, Path], ope
     assert page.evaluate(paper) == "#ffffff"
     page.emulate_media(color_scheme="light")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-
-def test_figures_follow_the_window(pages: dict[str, Path], opened: Any) -> None:
-    page = opened(pages["kernels"])
+    page.wait_for_selector("html[data-drawn='3']")
     page.set_viewport_size({"width": 500, "height": 900})
-    page.wait_for_selector("html[data-drawn='2']")
+    page.wait_for_selector("html[data-drawn='4']")
     assert page.evaluate("document.documentElement.scrollWidth") <= 500
     assert overlaps(page.evaluate(TEXTS)) == []
 

@@ -239,3 +239,8 @@ def test_threads_execute_as_many_instructions_as_on_the_chip(name: str) -> None:
     total = int(row["smsp__thread_inst_executed.sum"])
     missing = total - replayed(CASES[name])[1].thread_instructions
     assert 0 < missing < total // 40 if name in TRIES else missing == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_said_not_to_hold_on_the_chip(name: str) -> None:
+    assert not [note for note in launched(name)[1].notes if "may not hold on the chip" in note]

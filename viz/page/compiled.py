@@ -9,6 +9,7 @@ from layouts.errors import plural
 from simulator.asking.kernel import CuredKernel, KernelView, look_inside
 from simulator.asking.pictures import Picture
 from simulator.asking.words import Level, cause
+from simulator.errors import LaunchError
 from simulator.law.explaining import Explanation
 from simulator.results.columns import law_columns
 from simulator.results.tables import rows as as_rows
@@ -17,6 +18,7 @@ from viz.page.access import beside, shown_picture
 from viz.page.code_view import CostlyLine, code_view, files_of, heat_of, hot_lines, lines_of
 from viz.page.fixes import fixes_markup
 from viz.page.section import Section, copied, details
+from viz.page.time_view import time_markup
 
 if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
@@ -100,11 +102,17 @@ def _fixes(_: CompiledReport, view: KernelView) -> str:
     return details(f"What to change: {plural(len(view.fixes), 'array')}", parts)
 
 
-PARTS: list[Callable[[CompiledReport, KernelView], str]] = [_fixes]
-"""Further parts of a kernel's page, below its code: each returns HTML, safe already, or "".
+def _time(report: CompiledReport, _: KernelView) -> str:
+    """Return where the time goes; nothing for a launch that is not known any more."""
+    try:
+        found = report.time()
+    except LaunchError:
+        return ""
+    return time_markup(found, files_of(report), report.sources)
 
-Its time belongs here.
-"""
+
+PARTS: list[Callable[[CompiledReport, KernelView], str]] = [_time, _fixes]
+"""Further parts of a kernel's page, below its code: each returns HTML, safe already, or ""."""
 
 
 def _verdict(report: CompiledReport, lines: Sequence[CostlyLine]) -> tuple[str, Level, list[str]]:

@@ -45,7 +45,7 @@ def page(title: str | None, sections: Sequence[Section], made: Sequence[str], *,
     ]
     alone = len(sections) == 1
     headline = title or (sections[0].title if alone else f"{len(sections)} results")
-    style = "".join([_source("colors.css"), _source("page.css"), _lane_rules()])
+    style = "".join([*map(_source, ("colors.css", "page.css", "time.css")), _lane_rules()])
     ids = iter(numbered)
     body = "\n".join(
         rendered(part, number, [next(ids) for _ in part.figures], alone=alone and not title)

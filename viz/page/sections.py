@@ -17,12 +17,14 @@ from simulator.law.explaining import Explanation
 from simulator.results.columns import COSTS, OUTCOMES, law_columns
 from simulator.results.sites import SiteTable
 from simulator.search.optimum import Optimum
+from simulator.timing.kernel_time import KernelTime
 from viz.errors import DrawError
 from viz.kernel_bars import kernel_bars
 from viz.page.access import of_access
 from viz.page.compared import of_comparison, of_geometry, of_optimum
 from viz.page.compiled import of_compiled
 from viz.page.section import Section
+from viz.page.time_view import of_time
 from viz.parity import parity, quantities
 from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
 
@@ -48,6 +50,8 @@ def section(result: object) -> Section:
         return of_compiled(result)
     if isinstance(result, Optimum):
         return of_optimum(result)
+    if isinstance(result, KernelTime):
+        return of_time(result)
     table = columns_of(result)
     if found := quantities(table):
         figures = [parity(table, quantity) for quantity in found]

@@ -24,6 +24,7 @@ from simulator.sass.architectures import WITH_OWN_FEATURES
 from simulator.sass.code.diagnostics import explain
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import plain_path
+from simulator.sass.code.nvcc import request_for
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import Translation, translate
 
@@ -39,6 +40,7 @@ _RETRIES = {
     "__int128": "--device-int128",
 }
 _NEWER = re.compile(r"\"(?:concept|requires|consteval|constinit)\" is undefined")
+_DRIVER = re.compile(r"#[ \t]*include[ \t]*[<\"]cuda\.h[>\"]")
 _NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
 
 
@@ -65,11 +67,13 @@ def compile_source(
     "gemm<64, 64>". `folder` is the file's own; None: the source came without a file.
 
     Raises CompileError with the cause, the way out and the compiler's messages, ToolError where
-    NVRTC is missing.
+    the compiler is missing.
     """
     if len(source) > _LONGEST:
         raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
     options = options or CompilerOptions()
+    if options.compiler == "nvcc":
+        return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
     translation = translate(source, folder, options.include, options.define, asked=expressions)
     try:
@@ -95,6 +99,9 @@ def compile_translation(
     extra: list[str] = []
     newer = False
     headers = dict(translation.headers)
+    if any(map(_DRIVER.search, (translation.source, *headers.values()))):
+        headers.setdefault("stdlib.h", "")  # else found out by compiling three times
+        extra.append(_RETRIES["default-device"])
     plain = plain_path(name)
     while True:
         request = {
@@ -132,6 +139,28 @@ def compile_translation(
             told = explain(answer["log"], plain, source, translation)
             raise CompileError(told.replace(plain, name))
         extra += new
+
+
+def _by_nvcc(
+    source: str, arch: str, name: str, expressions: tuple[str, ...], options: CompilerOptions,
+    folder: Path | None,
+) -> Compiled:  # fmt: skip
+    """Compile the source as it is, host code and all, by a real nvcc."""
+    plain = plain_path(name)
+    full = str(Path(plain).absolute())
+    while True:
+        request = request_for(source, arch, full, folder, expressions, options)
+        answer = json.loads(child("simulator.sass.code.nvcc", json.dumps(request), name))
+        if "missing" in answer:
+            raise ToolError(answer["missing"])
+        if "cubin" in answer:
+            return Compiled(base64.b64decode(answer["cubin"]))
+        if f"not supported on .target '{arch}'" in answer["log"] and arch in WITH_OWN_FEATURES:
+            arch = f"{arch}a"
+            continue
+        translation = translate(source, folder, options.include, options.define)
+        told = explain(answer["log"], plain, source, translation)
+        raise CompileError(told.replace(plain, name))
 
 
 @lru_cache(maxsize=32)

@@ -71,6 +71,8 @@ class CubinKernel:
     """(bank, offset, variable, offset in it): 64-bit addresses to fill in."""
     entries: dict[str, int]
     """Functions inside the kernel's code, by symbol: their offset."""
+    system: tuple[tuple[int, int, str], ...] = ()
+    """(bank, offset, function): addresses of the system's functions to fill in."""
     cluster: tuple[int, int, int] | None = None
     """The blocks of a cluster, where the kernel requires a number of them."""
     registers: int = 0
@@ -184,6 +186,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
     stacks = _largest(sections, symbols, (_FRAME_SIZE, _MIN_STACK_SIZE))
     registers = _largest(sections, symbols, (_REGISTER_COUNT,))
     addresses = tuple(_addresses(elf, sections, symbols))
+    system = tuple(_system(sections, symbols))
     kernels = {}
     for name, section in sections.items():
         kernel = name.removeprefix(".text.")
@@ -198,7 +201,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
             raise CubinError(f"{kernel} is not linked yet (accepted: a linked cubin)")
         kernels[kernel] = _kernel(
             kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
-            registers.get(kernel, 0),
+            registers.get(kernel, 0), system,
         )  # fmt: skip
     if not kernels:
         raise CubinError("the cubin holds no kernel")
@@ -213,6 +216,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
 def _kernel(
     name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any],
     addresses: tuple[tuple[int, int, str, int], ...], stack: int, registers: int,
+    system: tuple[tuple[int, int, str], ...],
 ) -> CubinKernel:  # fmt: skip
     parameters: dict[int, Parameter] = {}
     base, cluster = 0, None
@@ -245,6 +249,7 @@ def _kernel(
             for symbol in symbols
             if symbol["st_shndx"] == index and symbol["st_info"]["type"] == "STT_FUNC"
         },
+        system,
         cluster,
         registers,
         _data(code),
@@ -270,17 +275,28 @@ def _addresses(
     elf: Any, sections: dict[str, Any], symbols: list[Any]
 ) -> Iterator[tuple[int, int, str, int]]:
     """Relocations of constant banks that point into global memory."""
-    for name, section in sections.items():
-        found = re.fullmatch(r"\.rela?\.nv\.constant(\d+)", name)
-        if not found:
-            continue
-        for relocation in section.iter_relocations():
-            symbol = symbols[relocation["r_info_sym"]]
-            if symbol["st_shndx"] == "SHN_UNDEF":
-                continue  # a system function: its call is refused when it is reached
+    for bank, relocation, addend, symbol in _relocations(sections, symbols):
+        if symbol["st_shndx"] != "SHN_UNDEF":
             target = elf.get_section(symbol["st_shndx"]).name
-            addend = relocation["r_addend"] if relocation.is_RELA() else 0
-            yield int(found[1]), relocation["r_offset"], target, symbol["st_value"] + addend
+            yield bank, relocation["r_offset"], target, symbol["st_value"] + addend
+
+
+def _system(sections: dict[str, Any], symbols: list[Any]) -> Iterator[tuple[int, int, str]]:
+    """Relocations of constant banks that are for functions of the system: see `run.system`."""
+    for bank, relocation, _, symbol in _relocations(sections, symbols):
+        if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name:
+            yield bank, relocation["r_offset"], symbol.name
+
+
+def _relocations(
+    sections: dict[str, Any], symbols: list[Any]
+) -> Iterator[tuple[int, Any, int, Any]]:
+    """Give bank, relocation, addend and symbol of each relocation of a constant bank."""
+    for name, section in sections.items():
+        if found := re.fullmatch(r"\.rela?\.nv\.constant(\d+)", name):
+            for relocation in section.iter_relocations():
+                addend = relocation["r_addend"] if relocation.is_RELA() else 0
+                yield int(found[1]), relocation, addend, symbols[relocation["r_info_sym"]]
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, int | bytes]]:

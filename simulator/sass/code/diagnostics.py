@@ -16,7 +16,7 @@ __all__ = ["explain"]
 
 _MOST = 12  # messages that are shown
 _HEAD = re.compile(
-    r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b"
+    r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b"
 )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -40,8 +38,14 @@ class SassInstruction:
         return " ".join(filter(None, (self.guard, self.opcode, self.operands)))
 
 
-_SPILL = '(*"SpillRefill"*)'
-"""A remark of the disassembler's, behind a register that the compiler spilled."""
+_CODE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s*(@!?\w+)?\s*([^\s;]+)\s*([^;]*)")
+"""An instruction: its address, guard, opcode and operands."""
+
+_REMARK = re.compile(r"\(\*.*?\*\)")
+"""A remark of the disassembler's: (*"SpillRefill"*) behind a register, targets behind a branch."""
+
+_LABEL = re.compile(r"`\(([^)]+)\)")
+"""Where a branch goes: a label in front of an instruction, or a function, which keeps its name."""
 
 
 @lru_cache
@@ -74,48 +78,58 @@ def disassemble(image: bytes, kernel: str) -> tuple[SassInstruction, ...]:
 
     Raises CubinError where nvdisasm cannot read it, ToolError where there is none.
     """
-    described, listing = _printed(image)
-    try:
-        functions = json.loads(described)[1]
-        raw = next(each for each in functions if each["function-name"] == kernel)
-        code = raw["sass-instructions"]
-    except (ValueError, LookupError, TypeError, StopIteration) as error:
-        raise CubinError(f"nvdisasm does not show a kernel {kernel!r}") from error
-    lines = _lines(listing, kernel)
-    instructions = []
-    for number, entry in enumerate(code):
-        guard, operands = entry.get("predicate", ""), entry.get("operands", "")
-        if not guard.startswith("@"):  # in `P2R R0, PR, …` nvdisasm takes PR for a guard
-            guard = ""
-        file, line, shown = lines.get(16 * number, ("", 0, ""))
-        # In JSON nvdisasm 13.0 mixes up the operands of LDS and LDGSTS; its listing has them right.
-        if "[" in operands and "`" not in shown and entry["opcode"] in shown:
-            operands = shown.partition(entry["opcode"])[2].replace(" ", "")
-        operands = operands.replace(_SPILL, "")
-        instructions.append(
-            SassInstruction(16 * number, guard, entry["opcode"], operands.strip(), file, line)
-        )
-    return tuple(instructions)
+    instructions, labels = _read(_listing(image), kernel)
+    if not instructions:
+        raise CubinError(f"nvdisasm does not show a kernel {kernel!r}")
+
+    def place(found: re.Match[str]) -> str:
+        return hex(labels[found[1]]) if found[1] in labels else found[1]
+
+    return tuple(replace(each, operands=_LABEL.sub(place, each.operands)) for each in instructions)
 
 
-def _printed(image: bytes) -> tuple[str, str]:
-    """Give what nvdisasm prints of a cubin: instructions in JSON, and a listing with lines.
+def _listing(image: bytes) -> str:
+    """Give what nvdisasm prints of a cubin: instructions, labels, and lines of the source.
 
-    It takes half a second for the least kernel, so what it printed is kept.
+    It takes half a second for the least kernel, so what it printed is kept. Its JSON would take as
+    long again, and mixes up operands of LDS and LDGSTS (nvdisasm 13.0).
     """
     program = Path(tool("nvdisasm"))
-    name = kept.key("nvdisasm", str(program), program.stat().st_size, sha256(image).hexdigest())
+    name = sha256(f"{program} {program.stat().st_size} ".encode() + image).hexdigest()
     if (found := kept.find(name)) is not None:
-        described, listing = json.loads(found)
-        return described, listing
+        return found.decode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "image.cubin"
         path.write_bytes(image)
-        with ThreadPoolExecutor(2) as pool:
-            runs = [pool.submit(_run, [*flags, str(path)]) for flags in (("-json",), ("-c", "-g"))]
-            described, listing = (run.result() for run in runs)
-    kept.keep(name, json.dumps([described, listing]).encode())
-    return described, listing
+        listing = _run(["-c", "-g", str(path)])
+    kept.keep(name, listing.encode())
+    return listing
+
+
+def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, int]]:
+    """Give a kernel's instructions, and the address of each label among them."""
+    instructions: list[SassInstruction] = []
+    labels: dict[str, int] = {}
+    inside, place = False, ("", 0)
+    waiting: list[str] = []  # labels of the next instruction
+    for text in listing.splitlines():
+        if text.startswith(".text."):
+            inside, place, waiting = text == f".text.{kernel}:", ("", 0), []
+        elif not inside:
+            continue
+        elif label := re.fullmatch(r"(\.L\S+):\s*", text):
+            waiting.append(label[1])
+        elif source := re.search(r'//## File "(.*?)", line (\d+)', text):
+            place = (source[1], int(source[2]))
+        elif code := _CODE.match(text):
+            address, guard, opcode, operands = int(code[1], 16), code[2] or "", code[3], code[4]
+            labels.update(dict.fromkeys(waiting, address))
+            waiting = []
+            operands = re.sub(r"\s*,\s*|\s+", ",", _REMARK.sub("", operands).strip())
+            if opcode == "P2R":  # of all predicates; the second operand is always this
+                operands = operands.replace(",PR,", ",")
+            instructions.append(SassInstruction(address, guard, opcode, operands, *place))
+    return instructions, labels
 
 
 def _run(arguments: Sequence[str]) -> str:
@@ -133,18 +147,3 @@ def _run(arguments: Sequence[str]) -> str:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise CubinError(f"nvdisasm refuses the cubin: {said[0] if said else done.returncode}")
     return done.stdout.decode(errors="replace")
-
-
-def _lines(listing: str, kernel: str) -> dict[int, tuple[str, int, str]]:
-    """File, line and text of the instruction at each address."""
-    found: dict[int, tuple[str, int, str]] = {}
-    inside, place = False, ("", 0)
-    for text in listing.splitlines():
-        if text.startswith(".text."):
-            inside, place = text == f".text.{kernel}:", ("", 0)
-        elif inside:
-            if source := re.search(r'//## File "(.*?)", line (\d+)', text):
-                place = (source[1], int(source[2]))
-            elif code := re.match(r"\s*/\*([0-9a-f]{4,})\*/\s*([^;]*)", text):
-                found[int(code[1], 16)] = (*place, code[2])
-    return found

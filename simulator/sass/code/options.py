@@ -7,10 +7,16 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, get_args
 
+from layouts.errors import accepted
 from simulator.errors import CompileError
 
-__all__ = ["CompilerOptions", "from_database", "make_options", "parse_options"]
+__all__ = ["COMPILERS", "CompilerOptions", "from_database", "make_options", "parse_options"]
+
+Compiler = Literal["nvrtc", "nvcc"]
+COMPILERS: tuple[Compiler, ...] = get_args(Compiler)
+"""What can compile source."""
 
 _LARGEST = 1 << 26
 # Options of nvcc with a value that say nothing about device code, or what the caller says anyway.
@@ -54,6 +60,8 @@ class CompilerOptions:
     """Macros taken away again: -U."""
     other: tuple[str, ...] = ()
     """Whatever else, in NVRTC's spelling."""
+    compiler: Compiler = "nvrtc"
+    """What compiles: NVRTC, which needs no host compiler, or a real nvcc, which does."""
 
     def __add__(self, other: CompilerOptions) -> CompilerOptions:
         """Join two; the second's come last, and so win."""
@@ -62,6 +70,7 @@ class CompilerOptions:
             self.define + other.define,
             self.undefine + other.undefine,
             self.other + other.other,
+            other.compiler if other.compiler != "nvrtc" else self.compiler,
         )
 
     def arguments(self) -> list[str]:
@@ -83,12 +92,15 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
     not known here; without it, it is left to the compiler, which refuses what it does not know.
 
     >>> parse_options(["-I", "inc", "-DN=4", "-O3", "-std=c++20", "-use_fast_math"])
-    CompilerOptions(include=('inc',), define=('N=4',), undefine=(), other=('--std=c++20', '--use_fast_math'))
+    CompilerOptions(include=('inc',), define=('N=4',), undefine=(), other=('--std=c++20', '--use_fast_math'), compiler='nvrtc')
 
-    Raises CompileError for an option without its value.
+    `--compiler nvcc` asks for a real nvcc.
+
+    Raises CompileError for an option without its value and for a compiler that is not known.
     """  # noqa: E501  what Python prints
     found: dict[str, list[str]] = {"I": [], "D": [], "U": [], "other": []}
     todo = list(given)
+    compiler: Compiler = "nvrtc"
 
     def value(name: str) -> str:
         if not todo:
@@ -104,6 +116,8 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
             found["I"].append(rest if equals else value(text))
         elif name in ("--define-macro", "--undefine-macro"):
             found["D" if name == "--define-macro" else "U"].append(rest if equals else value(text))
+        elif name == "--compiler" and not known_only:
+            compiler = _compiler(rest if equals else value(text))
         elif name in _IGNORED:
             continue
         elif name in _IGNORED_WITH_VALUE:
@@ -120,8 +134,14 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
         elif not known_only:
             found["other"].append(text)
     return CompilerOptions(
-        tuple(found["I"]), tuple(found["D"]), tuple(found["U"]), tuple(found["other"])
+        tuple(found["I"]), tuple(found["D"]), tuple(found["U"]), tuple(found["other"]), compiler
     )
+
+
+def _compiler(name: str) -> Compiler:
+    if name not in COMPILERS:
+        raise CompileError(f"--compiler {name}: {accepted(name, COMPILERS)}")
+    return name
 
 
 def make_options(

@@ -25,6 +25,7 @@ _TOKENS = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
+_OPERATORS = re.compile(r"[;{}=+*/<>?!&|^%~]")
 _TELLS = re.compile(r"\b(?:constexpr|consteval|__device__|__global__)\b")
 
 QUALIFIERS = re.compile(
@@ -125,19 +126,17 @@ def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:
     """
     found = {}
     calls = attribute_calls(known)
-    for name, macro in known.items():
-        if macro.parameters is not None or QUALIFIERS.fullmatch(name):
+    bodies = {
+        name: macro.body
+        for name, macro in known.items()
+        if macro.parameters is None
+        and not QUALIFIERS.fullmatch(name)  # what stands for an old compiler's lack
+    }
+    for name, body in bodies.items():
+        if _OPERATORS.search(body):  # it says more, whatever the rest stands for
             continue
-        others = {
-            each.name: each.body
-            for each in known.values()
-            if each.parameters is None
-            and each.name != name
-            and not QUALIFIERS.fullmatch(each.name)  # what stands for an old compiler's lack
-        }
-        body = macro.body
         for _ in range(8):  # macros of macros
-            wider = _expanded(body, others)
+            wider = _expanded(body, bodies, name)
             if wider == body or len(wider) > 2000:
                 break
             body = wider
@@ -165,8 +164,13 @@ def attribute_calls(known: Mapping[str, Macro]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{'|'.join(names)})\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
-def _expanded(text: str, bodies: Mapping[str, str]) -> str:
-    return re.sub(r"\b[A-Za-z_]\w*", lambda word: bodies.get(word[0], word[0]), text)
+def _expanded(text: str, bodies: Mapping[str, str], but: str) -> str:
+    """Put macros' bodies in, but for one macro, which cannot stand in its own."""
+    return re.sub(
+        r"\b[A-Za-z_]\w*",
+        lambda word: word[0] if word[0] == but else bodies.get(word[0], word[0]),
+        text,
+    )
 
 
 def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:

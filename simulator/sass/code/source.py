@@ -77,6 +77,12 @@ class Source:
     text: str
     outside: Mapping[str, Macro] = field(default_factory=dict)
 
+    def surround(self, other: Source) -> None:
+        """Take the macros of all files from another one; where they agree, what it made of them."""
+        self.outside = other.known
+        if all(other.known[name] == macro for name, macro in self.macros.items()):
+            self.marks, self.calls = other.marks, other.calls
+
     @cached_property
     def lines(self) -> tuple[Directive, ...]:
         """The preprocessor lines."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +13,8 @@ import numpy as np
 from layouts.errors import accepted
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Cubin, Variable, base_name
-from simulator.sass.code.nvdisasm import SassInstruction
 
-__all__ = ["Symbol", "module_symbols", "never_set", "with_symbols"]
+__all__ = ["Symbol", "module_symbols", "with_symbols"]
 
 
 @dataclass(frozen=True)
@@ -111,24 +110,3 @@ def _find(name: str, known: Mapping[str, Symbol]) -> Symbol:
     if not names:
         raise LaunchError(f"symbol {name!r}: the module has no variables")
     raise LaunchError(f"symbol {name!r}: {accepted(name, names)}")
-
-
-def never_set(
-    cubin: Cubin, instructions: Iterable[SassInstruction], given: Mapping[str, Any]
-) -> list[str]:
-    """Give the names of constants that the code reads, that hold zeros, and that nobody set."""
-    text = " ".join(each.operands for each in instructions)
-    offsets = {int(each, 16) for each in re.findall(r"c\[0x3\]\[(?:\w+\+)?(0x[0-9a-f]+)\]", text)}
-    if re.search(r"c\[0x3\]\[(?:U?R\d+)\]", text):
-        offsets.add(0)
-    names = {each.rsplit("::", 1)[-1] for each in given}
-    found = []
-    for symbol in module_symbols(cubin).values():
-        if symbol.bank is None or {symbol.name, base_name(symbol.name)} & names:
-            continue
-        data = next(iter(cubin.kernels.values())).banks.get(symbol.bank, b"")
-        inside = data[symbol.offset : symbol.offset + symbol.size]
-        read = any(symbol.offset <= each < symbol.offset + symbol.size for each in offsets)
-        if read and not any(inside):
-            found.append(base_name(symbol.name))
-    return found

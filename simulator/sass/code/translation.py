@@ -82,15 +82,16 @@ def translate(
     for place in folders:
         if not place.is_dir():
             raise CompileError(f"-I {place}: there is no such folder")
-    files, missing = _gather(text, folder, folders)
+    files, missing = _gather(text, None if folder is None else folder.absolute(), folders)
     outside: dict[str, Macro] = {}
     for each in files.values():
         outside.update(each.source.macros)
     for macro in defined:
         name, _, value = macro.partition("=")
         outside.setdefault(name, Macro(name, None, value or "1"))
+    everywhere = Source("", outside)
     for each in files.values():
-        each.source.outside = outside
+        each.source.surround(everywhere)
     whole = {name: files.pop(name) for name in (_whole(files) if keep_whole else ())}
     kept = _needed(files, outside, {word for each in asked for word in words(each)})
     texts = {}

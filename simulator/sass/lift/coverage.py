@@ -1,4 +1,4 @@
-"""What is modelled, as docs/sass.md lists it: `python -m simulator.sass.lift.coverage`."""
+"""The table of docs/reference/sass.md: `python -m simulator.sass.lift.coverage` prints it."""
 
 from __future__ import annotations
 

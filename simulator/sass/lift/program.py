@@ -32,7 +32,6 @@ LONGEST = 256
 """Instructions that are lifted together: registers stay in SSA for so long."""
 
 _ENGINES = {
-    "CALL.ABS": "system calls", "LEPC": "system calls",
     "UTC": "tensor memory (tcgen05)", "LDTM": "tensor memory (tcgen05)",
     "STTM": "tensor memory (tcgen05)",
     "TEX": "textures", "TLD": "textures", "SULD": "surfaces", "SUST": "surfaces",

@@ -23,6 +23,7 @@ __all__ = [
     "Product",
     "Reply",
     "Request",
+    "SystemCall",
     "TileCopy",
     "Where",
 ]  # fmt: skip
@@ -131,4 +132,14 @@ class AsyncStore:
     element: str = ""
 
 
-Request = Mbarrier | TileCopy | Bulk | Product | GroupWait | ClusterBarrier | AsyncStore
+@dataclass(frozen=True)
+class SystemCall:
+    """CALL.ABS to a function of the system's: printf, malloc, free, a failed assert."""
+
+    target: int
+    """Two registers: its address."""
+
+
+Request = (
+    Mbarrier | TileCopy | Bulk | Product | GroupWait | ClusterBarrier | AsyncStore | SystemCall
+)

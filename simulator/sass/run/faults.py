@@ -57,8 +57,7 @@ def fault(
         return kind(f"{problem}: {where}{far}")
     if why == Fault.UNKNOWN:
         reason = launch.program.steps[number].problem
-        out = _SYSTEM if "system calls" in reason else ""
-        return UnsupportedError(f"not modelled: {reason}, at {where}{far}{out}")
+        return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
     if why == Fault.KILL:
         file = launch.program.instructions[number].file
         out = _COOPERATIVE if "cooperative_groups" in file else ""
@@ -76,10 +75,6 @@ def fault(
     )
 
 
-_SYSTEM = (
-    " (accepted: a kernel without printf, malloc and asserts that fail; -D NDEBUG takes asserts"
-    " out, and #ifndef NAME with -D NAME whatever stands between)"
-)
 _COOPERATIVE = (
     " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once: not"
     " replayed; accepted: a launch for each part between such barriers)"

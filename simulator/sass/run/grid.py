@@ -215,7 +215,8 @@ class GridRun:
         They run on several threads, where the kernel allows it.
         """
         atomics = self._mnemonics() & {"ATOM", "ATOMG", "RED", "REDG", "UTMAREDG", "UBLKRED"}
-        workers = 1 if atomics else min(threads or os.cpu_count() or 1, len(blocks), 16)
+        in_order = atomics or self.kernel.system  # what is printed, and who gets memory first
+        workers = 1 if in_order else min(threads or os.cpu_count() or 1, len(blocks), 16)
 
         def some(which: int) -> None:
             cluster = Cluster(self, races=None if which else self.races)

@@ -20,6 +20,7 @@ from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.parameters import Parameters
 from simulator.sass.run.buffers import placed, view_of
 from simulator.sass.run.rows import Addresses, Bytes, gather, scatter
+from simulator.sass.run.system import HEAP, MALLOC, System
 
 __all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes"]
 
@@ -92,6 +93,8 @@ class GlobalMemory:
         """Offset of each array among the arguments."""
         for variable in cubin.variables:
             self.variables[variable.name] = place(len(variable.data), _SMALL_GAP)
+        names = [name for _, _, name in kernel.system]
+        self.heap = place(HEAP, _SMALL_GAP) if MALLOC in names else -1
         self.mirror = place(_end_of_bank(kernel), _SMALL_GAP) if mirrors else -1
         """Offset of a copy of constant bank 0, where `mirrors` asks for one."""
         self.data = self.parameters.data([DEVICE + at for at in self.at])
@@ -104,6 +107,10 @@ class GlobalMemory:
         for number, array in enumerate(arrays):  # arrays of pointers have their addresses now
             self._view(number)[...] = array
         self.starts = np.array(starts or [0], dtype=np.int64) + DEVICE
+        begin = DEVICE + self.heap
+        heap = (begin, begin + HEAP) if self.heap >= 0 else (0, 0)
+        self.system = System(tuple(dict.fromkeys(names)), heap)
+        """What the kernel asks of the system."""
         self.ends = np.array(ends or [0], dtype=np.int64) + DEVICE
 
     # ---- What bulk copies read and write. ------------------------------------------------------
@@ -219,6 +226,10 @@ class Banks:
             if bank in banks and variable in memory.variables and offset + 8 <= len(banks[bank]):
                 address = DEVICE + memory.variables[variable] + inside
                 banks[bank][offset : offset + 8] = address.to_bytes(8, "little")
+        for bank, offset, name in kernel.system:
+            if bank in banks and offset + 8 <= len(banks[bank]):
+                place = memory.system.address(name)
+                banks[bank][offset : offset + 8] = place.to_bytes(8, "little")
         if memory.mirror >= 0:
             copy = np.frombuffer(first[:need], np.uint8)
             memory.arena[memory.mirror : memory.mirror + need] = copy

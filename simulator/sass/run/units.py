@@ -24,9 +24,10 @@ from simulator.sass.lift.requests import (
     Mbarrier,
     Product,
     Reply,
+    SystemCall,
     TileCopy,
 )
-from simulator.sass.run import barriers, copies, products
+from simulator.sass.run import barriers, copies, products, system
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
@@ -51,6 +52,7 @@ _SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
     AsyncStore: copies.serve_store,
     Product: products.serve,
     GroupWait: products.serve_wait,
+    SystemCall: system.serve,
 }
 
 
@@ -65,6 +67,8 @@ class Units:
     """By shared address within the block, from 0."""
     first_address: int
     """The first that a kernel may use."""
+    local: Bytes
+    """Each thread's own memory, shape (threads of whole warps, bytes)."""
     figures: np.ndarray[Any, np.dtype[np.int64]]
     """What was counted: a row for each site, columns as in `tally.FIGURES`."""
     watch: Watch | None = None

@@ -110,8 +110,9 @@ class Worker:
             self.watch = Watch(program, self.window.size, start, self.count)
             self._suspect = SUSPECT(self.watch.suspect)
         self.units = Units(
-            cluster, rank, Warps(self.warps), self.window, start, self.figures, self.watch
-        )
+            cluster, rank, Warps(self.warps), self.window, start,
+            self.local.reshape(32 * self.count, -1), self.figures, self.watch,
+        )  # fmt: skip
         self.units.moves, self.units.witness = moves, launch.witness
         if recorder:
             self.units.notes = self._note

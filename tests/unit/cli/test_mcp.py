@@ -198,7 +198,7 @@ def test_without_the_library_the_extra_is_named(
 def test_the_page_for_agents_names_every_tool_and_argument(tmp_path: Path) -> None:
     import re
 
-    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "agents.md").read_text(encoding="utf-8")
 
     async def conversation(client: Any) -> None:
         for tool in (await client.list_tools()).tools:

@@ -69,6 +69,9 @@ def test_an_inactive_partner_breaks_nothing() -> None:
     linear = [8 * lane for lane in range(32)]
     assert explain("LDS.64", linear, 0x55555555).partners == (1,)
     assert explain("LDS.64", linear, 0x33333333).partners == (2,)
+    # Nor does one whose active partner is the higher lane.
+    assert explain("LDS.64", linear, 0xAAAAAAAA).partners == (1,)
+    assert explain("LDS.64", linear, 0xCCCCCCCC).partners == (2,)
     assert explain("LDS.64", linear, 0x55555555).note == (
         "Fused from 2 phases to 1: no active lane i has an active partner i^1."
     )

@@ -18,7 +18,6 @@ from simulator.errors import (
     LimitError,
     MemoryAccessError,
     SassError,
-    UnsupportedError,
 )
 from simulator.sass.architectures import Arch, architecture
 from simulator.sass.report import CompiledReport
@@ -154,7 +153,6 @@ def test_executions_without_active_lanes_cost_nothing() -> None:
          ["100000 warp instructions"]),
         ('asm volatile("bar.sync 1, 96;"); a[0] = 1;', DeadlockError, ["no warp can go on", "BAR"]),
         ("__trap();", ExecutionError, ["trapped"]),
-        ('printf("%d", a[0]);', UnsupportedError, ["not modelled", "system calls"]),
     ],
 )  # fmt: skip
 def test_what_cannot_go_on_is_refused(body: str, error: type, words: list[str]) -> None:
@@ -367,8 +365,6 @@ GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
 @pytest.mark.parametrize(
     ("source", "way_out"),
     [
-        ("__global__ void k(float *o) { float *p = (float *)malloc(16); p[0] = 1; o[0] = p[0]; }",
-         "a kernel without printf, malloc and asserts"),
         (GROUPS + "__global__ void k(float *o) { cg::this_grid().sync(); o[0] = 1; }",
          "needs a cooperative launch"),
         ("__global__ void k(float *o) { extern __shared__ float s[]; s[threadIdx.x] = 1;"

@@ -28,6 +28,7 @@ class Line:
     floor: int = 0
     lines: int = 0
     """Lines of global memory, a sector of each."""
+    guard: str = ""
 
 
 def exits() -> Line:
@@ -42,7 +43,7 @@ def work(
     lines = [*body, exits()]
     instructions = tuple(
         WorkInstruction(
-            16 * place, "", line.opcode, line.operands,
+            16 * place, line.guard, line.opcode, line.operands,
             Control(line.stall, False, line.write, None, line.waits, 0), "k.cu", place + 1,
         )
         for place, line in enumerate(lines)

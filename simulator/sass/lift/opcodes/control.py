@@ -14,12 +14,17 @@ from simulator.sass.lift.operands import (
     Register,
     Word,
 )
+from simulator.sass.lift.requests import SystemCall
+from simulator.sass.lift.serving import served
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import fence
 
 __all__: list[str] = []
+
+_ARGUMENTS = 16
+"""Registers from the first on that arguments of a call may lie in."""
 
 
 @lifts(
@@ -119,9 +124,29 @@ def _branch_if_any(line: Line) -> Emit:
     return emit
 
 
-@lifts("CALL", says="Call of a function within the kernel; others are refused.")
+@lifts("LEPC", says="The place behind a call of the system, which needs none: zero.")
+def _place(line: Line) -> Emit:
+    line.only()
+    target = line.target(words=2)
+    line.skip()
+
+    def emit(block: Block) -> None:
+        if target is not None:
+            zero = block.at.i32(0).spread()
+            block.write(target, zero)
+            block.write(target, zero, 1)
+
+    return emit
+
+
+@lifts("CALL", says="Call of a function within the kernel, or of printf, malloc, free, assert.")
 def _call(line: Line) -> Emit:
-    line.only("REL", "NOINC")
+    line.only("REL", "ABS", "NOINC")
+    if line.has("ABS"):
+        place = line.plain(words=2)
+        line.named(Register(0), _ARGUMENTS)
+        line.skip()
+        return served(line, SystemCall(place.number))
     line.ends = True
     there = line.label()
 

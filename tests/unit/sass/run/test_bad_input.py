@@ -20,8 +20,9 @@ from simulator.errors import (
     TensorMapError,
     UnsupportedError,
 )
-from tests.hopper_kernels import ran
+from tests.hopper_kernels import HEADER, SOURCES
 from tests.sass_kernels import needs_compiler
+from tests.variants import Variants
 
 pytestmark = needs_compiler
 
@@ -41,7 +42,7 @@ __device__ __forceinline__ void store_pixels(const TensorMap *map, const void *f
                  " [%0, {%2, %2, %2, %2}], [%1];" ::"l"(map), "r"(shared_address(from)), "r"(0)
                  : "memory");
 }
-extern "C" __global__ void bad(const __grid_constant__ TensorMap map, TensorMap *made, u32 *out) {
+__global__ void bad(const __grid_constant__ TensorMap map, TensorMap *made, u32 *out) {
     __shared__ alignas(1024) __half tile[64 * 16];
     __shared__ alignas(8) u64 barrier, other;
     if (threadIdx.x == 0) barrier_init(&barrier, 1);
@@ -131,12 +132,41 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
 }  # fmt: skip
 
 
+WIDE = """
+    __shared__ alignas(128) TensorMap mine;
+    if (threadIdx.x < 16) mine.words[threadIdx.x] = map.words[threadIdx.x];
+    __syncthreads();
+    if (first) {
+        asm volatile("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"r"(
+            shared_address(&mine)), "r"(128) : "memory");
+        *made = mine;
+        load_tile(tile, made, &barrier, 0, 0);
+    }"""
+"""The kernel makes its inner box 128 elements wide: 512 bytes under a swizzle of 128."""
+
+ENDLESS = "wait(&barrier, 0);"
+
+TOGETHER = Variants(
+    "bad",
+    (
+        KERNEL.replace("BODY", body)
+        for body in (*(body for body, *_ in BAD.values()), ENDLESS, WIDE)
+    ),
+    before=HEADER,
+    include=[SOURCES],
+)
+
+
+def ran(body: str, tiles: TensorMap) -> Any:
+    args = [tiles, np.zeros(32, np.uint32), np.zeros(128, np.uint32)]
+    return TOGETHER.ran(KERNEL.replace("BODY", body), args, grid=2, blocks="all")
+
+
 @pytest.mark.parametrize("what", BAD)
 def test_an_error_names_instruction_line_and_block(what: str) -> None:
     body, error, says, tiles = BAD[what]
-    args = [tiles, np.zeros(32, np.uint32), np.zeros(128, np.uint32)]
     with pytest.raises(error, match=says) as caught:
-        ran(KERNEL.replace("BODY", body), args, grid=2)
+        ran(body, tiles)
     place = r"0x[0-9a-f]{4} (@!?U?P\d )?[A-Z]+\S*( \S+)? \(\S+:\d+\), thread \(\d+, 0, 0\) of block"
     assert re.search(place + r" \(1, 0, 0\); \d+ thread instructions", str(caught.value))
     totals = caught.value.partial.totals()  # type: ignore[attr-defined]
@@ -146,9 +176,8 @@ def test_an_error_names_instruction_line_and_block(what: str) -> None:
 
 
 def test_a_wait_that_nothing_ends_names_them_too() -> None:
-    args = [PLAIN, np.zeros(32, np.uint32), np.zeros(128, np.uint32)]
     with pytest.raises(DeadlockError) as caught:
-        ran(KERNEL.replace("BODY", "wait(&barrier, 0);"), args, grid=2)
+        ran(ENDLESS, PLAIN)
     assert re.search(
         r"no warp of block \(1, 0, 0\) can go on: warps 0, 1, 2, 3 wait at 0x\w+ SYNCS\.PHASECHK.*"
         r"\(\S+:\d+\) for the end of phase parity 0 of the mbarrier at 0x\w+: phase parity 0,"
@@ -173,21 +202,9 @@ def test_a_box_beyond_its_rules_is_refused_before_the_launch(
 
 
 def test_a_box_beyond_its_rules_in_a_map_that_the_kernel_makes() -> None:
-    """The kernel makes its inner box 128 elements wide: 512 bytes under a swizzle of 128."""
-    body = """
-    __shared__ alignas(128) TensorMap mine;
-    if (threadIdx.x < 16) mine.words[threadIdx.x] = map.words[threadIdx.x];
-    __syncthreads();
-    if (first) {
-        asm volatile("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"r"(
-            shared_address(&mine)), "r"(128) : "memory");
-        *made = mine;
-        load_tile(tile, made, &barrier, 0, 0);
-    }"""
     tiles = TensorMap(np.zeros((8, 256), np.float32), (8, 32), swizzle=128)
-    args = [tiles, np.zeros(32, np.uint32), np.zeros(128, np.uint32)]
     says = (
         r"tensor map, swizzle span: 512 bytes .* up to 128 bytes\): .*UTMALDG.*of block \(1, 0, 0\)"
     )
     with pytest.raises(ExecutionError, match=says):
-        ran(KERNEL.replace("BODY", body), args, grid=2)
+        ran(WIDE, tiles)

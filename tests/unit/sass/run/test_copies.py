@@ -9,8 +9,9 @@ import pytest
 
 from simulator import TensorMap
 from simulator.errors import ExecutionError, MemoryAccessError
-from tests.hopper_kernels import SOURCES, ran
+from tests.hopper_kernels import HEADER, SOURCES, ran
 from tests.sass_kernels import needs_compiler
+from tests.variants import Variants
 
 pytestmark = needs_compiler
 
@@ -279,34 +280,39 @@ __global__ void guide(const __grid_constant__ CUtensorMap map, int x, int y) {
     assert (report.outputs[0] == wanted).all()
 
 
-@pytest.mark.parametrize(
-    ("line", "error", "says"),
-    [
-        ("load_tile(tile + 1, &map, &barrier, 0, 0);", MemoryAccessError, "misaligned"),
-        ("load_tile(tile + (1 << 16), &map, &barrier, 0, 0);", MemoryAccessError, "outside"),
-        ("load_tile(tile, (TensorMap *)out, &barrier, 0, 0);", ExecutionError, "tensor map"),
-        ("load_tile(tile, &map + 4096, &barrier, 0, 0);", MemoryAccessError, "not inside one"),
-        ("load_tile((void *)((char *)tile + (5 << 24)), &map, &barrier, 0, 0);", MemoryAccessError,
-         "block 5 of a cluster of 1"),
-        ("load_tile_for(tile, &map, &barrier, 0, 0, 2);", MemoryAccessError, "mask 0x2"),
-        ("load_block(tile, &map, &barrier, 0, 0, 0);", ExecutionError, "3 coordinates"),
-    ],
+BAD = (
+    ("load_tile(tile + 1, &map, &barrier, 0, 0);", MemoryAccessError, "misaligned"),
+    ("load_tile(tile + (1 << 16), &map, &barrier, 0, 0);", MemoryAccessError, "outside"),
+    ("load_tile(tile, (TensorMap *)out, &barrier, 0, 0);", ExecutionError, "tensor map"),
+    ("load_tile(tile, &map + 4096, &barrier, 0, 0);", MemoryAccessError, "not inside one"),
+    ("load_tile((void *)((char *)tile + (5 << 24)), &map, &barrier, 0, 0);", MemoryAccessError,
+     "block 5 of a cluster of 1"),
+    ("load_tile_for(tile, &map, &barrier, 0, 0, 2);", MemoryAccessError, "mask 0x2"),
+    ("load_block(tile, &map, &barrier, 0, 0, 0);", ExecutionError, "3 coordinates"),
 )  # fmt: skip
+
+COPY = """
+__global__ void bad(const __grid_constant__ TensorMap map, float *out) {
+    __shared__ alignas(128) float tile[64];
+    __shared__ alignas(8) u64 barrier;
+    if (threadIdx.x == 0) {
+        barrier_init(&barrier, 1);
+        arrive_and_expect(&barrier, 256);
+        LINE
+    }
+}"""
+
+TOGETHER = Variants(
+    "bad", (COPY.replace("LINE", line) for line, _, _ in BAD), before=HEADER, include=[SOURCES]
+)
+
+
+@pytest.mark.parametrize(("line", "error", "says"), BAD)
 def test_a_bad_copy_is_an_error_with_its_place(
     line: str, error: type[Exception], says: str
 ) -> None:
-    source = f"""
-extern "C" __global__ void bad(const __grid_constant__ TensorMap map, float *out) {{
-    __shared__ alignas(128) float tile[64];
-    __shared__ alignas(8) u64 barrier;
-    if (threadIdx.x == 0) {{
-        barrier_init(&barrier, 1);
-        arrive_and_expect(&barrier, 256);
-        {line}
-    }}
-}}"""
     args = [TensorMap(np.zeros((8, 8), np.float32), (8, 8)), np.zeros(64, np.float32)]
     with pytest.raises(error, match=says) as caught:
-        ran(source, args)
+        TOGETHER.ran(COPY.replace("LINE", line), args)
     assert "hopper.cuh" in str(caught.value)
     assert caught.value.partial.totals()["tma"]["bytes"] == 0  # type: ignore[attr-defined]

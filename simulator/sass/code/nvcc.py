@@ -1,0 +1,100 @@
+"""CUDA source to a cubin by a real nvcc and the host's compiler, in a process of its own.
+
+`python -m simulator.sass.code.nvcc` is that process: a request in JSON on standard input, an
+answer in JSON on standard output. It is for what NVRTC cannot take: host headers are read as
+they are. Nothing that is compiled is run.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from simulator.sass.code.options import CompilerOptions
+
+__all__ = ["request_for", "without_host_compiler"]
+
+_SECONDS = 170.0  # less than the caller waits, so that what nvcc started ends too
+_HOST_COMPILERS = ("g++", "c++", "clang++", "cl")
+_ONLY_NVRTC = ("--device-as-default-execution-space", "--device-int128", "--dopt", "--pch")
+
+
+def request_for(
+    source: str, arch: str, full: str, folder: Path | None, expressions: tuple[str, ...],
+    options: CompilerOptions,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the process is asked: the source, under its full name, and nvcc's options.
+
+    `expressions` are instances of templates: their address is taken behind the source, which
+    makes the compiler write them.
+    """
+    instances = "".join(
+        f"\nstatic const auto bankwise_instance_{number} = &{each};"
+        for number, each in enumerate(expressions)
+    )
+    named = full.replace("\\", "\\\\").replace('"', '\\"')
+    given = options.arguments()
+    return {
+        "source": f'#line 1 "{named}"\n{source}\n{instances}\n',
+        "options": [
+            "-cubin", f"-arch={arch}", "-lineinfo", "--expt-relaxed-constexpr",
+            *([f"-I{folder.absolute()}"] if folder is not None else []),
+            *(f"-I{Path(each).expanduser().absolute()}" for each in options.include),
+            *(each for each in given if not each.startswith(_ONLY_NVRTC)),
+        ],
+    }  # fmt: skip
+
+
+def without_host_compiler() -> str:
+    """Return what is missing beside nvcc; nothing where a host compiler is there."""
+    if "NVCC_CCBIN" in os.environ or any(shutil.which(each) for each in _HOST_COMPILERS):
+        return ""
+    return (
+        f"nvcc needs a host compiler (looked for: {', '.join(_HOST_COMPILERS)} on PATH; or leave"
+        " --compiler out: NVRTC needs none)"
+    )
+
+
+def _run(request: dict[str, Any]) -> dict[str, str]:
+    from simulator.errors import ToolError
+    from simulator.sass.code.nvdisasm import tool
+
+    try:
+        nvcc = tool("nvcc")
+    except ToolError as error:
+        return {"missing": str(error)}
+    if missing := without_host_compiler():
+        return {"missing": missing}
+    with tempfile.TemporaryDirectory() as folder:
+        unit, cubin = Path(folder) / "unit.cu", Path(folder) / "unit.cubin"
+        unit.write_text(request["source"])
+        process = subprocess.Popen(  # noqa: S603  nvcc, and options without a shell
+            [nvcc, *request["options"], "-o", str(cubin), str(unit)],
+            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True, env={**os.environ, "TMPDIR": folder},
+        )  # fmt: skip
+        try:
+            said, _ = process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return {"log": f"nvcc did not finish in {_SECONDS:.0f} s"}
+        if process.returncode or not cubin.is_file():
+            log = said.decode(errors="replace").replace(str(unit), "the source")
+            return {"log": log.strip() or f"nvcc ended with {process.returncode}"}
+        return {"cubin": base64.b64encode(cubin.read_bytes()).decode()}
+
+
+if __name__ == "__main__":
+    from simulator.sass.code.nvrtc import limit_memory
+
+    limit_memory()
+    json.dump(_run(json.load(sys.stdin)), sys.stdout)

@@ -1,0 +1,133 @@
+"""From the work of a launch to its time: bound, estimate, and both without conflicts."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layouts.errors import short
+from simulator.errors import ChipError, OptionError
+from simulator.law.chips import Chip, ChipLike
+from simulator.results.tables import Columns
+from simulator.timing.estimate import Estimate, estimate
+from simulator.timing.kernel_time import KernelTime
+from simulator.timing.machine import machine_of
+from simulator.timing.pipes import TimeBound, bound_of
+from simulator.timing.spinning import spins
+from simulator.timing.state import STALLS
+from simulator.timing.traces import BlockTrace
+from simulator.timing.work import Work
+
+__all__ = ["time_of"]
+
+
+def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
+    """Return the time of a launch.
+
+    `clock_mhz`: of the SM; None: the chip's boost clock.
+
+    Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0.
+    """
+    chosen = Chip.of(chip)
+    if clock_mhz is not None and not 0 < clock_mhz < float("inf"):
+        raise OptionError(f"clock_mhz = {short(clock_mhz)} (accepted: MHz of the SM, above 0)")
+    try:
+        bound = bound_of(work, chosen, clock_mhz)
+    except ChipError as error:
+        bound = TimeBound(chosen.name, {}, {}, clock_mhz or chosen.clock_mhz)
+        return _unknown(work, chosen, bound, str(error))
+    machine = machine_of(chosen)
+    if machine is None:
+        return _unknown(work, chosen, bound, f"latencies and queues of {chosen} were not measured")
+    waits = spins(work)
+    if waits is not None:
+        place = f"{waits.file}:{waits.line}" if waits.line else f"{waits.address:#06x}"
+        return _unknown(
+            work, chosen, bound, f"{place} asks memory again until another warp has written"
+        )
+    found = estimate(work, chosen, machine)
+    if found is None:
+        return _unknown(work, chosen, bound, "warps wait for each other for ever")
+    notes = [*bound.notes, *_other_code(work, chosen), *_notes(work, found)]
+    conflicts = bool((work.shared_cycles > work.shared_floor).any())
+    lower = estimate(work, chosen, machine, without=True) if conflicts else None
+    fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
+
+    def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:
+        active = max(what.active, ceil(bound.cycles))
+        return KernelTime(
+            kernel=work.kernel, chip=chosen.name, bound=bound,
+            cycles=round(active + fixed), active_cycles=round(active),
+            clock_mhz=bound.clock_mhz, stalls=_columns(work, what.run.stalls),
+            counts=what.run.counts, notes=tuple(notes), without=without,
+        )  # fmt: skip
+
+    after = None
+    if lower is not None:
+        # What a warp waits for may shift, but fewer cycles of a pipe never cost time.
+        lower = lower if lower.active <= found.active else found
+        after = made(lower, bound.without_conflicts, None)
+    return made(found, bound, after)
+
+
+def _other_code(work: Work, chip: Chip) -> list[str]:
+    """Say that a chip would run other code than this launch does."""
+    if chip.capability == work.capability:
+        return []
+    own = f"{work.capability // 10}.{work.capability % 10}"
+    return [f"the code is for compute capability {own}: {chip} would run other code"]
+
+
+def _notes(work: Work, found: Estimate) -> list[str]:
+    """Say what the estimate takes for granted of this launch."""
+    notes = []
+    blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
+    if any(not np.array_equal(each, blocks[0]) for each in blocks):
+        notes.append(
+            f"the {len(blocks)} blocks that were sampled differ: each stands for an equal share"
+            " of the grid"
+        )
+    if len(found.run.ends) < found.blocks:
+        notes.append(
+            f"{len(found.run.ends)} of the {found.blocks} blocks of an SM were simulated: the"
+            " others are taken to go on as those did"
+        )
+    return notes
+
+
+def _did(trace: BlockTrace, count: int) -> NDArray[np.int64]:
+    """Return what a block did by instruction: executions, cycles of shared memory, sectors."""
+    shared = trace.summed("cycles", count, is_shared=True)
+    far = trace.summed("sectors", count, is_shared=False)
+    return np.concatenate([trace.executed(count), shared, far])
+
+
+def _unknown(work: Work, chip: Chip, bound: TimeBound, why: str) -> KernelTime:
+    """Return what is known where the cycles are not: the bound, and that without conflicts."""
+
+    def made(bound: TimeBound, without: KernelTime | None) -> KernelTime:
+        return KernelTime(
+            kernel=work.kernel, chip=bound.chip, bound=bound, cycles=None, active_cycles=None,
+            clock_mhz=bound.clock_mhz,
+            notes=(
+                *bound.notes, *_other_code(work, chip), f"Its cycles are not known: {why}.",
+            ),
+            without=without,
+        )  # fmt: skip
+
+    return made(bound, made(bound.without_conflicts, None) if bound.saved > 0 else None)
+
+
+def _columns(work: Work, stalls: NDArray[np.int64]) -> Columns:
+    """Return the stalls of instructions that were executed."""
+    chosen = np.flatnonzero(stalls.any(axis=1)).tolist()
+    which = [work.instructions[number] for number in chosen]
+    columns: Columns = {
+        "address": [each.address for each in which], "opcode": [each.opcode for each in which],
+        "file": [each.file for each in which], "line": [each.line for each in which],
+        "warp_cycles": stalls[chosen].sum(axis=1).tolist(),
+    }  # fmt: skip
+    columns |= {name: stalls[chosen, place].tolist() for place, name in enumerate(STALLS)}
+    return columns

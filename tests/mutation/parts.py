@@ -1,0 +1,88 @@
+"""Which modules are changed, and which tests judge each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PARTS", "Part"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Modules, and the tests that judge their mutants."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    seconds: float = 60
+    """After so long a mutant counts as killed: it hangs."""
+    as_python: bool = False
+    """Whether Numba's functions run as plain Python."""
+
+
+_JUDGE = "tests/mutation/judge_engines.py"
+_H200 = "tests/silicon/test_h200.py"
+_COUNTERS = f"{_H200}::test_wavefronts_and_conflicts_equal_the_counters"
+
+PARTS: dict[str, Part] = {
+    "specification": Part(
+        ("simulator/law/specification.py",),
+        (
+            f"{_COUNTERS}[h200_atomics-520-python]",
+            _JUDGE,
+            f"{_H200}::test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law",
+            f"{_H200}::test_measured_cycles_lie_within_half_a_cycle_of_the_model",
+            "tests/unit/law/test_explaining.py",
+        ),
+    ),
+    "numpy": Part(
+        ("simulator/law/numpy_engine.py",),
+        (_JUDGE, f"{_COUNTERS}[h200_accesses-6080-numpy]"),
+    ),
+    "tables": Part(
+        ("simulator/law/instructions.py",),
+        (
+            "tests/unit/law/test_instructions.py",
+            f"{_COUNTERS}[h200_accesses-6080-numpy]",
+            f"{_COUNTERS}[h200_atomics-520-numpy]",
+            f"{_H200}::test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law",
+            f"{_H200}::test_measured_cycles_lie_within_half_a_cycle_of_the_model",
+            "tests/silicon/test_recorded_campaign.py::test_every_counted_access_is_equal",
+            "tests/silicon/test_recorded_campaign.py::test_residues_are_what_repeats",
+            "tests/unit/law/test_capabilities.py",
+            _JUDGE,
+            "simulator/law/instructions.py",
+        ),
+    ),
+    "turns": Part(
+        (
+            "simulator/law/copies.py", "simulator/law/loops.py", "simulator/law/numpy_turns.py",
+            "simulator/law/turns.py", "simulator/law/masks.py",
+        ),
+        (
+            "tests/unit/law/test_copies.py", "tests/unit/law/test_loops.py",
+            f"{_JUDGE}::test_copies_from_anywhere", f"{_JUDGE}::test_loops_of_atomics",
+            "simulator/law/copies.py",
+        ),
+    ),
+    "closed-forms": Part(
+        ("simulator/law/closed_form.py",),
+        (
+            "simulator/law/closed_form.py", f"{_JUDGE}::test_closed_forms",
+            f"{_H200}::test_closed_forms_equal_the_counters[python]",
+            "tests/property/test_closed_form.py",
+        ),
+    ),
+    "compiled": Part(
+        (
+            "simulator/law/numba_engine.py", "simulator/law/linear_engine.py",
+            "simulator/law/numba_turns.py",
+        ),
+        ("tests/mutation/judge_compiled.py",),
+        seconds=120,
+        as_python=True,
+    ),
+    "pipes": Part(
+        ("simulator/timing/pipes.py",),
+        ("tests/unit/timing/test_pipes.py", "simulator/timing/pipes.py"),
+    ),
+}  # fmt: skip

@@ -1,0 +1,118 @@
+"""`bankwise sass … --time` and `bankwise compare … --time`: text, JSON, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from simulator.cli import main
+from simulator.cli.commands import cli
+from simulator.results.schema import schema
+from tests.sass_kernels import needs_tools
+from tests.unit.cli.test_sass import TRANSPOSE
+
+pytestmark = needs_tools
+
+PADDED = ["transpose_padded" if word == "transpose_naive" else word for word in TRANSPOSE]
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    assert result.exception is None, result.exception
+    return result.stdout
+
+
+def printed(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*arguments, "--format", "json"))
+    Draft202012Validator(schema(arguments[0], strict=True)).validate(found)
+    return found
+
+
+def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None:
+    text = run(*TRANSPOSE, "--time", "--chip", "H100")
+    first, *_ = text.splitlines()
+    assert first == "transpose_naive on H100: grid 4x4x1, block 32x8x1"
+    assert "short scoreboard" in text
+    assert re.search(r"\n0x0270 +LDS +transpose\.cu +16 ", text)
+    assert re.search(r"\nAbout [\d,]+ cycles, [\d.]+ µs; measured, [\d,]+ to [\d,]+ are", text)
+    assert re.search(r"\nWithout bank conflicts about [\d,]+ cycles: ×\d\.\d\d\.", text)
+    assert "bank conflicts  " not in text  # the columns of conflicts are not beside it
+
+
+def test_json_holds_every_field_and_every_reason() -> None:
+    found = printed(*TRANSPOSE, "--time", "--by", "line")
+    totals = found["totals"]
+    assert totals["bound_cycles"] <= totals["active_cycles"] < totals["cycles"]
+    assert totals["speedup_without_conflicts"] == (
+        totals["cycles"] / totals["cycles_without_conflicts"]
+    )
+    assert totals["limiter"] in totals["pipes"]
+    reasons = [name for name in totals["reasons"] if name in found["rows"][0]]
+    assert len(reasons) == len(totals["reasons"]) > 10
+    for row in found["rows"]:
+        assert row["warp_cycles"] == sum(row[name] for name in reasons)
+
+
+def test_a_chip_without_timing_data_says_so_and_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("simulator.timing.launch_time.machine_of", lambda _: None)
+    found = printed(*TRANSPOSE, "--time")
+    assert found["totals"]["cycles"] is None
+    assert found["totals"]["bound_cycles"] > 0
+    assert found["totals"]["notes"][-1].startswith("Its cycles are not known: latencies")
+    assert found["rows"] == []
+
+
+def test_what_would_be_ignored_and_what_is_not_known_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*TRANSPOSE, "--time", "--chip", "H1000"]) == 2
+    assert "H1000" in capsys.readouterr().err
+    assert main([*TRANSPOSE[:2], "--list", "--time"]) == 2
+    assert "--time: would be ignored with --list" in capsys.readouterr().err
+
+
+def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [shlex.join(TRANSPOSE), shlex.join(PADDED), "--time", "--chip", "H100"]
+    found = printed("compare", *words)
+    first, second = found["rows"]
+    assert first["elapsed_cycles_change"] == 0
+    assert first["speedup"] == 1
+    assert second["elapsed_cycles"] < first["elapsed_cycles"]
+    assert second["elapsed_cycles_change"] == second["elapsed_cycles"] - first["elapsed_cycles"]
+    assert second["speedup"] > 1
+    text = run("compare", *words)
+    cycles = f"{second['elapsed_cycles']:,} cycles instead of {first['elapsed_cycles']:,}, ×"
+    assert cycles in text.splitlines()[0]
+    assert "times as fast" in text
+    slower = [*reversed(words[:2]), *words[2:], "--fail-if-worse"]
+    assert main(["compare", *slower]) == 1
+    capsys.readouterr()
+    assert "elapsed_cycles" not in printed("compare", *words[:2])["rows"][0]
+
+
+def test_what_has_no_time_is_not_compared_by_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "4x8", "2x16", "--time"]) == 2
+    assert "4x8 has no time: it is not a compiled kernel (accepted: commands such as" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_page_has_the_time_of_each_kernel(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    page = tmp_path / "page.html"
+    text = run(*TRANSPOSE, "--time", "--html", str(page), "--cdn")
+    cycles = re.search(r"About ([\d,]+) cycles", text)
+    assert cycles is not None
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<h3>Where the time goes</h3>") == 1
+    assert f"{cycles[1]} cycles" in html
+    assert 'class="jump" data-line=' in html

@@ -1,0 +1,171 @@
+"""`KernelTime`: what holds of any launch, and what is said where its cycles are not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.errors import ChipError, OptionError
+from simulator.timing.launch_time import time_of
+from simulator.timing.state import STALLS
+from simulator.timing.work import Work
+from tests.unit.timing.works import Line, work
+
+READ = st.builds(
+    lambda cycles, more, sb: Line("LDS", "R0,[R2]", write=sb, cycles=cycles + more, floor=cycles),
+    st.integers(1, 4), st.integers(0, 28), st.integers(0, 5),
+)  # fmt: skip
+OTHER = st.one_of(
+    st.builds(Line, st.sampled_from(["FFMA", "IADD3", "MUFU.EX2", "BAR.SYNC"]),
+              st.just("0x0"), stall=st.integers(1, 6)),
+    st.builds(Line, st.just("LDG.E"), st.just("R4,[R6.64]"), write=st.integers(0, 5),
+              lines=st.integers(1, 8)),
+    st.builds(Line, st.just("FADD"), st.just("R0,R1,R2"), waits=st.integers(0, 63)),
+)  # fmt: skip
+SIZES = st.tuples(
+    st.integers(1, 8), st.integers(1, 3), st.sampled_from([1, 131, 132, 133, 5000]),
+    st.integers(1, 4),
+)  # fmt: skip
+CONFLICTS = (Line("LDS", "R0,[R2]", write=0, cycles=32, floor=1), Line("FADD", "R1,R0,R0", waits=1))
+
+
+def sized(body: list[Line], sizes: tuple[int, int, int, int]) -> Work:
+    warps, times, blocks, resident = sizes
+    return work(body, warps=warps, times=times, blocks=blocks, resident=resident)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.one_of(READ, OTHER), min_size=1, max_size=8), SIZES)
+def test_what_holds_of_any_launch(body: list[Line], sizes: tuple[int, int, int, int]) -> None:
+    found = time_of(sized(body, sizes), "H100")
+    after = found.without_conflicts
+    assert found.cycles is not None
+    assert found.active_cycles is not None
+    assert after.cycles is not None
+    assert found.range is not None
+    assert 0 < found.bound_cycles <= found.active_cycles < found.cycles
+    assert after.cycles <= found.cycles
+    assert after.bound_cycles <= found.bound_cycles
+    assert after.bound_cycles <= after.cycles
+    assert found.speedup_without_conflicts == found.cycles / after.cycles >= 1
+    assert found.bound_cycles <= found.range[0] <= found.cycles <= found.range[1]
+    assert found.seconds == pytest.approx(found.cycles / found.clock_mhz / 1e6)  # type: ignore[operator]
+    assert found.limiter == next(iter(found.pipes))
+    assert all(0 <= share <= 1 for share in found.pipes.values())
+    # Every cycle of a warp has one reason, and lines are sums of instructions.
+    columns = found.stalls
+    for row in range(len(columns["address"])):
+        assert columns["warp_cycles"][row] == sum(columns[name][row] for name in STALLS)
+    lines = found.lines()
+    assert sum(lines["warp_cycles"]) == sum(columns["warp_cycles"])
+    assert found.reasons["selected"] == 1
+    assert after.without_conflicts is after
+    assert found.to_dict()["totals"]["cycles"] == found.cycles
+
+
+@settings(max_examples=15)
+@given(st.lists(OTHER, min_size=1, max_size=8), SIZES)
+def test_a_kernel_without_conflicts_gains_nothing(
+    body: list[Line], sizes: tuple[int, int, int, int]
+) -> None:
+    free = Line("LDS", "R0,[R2]", write=0, cycles=4, floor=4)
+    found = time_of(sized([*body, free], sizes), "H100")
+    assert found.speedup_without_conflicts == 1
+    assert found.without_conflicts is found
+    assert "Without bank conflicts it would not be faster." in found.sentences()
+
+
+@settings(max_examples=10)
+@given(SIZES, st.floats(100, 3000))
+def test_a_clock_changes_seconds_and_dram_alone(
+    sizes: tuple[int, int, int, int], clock: float
+) -> None:
+    given_work = sized([*CONFLICTS], sizes)
+    found, usual = time_of(given_work, "H100", clock), time_of(given_work, "H100")
+    assert found.clock_mhz == clock
+    assert found.cycles == usual.cycles
+    assert found.seconds == pytest.approx(found.cycles / clock / 1e6)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("clock", [0, -1.0, float("nan"), float("inf")])
+def test_a_clock_that_is_none_is_refused(clock: float) -> None:
+    with pytest.raises(OptionError, match=r"clock_mhz = .* \(accepted: MHz of the SM, above 0\)"):
+        time_of(work([*CONFLICTS]), "H100", clock)
+
+
+def test_a_chip_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ChipError, match="H1000"):
+        time_of(work([*CONFLICTS]), "H1000")
+
+
+def test_a_chip_without_timing_data_has_the_bound_and_the_reason() -> None:
+    found = time_of(work([*CONFLICTS], warps=8, times=20), "A100")
+    assert (found.cycles, found.active_cycles, found.seconds, found.range) == (None,) * 4
+    assert found.speedup_without_conflicts is None
+    assert found.limiter == "shared"
+    assert found.notes[-1] == (
+        "Its cycles are not known: latencies and queues of A100 were not measured."
+    )
+    # The bound without conflicts is another one all the same.
+    assert found.without_conflicts.bound_cycles < found.bound_cycles
+    assert found.to_dict()["totals"]["bound_cycles_without_conflicts"] < found.bound_cycles
+    assert str(found).startswith(f"At least {found.bound_cycles:,} cycles: L1 and")
+
+
+def test_a_chip_whose_pipes_are_not_known_has_the_reason_alone() -> None:
+    found = time_of(work([*CONFLICTS]), "B200")
+    assert (found.cycles, found.bound_cycles, found.limiter, found.pipes) == (None, 0, "", {})
+    assert found.notes[-1].startswith("Its cycles are not known: B200 has compute capability 10.0")
+    assert found.rows() == []
+    assert found.without_conflicts is found
+
+
+def test_warps_that_wait_for_each_other_for_ever_have_no_cycles() -> None:
+    never = work([Line("BAR.SYNC", "0x1,0x80"), Line("BAR.SYNC", "0x0")], warps=2)
+    found = time_of(never, "H100")
+    assert found.cycles is None
+    assert found.notes[-1] == "Its cycles are not known: warps wait for each other for ever."
+
+
+def test_blocks_that_differ_stand_for_the_grid_and_a_note_says_so() -> None:
+    short = work([*CONFLICTS], times=10, blocks=2, resident=2)
+    long = work([*CONFLICTS], times=30, blocks=2, resident=2)
+    both = replace(short, traces=(short.traces[0], long.traces[0]), grid=(264, 1, 1))
+    found = time_of(both, "H100")
+    assert "the 2 blocks that were sampled differ: each stands for an equal share of the grid" in (
+        found.notes
+    )
+    times = [time_of(replace(each, grid=(264, 1, 1)), "H100").cycles for each in (short, long)]
+    assert found.cycles is not None
+    assert times[0] is not None
+    assert times[1] is not None
+    assert times[0] < found.cycles <= times[1]
+    assert not [note for note in time_of(short, "H100").notes if "differ" in note]
+
+
+def test_code_of_another_architecture_has_a_note() -> None:
+    other = replace(work([*CONFLICTS]), capability=80)
+    found = time_of(other, "H100")
+    assert found.notes == ("the code is for compute capability 8.0: H100 would run other code",)
+
+
+def test_more_blocks_than_are_simulated_have_a_note() -> None:
+    found = time_of(work([Line("FFMA")], blocks=1_000_000, resident=32), "H100")
+    assert any("of the 7576 blocks of an SM were simulated" in note for note in found.notes)
+    assert found.cycles is not None
+    assert found.cycles > 7576 * 2 / 4
+
+
+def test_a_table_shows_the_reasons_that_occur_and_holds_them_all() -> None:
+    found = time_of(work([*CONFLICTS], warps=8, times=20), "H100")
+    table = found.table()
+    assert {"gmma", "sleeping"} <= set(table.hidden)
+    assert "short_scoreboard" not in table.hidden
+    assert set(STALLS) <= set(table.rows[0])
+    assert [row["warp_cycles"] for row in table.rows] == sorted(
+        found.stalls["warp_cycles"], reverse=True
+    )
+    assert {row["line"] for row in found.table("line").rows} == {1, 2, 3}
