@@ -242,6 +242,20 @@ def test_waiting_for_the_grid_before_brings_the_device_runtime_along() -> None:
         assert ("<cuda_device_runtime_api.h>" in found) is wanted
 
 
+def test_deprecated_declarations_do_not_take_what_follows_with_them() -> None:
+    text = (
+        "#define OLD_DEPRECATED(func, hint) func __attribute__((deprecated(hint)))\n"
+        'extern "C" {\nOLD_DEPRECATED(API struct tensor * add(\n    struct tensor * a,\n'
+        '    void (*f)(int)),\n  "use add_1 instead");\n'
+        'enum pool { MAX, AVERAGE };\nOLD_DEPRECATED(API int two(int a), "no");\n}\n'
+        "__global__ void k(const enum pool op) {}\n"
+    )
+    source = kept(text)
+    assert "enum pool { MAX, AVERAGE };" in source
+    assert "add(" not in source
+    assert "two(" not in source
+
+
 def test_annotations_of_lambdas_go() -> None:
     text = (
         "__global__ void k(int *a) {\n"
