@@ -29,8 +29,12 @@ from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
 
-# NVRTC takes no annotations of lambdas; one inside a kernel is the device's without.
-_OF_LAMBDA = re.compile(r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])")
+# NVRTC takes no annotations of lambdas, and none of the host's on what is evaluated when compiling;
+# without them, what a kernel names is the device's.
+_ANNOTATION = re.compile(
+    r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])"
+    r"|\b__host__\b(?=\s+(?:static\s+|inline\s+)*(?:constexpr|consteval)\b)"
+)
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _MOST_WALKED = 200_000
@@ -296,7 +300,7 @@ def _written(file: _File, kept: set[Declaration]) -> str:
             hidden += each.hidden
         elif not any(a >= each.start and b <= each.end for a, b in chosen):
             hidden.append((each.start, each.end))
-    text = _OF_LAMBDA.sub(lambda found: blank(found[0]), file.source.hide(hidden))
+    text = _ANNOTATION.sub(lambda found: blank(found[0]), file.source.hide(hidden))
     if not file.changes:
         return text
     rows = text.split("\n")
