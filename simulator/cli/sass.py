@@ -46,6 +46,7 @@ Found = TypeVar("Found")
               " map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
               " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
+@click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option(
@@ -124,6 +125,7 @@ def sass(
         "blocks": options["blocks"], "arch": options["arch"], "chip": options["chip"],
         "max_instructions": options["max_instructions"], "symbols": symbols, "options": compiler,
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
+        "cooperative": options["cooperative"],
     }  # fmt: skip
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
@@ -202,7 +204,8 @@ def _launches_itself(options: dict[str, Any]) -> bool:
     from simulator.sass.found import is_source
 
     if options["triton"] or any(
-        is_given(name) for name in ("grid", "block", "arguments", "shared_bytes", "cluster")
+        is_given(name)
+        for name in ("grid", "block", "arguments", "shared_bytes", "cluster", "cooperative")
     ):
         return False
     return is_source(Path(options["file"]))
@@ -294,12 +297,14 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         of_triton = ("signature", "warps", "stages", "constexprs", "config")
         refuse_ignored(of_triton, "without --triton")
     else:
-        refuse_ignored(("kernel", "block", "shared_bytes", "cubin", "symbols"), "with --triton")
+        ignored = ("kernel", "block", "shared_bytes", "cubin", "symbols", "cooperative")
+        refuse_ignored(ignored, "with --triton")
     if listing:
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "save_outputs", "checks", "fix", "fix_diff", "write", "time"]
+        launch += ["symbols", "cooperative", "save_outputs", "checks", "fix", "fix_diff", "write"]
+        launch.append("time")
         refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 

@@ -8,7 +8,7 @@ byte touch one array, and so do those of the same source lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,6 +54,8 @@ class SharedArray:
     """Accesses of other units than the load-store unit."""
     uses: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Names that its lines have for it, where they are several, and the lines of each."""
+    joined: tuple[int, ...] = ()
+    """Lines of accesses that reach several arrays at once, for which these are taken as one."""
 
     @property
     def bytes(self) -> int:
@@ -121,11 +123,19 @@ class _Finder:
     def arrays(self) -> list[SharedArray]:
         found: list[SharedArray] = []
         low, high = self.places.min(axis=1, initial=1 << 40), self.places.max(axis=1, initial=-1)
-        for start, size, known in self.regions:
+        for start, size, known, several in self._joined(low, high):
             inside = self.is_real & (low >= start) & (high < start + size)
             rows = np.flatnonzero(inside)
             units = tuple(each for each in self.touched.units if start <= each.start < start + size)
             if not len(rows):
+                continue
+            if several:
+                array = self._array(" and ".join(several), (start,), size, None, rows, units)
+                ends = [first + size for first, size, _ in self.regions]
+                crosses = rows[np.searchsorted(ends, low[rows], side="right")
+                               != np.searchsorted(ends, high[rows], side="right")]  # fmt: skip
+                lines = sorted({line for _, line in self._lines(crosses) if line})
+                found.append(replace(array, joined=tuple(lines)))
                 continue
             declared = self._declared(known, start) if known else None
             is_one = declared is None or declared.element or declared.in_union
@@ -140,6 +150,29 @@ class _Finder:
             else each
             for each in found
         ]
+
+    def _joined(
+        self, low: NDArray[np.int64], high: NDArray[np.int64]
+    ) -> Iterator[tuple[int, int, StaticArray | None, tuple[str, ...]]]:
+        """Give the regions, those as one between which one access reaches; of such, their names."""
+        ends = np.array([start + size for start, size, _ in self.regions] or [0])
+        first, last = (
+            np.searchsorted(ends, places[self.is_real], side="right") for places in (low, high)
+        )
+        place = 0
+        while place < len(self.regions):
+            end, before = place, -1
+            while end != before:
+                before = end
+                end = min(int(last[first <= end].max(initial=end)), len(self.regions) - 1)
+            start, size, known = self.regions[place]
+            if end == place:
+                yield start, size, known, ()
+            else:
+                regions = self.regions[place : end + 1]
+                joined = tuple(each.name if each else "other memory" for _, _, each in regions)
+                yield start, int(ends[end]) - start, None, joined
+            place = end + 1
 
     def _declared(self, known: StaticArray, start: int) -> Declared | None:
         """Find the declaration of a static array, in the source of the instructions."""

@@ -80,8 +80,8 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
         if re.match(r"\s*union\b", after) or (named and named[1] in unions):
             yield from _union(file, text, bare, found.end())
             continue
-        if end < 0 or "(" in _ALIGNED.sub("", bare[found.end() : end]).split("=")[0]:
-            continue
+        if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[found.end() : end])).split("=")[0]:
+            continue  # a function
         start = max(bare.rfind(mark, 0, found.start()) for mark in ";{}")
         head = bare[start + 1 : found.start()]
         rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[found.end() : end])

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layouts.c_text import column
+from layouts.tile import Tile
 from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
-from simulator.fixing.said import padded_size
+from simulator.fixing.said import padded_size, subscripts
 from simulator.sass.code.preprocessor import plain
 
 __all__ = ["Edit", "applied", "edits_of"]
@@ -54,16 +54,15 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     if candidate.tile.xors:
         if declared.element != candidate.element:
             return f"{fix.array}: parts of its elements are accessed; write {fix.text}"
-        changed = _swizzled(declared, fix, text)
+        changed = _swizzled(declared, fix, candidate.tile, text)
         if isinstance(changed, str):
             return changed
         found += changed
     return tuple(found)
 
 
-def _swizzled(declared: Declared, fix: Fix, text: str) -> list[Edit] | str:
+def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit] | str:
     """Mix each subscript of an array, within the function that declares it."""
-    tile = fix.candidate.tile if fix.candidate else None
     bare = plain(text)
     start, end = _scope(bare, declared.places[0][0])
     own = range(declared.places[0][0], declared.places[-1][1] + 1)
@@ -87,18 +86,12 @@ def _swizzled(declared: Declared, fix: Fix, text: str) -> list[Edit] | str:
     return edits or f"{fix.array}: no subscript of it stands in the function that declares it"
 
 
-def _mixed(declared: Declared, tile: object, said: list[str]) -> str | None:
-    from layouts.tile import Tile
-
-    if not isinstance(tile, Tile):
-        return None
+def _mixed(declared: Declared, tile: Tile, said: list[str]) -> str | None:
     if len(said) == 1:
         flat = Tile(1, tile.rows * tile.cols, swizzle=tile.swizzle, terms=tile.terms)
         return None if tile.pad else flat.c(col=said[0])
-    row = said[0]
-    for size, each in zip(declared.sizes[1:-1], said[1:-1], strict=True):
-        row = f"({row}) * {size} + ({each})"
-    return column(tile, row, said[-1])
+    mixed = subscripts(tile, declared.sizes, said)
+    return None if mixed is None else mixed[-1]
 
 
 def _subscripts(bare: str, at: int) -> Iterator[tuple[int, int]]:

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from simulator.errors import OptionError
+import numpy as np
+
+from simulator.errors import OptionError, SassError
 from simulator.fixing.arrays import SharedArray, find_arrays
+from simulator.fixing.compiled import compiled_with, joined_lines, word_more
 from simulator.fixing.costs import Cost
-from simulator.fixing.fix import Fix, SharedUse
+from simulator.fixing.fix import Fix, SharedUse, TimedLaunch
 from simulator.fixing.layouts import Candidate, Choice, choose
 from simulator.fixing.modes import choose_mode
 from simulator.fixing.reading import reads_data
 from simulator.fixing.runs import Costs, Runs, moves_of
 from simulator.fixing.said import text_of, triton_of
-from simulator.gemm.occupancy import DEVICES, Device, occupancy
 from simulator.sass.report import CompiledReport
+from simulator.sass.run.grid import GridRun
 
 __all__ = ["find_fixes", "rerun_with"]
 
@@ -62,6 +65,13 @@ def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
             )
         if each.candidate is not None:
             named[key] = each
+    parted = [each for each in named.values() if each.candidate and each.candidate.is_compiled]
+    if parted:
+        report = compiled_with(report, parted)
+        rest = [each for each in named.values() if each not in parted]
+        if not rest:
+            return report
+        named = {each.array: each for each in _found_again(report, rest)}
     again = report.relaunch()
     launch = again.launch()
     pairs = [(each.target, each.candidate) for each in named.values()]
@@ -70,9 +80,28 @@ def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
             "a fix is not of this launch, whose shared memory is smaller (accepted: what this"
             " report's fixes() returns)"
         )
-    moves = moves_of(launch.block_shared, [(a, c) for a, c in pairs if a and c])
+    changed = [(array, candidate) for array, candidate in pairs if array and candidate]
+    too_much = _too_much(launch, changed)
+    if too_much:
+        raise OptionError(f"together these fixes do not fit: {too_much}")
+    moves = moves_of(launch, changed)
     made = again.replay(moves)
     return replace(made, rerun=replace(again, moves=moves))
+
+
+def _found_again(report: CompiledReport, fixes: Sequence[Fix]) -> list[Fix]:
+    """Return fixes for the same arrays of a source that was compiled anew."""
+    arrays = {each.name: each for each in _Finding(report).arrays}
+    found = []
+    for each in fixes:
+        target = arrays.get(each.array)
+        if target is None or target.bytes != each.bytes_before:
+            raise OptionError(
+                f"{each.array} is another array once the other fixes are compiled (accepted: it"
+                " alone, or one of its alternatives)"
+            )
+        found.append(replace(each, target=target))
+    return found
 
 
 class _Finding:
@@ -86,6 +115,7 @@ class _Finding:
         self.arrays = find_arrays(
             self.touched, self.program, again.given["cubin"], self.block_bytes, again.sources
         )
+        self.timed = TimedLaunch(report)
         self.by_data: frozenset[int] | None = None
 
     def fix(self, array: SharedArray) -> Fix | None:
@@ -103,13 +133,62 @@ class _Finding:
         choice = self._choice(array)
         run = [self._tried(plain, array, each, choice, costs) for each in choice.candidates]
         better = [each for each in run if each is not None]
+        numbers = np.unique(self.touched.sites[array.rows]).tolist()
+        sites = [self.program.sites[number] for number in numbers]
+        joined = joined_lines(array, sites, self.runs.again.sources)
+        parts = [each for each in better if each.kind == "pad" and not each.after.bank_conflicts]
+        if joined and not parts:
+            better += self._compiled(plain, array, joined, costs)
         if not better:
             return replace(plain, proved=choice.proved and not choice.candidates, why=choice.text)
         least = min(each.after.bank_conflicts for each in better)
         best = [each for each in better if each.after.bank_conflicts == least]
-        first = min(best, key=_preference)
+        first = min(best, key=lambda each: _preference(each, bool(joined)))
         others = tuple(each for each in better if each is not first)
+        if joined and first.kind in ("swizzle", "both"):
+            said = f"The compiler may part the accesses that it joined ({_lines(joined)})."
+            first = replace(first, notes=(*first.notes, said))
         return replace(first, alternatives=others)
+
+    def _compiled(
+        self, plain: Fix, array: SharedArray, joined: Sequence[int], before: Costs
+    ) -> list[Fix]:
+        """Compile a padding that parts what the compiler joined; none where it does not help."""
+        candidate = word_more(array, self.runs.again)
+        if candidate is None or _too_much(self.launch, [(array, candidate)]):
+            return []
+        fix = replace(
+            plain, text=text_of(array, candidate), kind="pad", candidate=candidate,
+            notation=candidate.tile.notation or "", bytes_after=candidate.bytes,
+            occupancy_after=self._occupancy(
+                self.launch.taken_shared - array.bytes + candidate.bytes
+            ),
+        )  # fmt: skip
+        try:
+            made = compiled_with(self.report, [fix])
+            other = _Finding(made)
+        except (SassError, OptionError):
+            return []
+        found = [each for each in other.arrays if each.name == array.name]
+        if len(found) != 1 or not self.runs.keeps_outputs(made):
+            return []
+        costs = other.runs.before(found[0])
+        after = sum(costs.values(), Cost(0, 0))
+        if (
+            after.bank_conflicts >= plain.before.bank_conflicts
+            or after.wavefronts > plain.before.wavefronts
+        ):
+            return []
+        why = "No layout of any kind has fewer." if not after.bank_conflicts else "Not searched."
+        said = (
+            f"It was compiled: the accesses that the compiler joined ({_lines(joined)}) are others."
+        )
+        return [
+            replace(
+                fix, after=after, proved=not after.bank_conflicts, why=why,
+                by_line=self.runs.by_line(before, costs, other.runs), notes=(*plain.notes, said),
+            )
+        ]  # fmt: skip
 
     def _choice(self, array: SharedArray) -> Choice:
         if any(each.kind == "tile" for each in array.units):
@@ -119,18 +198,17 @@ class _Finding:
         return choose(array, self.touched, self.program.sites, self.launch.rule, self.launch.chip)
 
     def _plain(self, array: SharedArray, before: Cost) -> Fix:
-        now = self._occupancy(self.block_bytes)
+        now = self._occupancy(self.launch.taken_shared)
         return Fix(
             array=array.name, lines=array.lines, files=array.files, text="", why="", proved=False,
             outputs_equal=True, before=before, after=before, bytes_before=array.bytes,
             bytes_after=array.bytes, occupancy_before=now, occupancy_after=now, target=array,
-            notes=_reuse(array),
+            notes=_reuse(array), launch=self.timed,
         )  # fmt: skip
 
     def _occupancy(self, size: int) -> SharedUse:
-        device = DEVICES["H200"] if self.launch.chip is None else Device.of(self.launch.chip)
-        registers = min(max(self.program.registers, 16), device.registers_per_thread)
-        return SharedUse(size, occupancy(prod(self.launch.block), registers, size, device).blocks)
+        found = replace(self.report, shared_bytes=size).occupancy()
+        return SharedUse(size, None if found is None else found.blocks)
 
     # ---- What is left alone. -------------------------------------------------------------------
     def _refused(self, array: SharedArray) -> str:
@@ -150,6 +228,12 @@ class _Finding:
         if generic:
             lines = ", ".join(map(str, generic))
             return f"Not searched: generic pointers reach it (lines {lines})."
+        if array.joined:
+            lines = ", ".join(map(str, array.joined))
+            return (
+                f"Not searched: one access reaches several of them (lines {lines}): where it begins"
+                " is computed, so they were taken as one."
+            )
         if array.declared is not None and array.declared.in_union:
             return f"Not searched: {array.name} is a union, one memory for several arrays."
         pinned = sorted({each.kind for each in array.units} - {"tile", "bulk"})
@@ -172,12 +256,8 @@ class _Finding:
         self, plain: Fix, array: SharedArray, candidate: Candidate, choice: Choice, before: Costs
     ) -> Fix | None:
         """Run a layout. None where it does not run, changes an output or is not better."""
-        size = self.block_bytes - array.bytes + candidate.bytes
-        limit = self.launch.architecture.shared_bytes
-        if self.launch.chip is not None:
-            limit = min(limit, self.launch.chip.shared_bytes)
-        too_static = array.is_static and size - self.launch.shared_bytes > _STATIC
-        if candidate.bytes > array.bytes and (size > limit or too_static):
+        size = self.launch.taken_shared - array.bytes + candidate.bytes
+        if _too_much(self.launch, [(array, candidate)]):
             return None
         costs = self.runs.after(array, candidate)
         after = sum((costs or {}).values(), Cost(0, 0))
@@ -212,11 +292,34 @@ class _Finding:
         )
 
 
-def _preference(fix: Fix) -> tuple[bool, bool, int, int]:
-    """Order fixes that remove as much: room first, then cheap padding, a swizzle, the rest."""
+def _too_much(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) -> str:
+    """Say which limit a block's shared memory goes over with these layouts, if it does."""
+    more = [(array.is_static, candidate.bytes - array.bytes) for array, candidate in changed]
+    size = launch.taken_shared + sum(grown for _, grown in more)
+    limit = launch.architecture.shared_bytes
+    if launch.chip is not None:
+        limit = min(limit, launch.chip.shared_bytes)
+    if size > max(limit, launch.taken_shared):
+        return f"a block would take {size:,} bytes of shared memory (accepted: {limit:,})"
+    static = launch.taken_shared - launch.shared_bytes
+    static += sum(grown for is_static, grown in more if is_static)
+    if static > _STATIC and any(is_static and grown for is_static, grown in more):
+        return f"static shared memory would take {static:,} bytes (accepted: {_STATIC:,})"
+    return ""
+
+
+def _lines(lines: Sequence[int]) -> str:
+    return f"line{'s'[: len(lines) != 1]} {', '.join(map(str, lines))}"
+
+
+def _preference(fix: Fix, is_joined: bool) -> tuple[bool, bool, int, int]:
+    """Order fixes that remove as much: room first, then cheap padding, a swizzle, the rest.
+
+    A swizzle would part what the compiler joined, so padding that is dear is better then.
+    """
     more = fix.bytes_after - fix.bytes_before
-    loses = fix.occupancy_after.blocks < fix.occupancy_before.blocks
-    is_dear = more * _CHEAP > fix.bytes_before
+    loses = (fix.occupancy_after.blocks or 0) < (fix.occupancy_before.blocks or 0)
+    is_dear = more * _CHEAP > fix.bytes_before and not is_joined
     rank = {"tma": 0, "pad": 1, "swizzle": 2, "both": 3}[fix.kind]
     return loses, is_dear, rank, fix.operations
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from simulator.errors import ChipError, LaunchError
 from simulator.fixing.costs import Cost
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
@@ -13,8 +15,10 @@ from simulator.results.text import Table
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
     from simulator.fixing.layouts import Candidate
+    from simulator.sass.report import CompiledReport
+    from simulator.timing.kernel_time import KernelTime
 
-__all__ = ["Fix", "SharedUse"]
+__all__ = ["Fix", "SharedUse", "TimedLaunch"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,28 @@ class SharedUse:
     """Shared memory of a block, and how many blocks an SM holds then."""
 
     bytes: int
-    blocks: int
+    blocks: int | None
+    """None: the kernel's registers or the chip's limits are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedLaunch:
+    """The launch that fixes are for, and its predicted time, which is found out once."""
+
+    report: CompiledReport
+
+    @cached_property
+    def time(self) -> KernelTime | None:
+        """Its time as it is; None: it is not known."""
+        return _time(self.report)
+
+
+def _time(report: CompiledReport) -> KernelTime | None:
+    try:
+        found = report.time()
+    except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
+        return None
+    return None if found.cycles is None else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +91,7 @@ class Fix(Result):
     alternatives: tuple[Fix, ...] = ()
     """Other layouts that were run and are better than before."""
     notes: tuple[str, ...] = ()
+    launch: TimedLaunch | None = field(default=None, repr=False, compare=False)
     target: SharedArray | None = field(default=None, repr=False, compare=False)
     candidate: Candidate | None = field(default=None, repr=False, compare=False)
 
@@ -78,6 +104,30 @@ class Fix(Result):
     def saved(self) -> int:
         """Bank conflicts that it removes."""
         return self.before.bank_conflicts - self.after.bank_conflicts
+
+    @cached_property
+    def times(self) -> tuple[KernelTime, KernelTime] | None:
+        """The launch's predicted time as it is, and with this fix alone; None: not known.
+
+        Blocks run again for it when it is first asked. What a swizzle adds to an index is not in
+        it: see `operations`.
+        """
+        before = self.launch.time if self.launch and self.text else None
+        if before is None or self.launch is None:
+            return None
+        try:
+            after = _time(self.launch.report.fixed([self]))
+        except LaunchError:
+            return None
+        return None if after is None else (before, after)
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times as fast the launch is predicted to be with it; None: not known."""
+        if self.times is None:
+            return None
+        before, after = (each.cycles or 1 for each in self.times)
+        return before / after
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"lines": columns, "totals": …}`, the fix itself among the totals."""
@@ -101,6 +151,7 @@ class Fix(Result):
             "blocks_per_sm_before": self.occupancy_before.blocks,
             "blocks_per_sm": self.occupancy_after.blocks,
             "operations": self.operations,
+            "speedup": None if self.speedup is None else round(self.speedup, 3),
             "notation": self.notation,
             "triton": self.triton,
             "why": self.why,
@@ -117,6 +168,8 @@ class Fix(Result):
         else:
             said = [f"{self.array}: write {self.text}. {conflicts}, {waves}."]
             said.append(self._spent())
+            if self.times:
+                said.append(_predicted(*self.times))
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
@@ -138,15 +191,23 @@ class Fix(Result):
     def _spent(self) -> str:
         more = self.bytes_after - self.bytes_before
         blocks, was = self.occupancy_after.blocks, self.occupancy_before.blocks
-        room = f"{blocks} block{'s'[: blocks != 1]} per SM"
-        kept = f"{room}, as before" if blocks == was else f"{room} instead of {was}"
         operations = f"{self.operations} operation{'s'[: self.operations != 1]} per index"
-        return f"{more:,} bytes more, {operations}; {kept}."
+        spent = f"{more:,} bytes more, {operations}"
+        if blocks is None:
+            return f"{spent}."
+        room = f"{blocks} block{'s'[: blocks != 1]} per SM"
+        return f"{spent}; {room}{', as before' if blocks == was else f' instead of {was}'}."
 
     def table(self) -> Table:
         """Return a row for each source line and instruction that accesses the array."""
         title, *text = self.sentences
         return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
+
+
+def _predicted(before: KernelTime, after: KernelTime) -> str:
+    was, now = before.cycles or 1, after.cycles or 1
+    left = ", without what the index costs more" if now < was else ""
+    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, ×{was / now:.2f}{left}."
 
 
 def _conflicts(count: int) -> str:

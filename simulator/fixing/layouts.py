@@ -48,6 +48,8 @@ class Candidate:
     """Whether every access is of one of these units."""
     mode: int | None = None
     """Bytes of the span of TMA's swizzle, 0 for none; None: TMA does not fill it."""
+    is_compiled: bool = False
+    """Whether the source is compiled with it, for its accesses become others then."""
 
     @property
     def bytes(self) -> int:

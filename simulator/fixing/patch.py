@@ -50,8 +50,9 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
 
     Each was compiled and replayed with those before it. It is kept where every launch leaves the
     same outputs, none has more wavefronts, and its own has fewer bank conflicts. Of a fix and its
-    alternatives the first is taken that can be written. `fixes`: of the first report, those to
-    write; None: all of every report.
+    alternatives the one is taken that has the fewest once compiled: a compiler may part accesses
+    that an XOR keeps together. `fixes`: of the first report, those to write; None: all of every
+    report.
 
     Raises LaunchError where a launch is not known any more.
     """
@@ -84,17 +85,26 @@ class _Writing:
         if not fix.text:
             self.left.append(f"{fix.array}: {fix.why}")
             return
-        reasons = []
+        reasons, able = [], []
         for each in (fix, *fix.alternatives):
-            why = self._written(each, place)
-            if not why:
-                self.kept.append(each)
-                return
-            reasons.append(why)
-        self.left += reasons[:1]
+            found = self._written(each, place)
+            if isinstance(found, str):
+                reasons.append(found)
+                continue
+            able.append((each, *found))
+            if found[0] == self.edits or _conflicts(found[1]) <= _conflicts(self.known) - fix.saved:
+                break  # it is there, or there are as few as were predicted
+        if not able:
+            self.left += reasons[:1]
+            return
+        kept, edits, known = min(able, key=lambda each: _conflicts(each[2]))
+        self.kept.append(kept)
+        self.edits, self.known = edits, known
 
-    def _written(self, fix: Fix, place: int) -> str:
-        """Write a fix; what is in its way."""
+    def _written(
+        self, fix: Fix, place: int
+    ) -> tuple[set[Edit], list[CompiledReport]] | str:  # fmt: skip
+        """Return all changes with those of a fix, and the reports then; or what is in its way."""
         declared = fix.target.declared if fix.target else None
         if declared is not None and declared.file != self.name:
             return f"{fix.array} is declared in {declared.file}, not in {self.name}"
@@ -102,15 +112,13 @@ class _Writing:
         if isinstance(found, str):
             return found
         if set(found) <= self.edits:  # another launch of the same kernel
-            return ""
+            return self.edits, self.known
         pairs = product(found, self.edits)
         if any(one.start < other.end and other.start < one.end for one, other in pairs):
             return f"{fix.text}: it overlaps what was changed before"
-        made = self._tried(self.edits | set(found), place)
-        if isinstance(made, str):
-            return f"{fix.text}: {made}"
-        self.known, self.edits = made, self.edits | set(found)
-        return ""
+        edits = self.edits | set(found)
+        made = self._tried(edits, place)
+        return f"{fix.text}: {made}" if isinstance(made, str) else (edits, made)
 
     def _tried(self, edits: set[Edit], place: int) -> list[CompiledReport] | str:
         """Compile and replay the changed source; why it is not taken."""
@@ -119,7 +127,7 @@ class _Writing:
             try:
                 made = first.relaunch().recompiled(text)
             except SassError as error:
-                return f"the changed source does not run: {str(error).splitlines()[0]}"
+                return f"the changed source does not run: {_first_reason(error)}"
             if not equal(made.outputs, first.outputs):
                 return "the changed source leaves other outputs"
             now, was = (each.totals()["all"] for each in (made, known))
@@ -133,3 +141,13 @@ class _Writing:
                 )
             found.append(made)
         return found
+
+
+def _conflicts(reports: Sequence[CompiledReport]) -> int:
+    return sum(int(each.totals()["all"]["bank_conflicts"]) for each in reports)
+
+
+def _first_reason(error: SassError) -> str:
+    """Return an error's first line, and the next where that only announces it."""
+    first, *rest = str(error).splitlines()
+    return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first

@@ -17,6 +17,7 @@ from simulator.fixing.costs import Cost, Pricer, total
 from simulator.fixing.layouts import Candidate
 from simulator.results.tables import Columns, equal
 from simulator.sass.report import CompiledReport
+from simulator.sass.run.grid import GridRun
 from simulator.sass.run.moves import Moves
 from simulator.sass.run.witness import Touched, Witness
 from simulator.sass.sampling import Relaunch
@@ -123,22 +124,21 @@ class Runs:
     # ---- Layouts. ------------------------------------------------------------------------------
     def after(self, array: SharedArray, candidate: Candidate) -> Costs | None:
         """Run a layout of an array alone; None where it does not run, or changes an output."""
-        size = self.launch.block_shared
-        moves = moves_of(size, [(array, candidate)])
+        moves = moves_of(self.launch, [(array, candidate)])
         try:
             if self._is_apart(array):
                 made = self.again.replay(moves)
                 if made.extrapolated == self.report.extrapolated:
-                    return self._of_report(made, array) if self._is_equal(made) else None
+                    return self._of_report(made, array) if self.keeps_outputs(made) else None
             run = self._witnessed(self.again, moves)
         except ExecutionError:
             return None
-        if not self._is_equal(run.report):
+        if not self.keeps_outputs(run.report):
             return None
-        base = _base(size, array)
+        base = _base(_end(self.launch), array)
         return self._of_run(run, array, [(base, base + candidate.bytes)])
 
-    def _is_equal(self, made: CompiledReport) -> bool:
+    def keeps_outputs(self, made: CompiledReport) -> bool:
         """Whether a run leaves the same bits."""
         return equal(made.outputs, self.report.outputs) or equal(made.outputs, self._outputs)
 
@@ -149,39 +149,57 @@ class Runs:
             return self.first.report.outputs
         return self.again.replay().outputs
 
-    def by_line(self, before: Costs, after: Costs) -> Columns:
-        """Return what each instruction costs before and after, with its line."""
-        known = {site.instruction.address: site.instruction for site in self.sites}
-        order = sorted(
-            before, key=lambda address: (known[address].file, known[address].line or 0, address)
-        )
-        rows = [known[address] for address in order]
+    def by_line(self, before: Costs, after: Costs, other: Runs | None = None) -> Columns:
+        """Return what each instruction costs before and after, with its line.
+
+        `other`: the runs of the source that was compiled anew. Instructions of one name on a line
+        are one row then.
+        """
+        was, now = self._named(before, other is None), (other or self)._named(after, other is None)
+        keys = sorted({*was, *now})
         columns: dict[str, list[Any]] = {
-            "file": [each.file for each in rows],
-            "line": [each.line or 0 for each in rows],
-            "opcode": [each.opcode for each in rows],
+            name: [key[place] for key in keys]
+            for name, place in (("file", 0), ("line", 1), ("opcode", 3))
         }
         for name in ("wavefronts", "bank_conflicts"):
-            for costs, when in ((before, "_before"), (after, "")):
+            for costs, when in ((was, "_before"), (now, "")):
                 none = Cost(0, 0)
-                columns[f"{name}{when}"] = [getattr(costs.get(each, none), name) for each in order]
+                columns[f"{name}{when}"] = [getattr(costs.get(key, none), name) for key in keys]
         return columns
 
+    def _named(self, costs: Costs, apart: bool) -> dict[tuple[str, int, int, str], Cost]:
+        """Return costs by file, line, address (0: not told apart) and opcode."""
+        known = {site.instruction.address: site.instruction for site in self.sites}
+        found: dict[tuple[str, int, int, str], Cost] = {}
+        for address, cost in costs.items():
+            each = known[address]
+            key = (each.file, each.line or 0, address if apart else 0, each.opcode)
+            found[key] = found.get(key, Cost(0, 0)) + cost
+        return found
 
-def moves_of(block_bytes: int, changed: Sequence[tuple[SharedArray, Candidate]]) -> Moves:
-    """Lay arrays out anew behind all others; the rest stays."""
-    table = np.arange(block_bytes, dtype=np.int64)
-    end = block_bytes
+
+def moves_of(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) -> Moves:
+    """Lay arrays out anew behind all others; the rest stays where the launch has it."""
+    table = np.arange(launch.block_shared, dtype=np.int64)
+    if launch.moves is not None:
+        table[:] = launch.moves.table
+    end, taken = _end(launch), launch.taken_shared
     for array, candidate in changed:
         base = _base(end, array)
         for piece, start in enumerate(array.starts):
             part = slice(piece * array.size, (piece + 1) * array.size)
             table[start : start + array.size] = base + candidate.table[part]
         end = base + candidate.bytes
-    return Moves(table.astype(np.int32))
+        taken += candidate.bytes - array.bytes
+    return Moves(table.astype(np.int32), taken)
 
 
-def _base(block_bytes: int, array: SharedArray) -> int:
+def _end(launch: GridRun) -> int:
+    """Return the first byte behind all arrays of a launch."""
+    return launch.block_shared if launch.moves is None else launch.moves.bytes
+
+
+def _base(end: int, array: SharedArray) -> int:
     """Return where an array lies that is laid out anew, alone: behind all others."""
-    behind = -(-block_bytes // _ALIGNMENT) * _ALIGNMENT
+    behind = -(-end // _ALIGNMENT) * _ALIGNMENT
     return behind + array.starts[0] % _ALIGNMENT

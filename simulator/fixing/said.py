@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
-from layouts.c_text import column
+from layouts.c_text import column, operand
+from layouts.term import Term
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.modes import mode_text
 
-__all__ = ["padded_size", "text_of", "triton_of"]
+__all__ = ["padded_size", "subscripts", "text_of", "triton_of"]
 
 _NAMES = ("w", "z", "y", "x")
 
@@ -32,7 +36,9 @@ def text_of(array: SharedArray, candidate: Candidate) -> str:
         dims = (*declared.dims[:-1], size or declared.dims[-1])
         if candidate.kind == "pad" and size:
             return declared.said(dims)
-        mixed = _mixed(declared.sizes, tile) if candidate.element == declared.element else None
+        names = _NAMES[-len(declared.sizes) :]
+        same = candidate.element == declared.element and len(names) == len(declared.sizes)
+        mixed = subscripts(tile, declared.sizes, names) if same else None
         if mixed is not None:
             *outer, last = mixed
             access = f"{name}{''.join(f'[{each}]' for each in outer)}[{last}]"
@@ -57,31 +63,40 @@ def _flat(tile: Tile) -> str:
     return plain.c(col="i")
 
 
-def _mixed(sizes: tuple[int | None, ...], tile: Tile) -> list[str] | None:
-    """Return subscripts with the last one swizzled; None where it leaves its row."""
-    names = list(_NAMES[-len(sizes) :])
-    row = names[0]
-    for size, each in zip(sizes[1:-1], names[1:-1], strict=True):
-        row = f"({row} * {size} + {each})"
-    # Bits of the last row index alone: what is above does not matter to them.
-    inner = sizes[-2] or 1
-    if len(sizes) > 2 and inner & (inner - 1) == 0:
-        alone = Tile(tile.rows, tile.cols, tile.pad, tile.swizzle, tile.terms)
-        shown = column(alone, names[-2], names[-1])
-        reach = _reach(tile)
-        if shown is not None and reach <= inner:
-            return [*names[:-1], shown]
-    mixed = column(tile, row, names[-1])
-    return None if mixed is None else [*names[:-1], mixed]
+def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> list[str] | None:
+    """Return an array's subscripts with the last one swizzled; None where it leaves its row.
+
+    `sizes` are the array's, `said` its subscripts as they are.
+    """
+    *outer, inner, last = said
+    below = sizes[-2] or 1
+    if not outer:
+        mixed = column(tile, inner, last)
+        return None if mixed is None else [inner, mixed]
+    bits, shift = (tile.cols - 1).bit_length(), (below - 1).bit_length()
+    terms = tile.as_terms().xors
+    read = reduce(or_, (each.mask << each.shift >> bits for each in terms), 0)
+    own = reduce(or_, (each.mask << each.shift & tile.cols - 1 for each in terms), 0)
+    mixed = None
+    if below == 1 << shift and read < below:  # bits of the second last subscript alone
+        mixed = column(Tile(below, tile.cols, terms=terms), inner, last)
+    elif below == 1 << shift and not read & below - 1 and not own:  # or of those before it
+        moved = tuple(Term(each.shift - shift, each.mask) for each in terms)
+        above = Tile(-(-tile.rows // below), tile.cols, terms=moved)
+        inner_most = subscripts(above, (*sizes[:-2], sizes[-1]), (*outer, last))
+        mixed = inner_most[-1] if inner_most else None
+    if mixed is None:
+        row = f"{operand(_flat_place(sizes[:-2], outer))} * {below} + {operand(inner)}"
+        mixed = column(tile, row, last)
+    return None if mixed is None else [*said[:-1], mixed]
 
 
-def _reach(tile: Tile) -> int:
-    """Return how many rows the swizzle tells apart."""
-    bits = (tile.cols - 1).bit_length()
-    return max(
-        (1 << (each.mask << each.shift >> bits).bit_length() for each in tile.as_terms().xors),
-        default=1,
-    )
+def _flat_place(sizes: Sequence[int | None], said: Sequence[str]) -> str:
+    """Return several subscripts as one."""
+    place = said[0] if said else ""
+    for size, each in zip(sizes[1:], said[1:], strict=True):
+        place = f"{operand(place)} * {size} + {operand(each)}"
+    return place
 
 
 def _unit(array: SharedArray, candidate: Candidate) -> int:

@@ -23,14 +23,16 @@ _NAMES = {
     " ushort char2 uchar2",
     4: "int unsigned float int32_t uint32_t uint half2 __half2 nv_bfloat162 __nv_bfloat162 short2"
     " ushort2 char4 uchar4",
-    8: "double long size_t int64_t uint64_t float2 int2 uint2 short4 ushort4",
+    8: "double long longlong ulong ulonglong size_t int64_t uint64_t float2 int2 uint2 short4"
+    " ushort4",
     12: "float3 int3 uint3",
     16: "float4 int4 uint4 double2 longlong2 ulonglong2 long2 ulong2",
 }
 """By bytes, as nvcc for Linux has them: CUDA C++ Programming Guide, "Built-in Vector Types"."""
 
-_BYTES = {name: size for size, names in _NAMES.items() for name in names.split()}
-_SIGNED = {"char", "int8_t", "short", "int16_t", "signed"}
+BYTES = {name: size for size, names in _NAMES.items() for name in names.split()}
+"""By name."""
+SIGNED = {"char", "int8_t", "short", "int16_t", "signed"}
 _WORDS = {"unsigned", "signed", "char", "short", "int", "long"}
 _QUALIFIERS = {
     "extern", "static", "volatile", "const", "constexpr", "__shared__", "__restrict__",
@@ -79,13 +81,13 @@ def member_of(type_: CType, name: str) -> Member | None:
     if type_.members:
         return next((each for each in type_.members if each.name == name), None)
     vector = re.fullmatch(r"(?:\w+::)*(\w+)([1-4])", type_.name)
-    bytes_ = {**_BYTES, "longlong": 8, "ulonglong": 8, "ulong": 8}.get(vector[1]) if vector else 0
+    bytes_ = BYTES.get(vector[1]) if vector else 0
     if vector is None or not bytes_ or bytes_ * int(vector[2]) != type_.bytes:
         return None
     place = "xyzw".find(name) if len(name) == 1 else -1
     if not 0 <= place < int(vector[2]):
         return None
-    return Member(name, CType(vector[1], bytes_, vector[1] in _SIGNED), place * bytes_)
+    return Member(name, CType(vector[1], bytes_, vector[1] in SIGNED), place * bytes_)
 
 
 def type_at(
@@ -109,14 +111,14 @@ def type_at(
         words.append(found[1])
         at = found.end()
     if not words:
-        if not found or found[1].rpartition("::")[2] not in _BYTES:
+        if not found or found[1].rpartition("::")[2] not in BYTES:
             return None
         words, at = [found[1]], found.end()
     plain = words[0].rpartition("::")[2] if len(words) == 1 else ""
     size = plain or next((word for word in words if word not in _INTEGERS), "int")
     size = "int" if size in _INTEGERS else size
-    signed = bool(_SIGNED & {size, *words}) and "unsigned" not in words
-    return CType(" ".join(words), _BYTES[size], signed), _qualifiers(text, at)[1]
+    signed = bool(SIGNED & {size, *words}) and "unsigned" not in words
+    return CType(" ".join(words), BYTES[size], signed), _qualifiers(text, at)[1]
 
 
 _INTEGERS = ("int", "unsigned", "signed")

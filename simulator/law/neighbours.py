@@ -23,7 +23,7 @@ from simulator.law.accesses import ALL_LANES, check, warp_accesses
 from simulator.law.instructions import instruction
 from simulator.law.masks import active_table
 
-__all__ = ["CYCLES_PER_PACKET", "FLOORS", "NeighbourCosts", "count_neighbour"]
+__all__ = ["CYCLES_PER_PACKET", "FLOORS", "NeighbourCosts", "count_neighbour", "price_neighbour"]
 
 CYCLES_PER_PACKET = 1.5
 FLOORS = {"LDS": 1.6, "LDS.64": 2.0, "LDS.128": 4.0, "STS": 2.0, "STS.64": 3.0, "STS.128": 5.0}
@@ -65,7 +65,18 @@ def count_neighbour(op: str, addresses: ArrayLike, mask: ArrayLike | None = None
     check(known, array, masks, addresses)
     flat = array.reshape(-1, 32).astype(np.int64)
     bits = np.broadcast_to(np.uint32(ALL_LANES) if masks is None else masks, array.shape[:-1])
-    active = active_table(bits.reshape(-1))
+    return price_neighbour(known.name, flat, active_table(bits.reshape(-1)))
+
+
+def price_neighbour(
+    op: str, addresses: NDArray[np.int64], active: NDArray[np.bool_]
+) -> NeighbourCosts:
+    """Return what accesses cost whose addresses are known to be good; both of shape (n, 32).
+
+    Addresses may be those of the cluster, in which blocks lie 2**24 bytes apart: what goes to
+    several neighbours is taken to leave in as many packets as it would one by one.
+    """
+    known, flat = instruction(op), addresses
     if known.name.startswith("LDS"):
         packets = _distinct(np.where(active, flat // _SECTOR, _NOWHERE))
     else:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = [
-    "COLUMNS", "COPIED", "COSTS", "OUTCOMES", "STALLS", "TENSOR", "TRAFFIC", "Column", "heading",
-    "law_columns", "profiler_heading",
+    "COLUMNS", "COPIED", "COSTS", "NEIGHBOUR", "OUTCOMES", "STALLS", "TENSOR", "TRAFFIC", "Column",
+    "heading", "law_columns", "profiler_heading",
 ]  # fmt: skip
 
 
@@ -64,6 +64,8 @@ _ALL = (
     Column("bytes", "bytes copied", "Bytes", "bytes", True),
     Column("rows", "rows copied", "Rows", "rows of tiles", True),
     Column("tensor_cycles", "tensor cycles", unit="cycles of wgmma's tensor cores"),
+    Column("packets", "packets", unit="packets to the cluster's other blocks"),
+    Column("neighbour_cycles", "neighbour cycles", unit="cycles of the way to other blocks"),
     Column("share", "share of pipe", unit="percent of shared memory's wavefronts"),
     Column("executed", "executed", "Instructions Executed", "executions by a warp"),
     # What the figures are of.
@@ -158,6 +160,9 @@ COPIED = ("bytes", "rows")
 
 TENSOR = ("tensor_cycles",)
 """What wgmma takes beside its operand reads."""
+
+NEIGHBOUR = ("packets", "neighbour_cycles")
+"""What accesses to the shared memory of the cluster's other blocks cost."""
 
 
 def heading(name: str) -> str:

@@ -53,8 +53,8 @@ _FIX = _object(
         array=_TEXT, text=_TEXT, kind=_TEXT, wavefronts_before=_INTEGER, wavefronts=_INTEGER,
         bank_conflicts_before=_INTEGER, bank_conflicts=_INTEGER, unremovable=_INTEGER, proved=_FLAG,
         outputs_equal=_FLAG, array_bytes_before=_INTEGER, array_bytes=_INTEGER,
-        blocks_per_sm_before=_INTEGER, blocks_per_sm=_INTEGER, operations=_INTEGER, notation=_TEXT,
-        triton=_TEXT, why=_TEXT,
+        blocks_per_sm_before=_MAYBE_INTEGER, blocks_per_sm=_MAYBE_INTEGER, operations=_INTEGER,
+        speedup=_MAYBE_NUMBER, notation=_TEXT, triton=_TEXT, why=_TEXT,
     ),
 )  # fmt: skip
 _FINDING = _object(
@@ -134,7 +134,7 @@ class Printed:
 
 
 _COSTS = "wavefronts ideal excessive bank_conflicts"
-_MOVED = "sectors ideal_sectors bytes rows tensor_cycles share"
+_MOVED = "sectors ideal_sectors bytes rows tensor_cycles packets neighbour_cycles share"
 _BEFORE = (
     "requests cycles_before cycles wavefronts_before wavefronts bank_conflicts_before"
     " bank_conflicts"
@@ -142,6 +142,7 @@ _BEFORE = (
 _UNKNOWN = {
     **dict.fromkeys((*_COSTS.split(), *_MOVED.split(), "executed"), _MAYBE_INTEGER),
     "share": _MAYBE_NUMBER,
+    "neighbour_cycles": _MAYBE_NUMBER,
 }
 
 _TIME = (

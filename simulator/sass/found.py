@@ -82,6 +82,7 @@ def launch_of(found: FoundLaunch) -> dict[str, Any]:
         "grid": _shape(found.grid, "grid"),
         "block": _shape(found.block, "block"),
         "shared_bytes": int(found.shared_bytes),
+        "cooperative": found.cooperative,
         "args": [argument(text, i) for i, text in enumerate(found.arguments)],
     }
 

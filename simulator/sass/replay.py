@@ -50,25 +50,49 @@ def replay_compiled(
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
     cluster: int | tuple[int, ...] | None = None,
+    cooperative: bool = False,
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
-    `source_or_cubin`: a Path, or a str naming an existing file: a cubin, a fatbinary, an object, a
-    library, PTX or CUDA source, told by content; any other str is CUDA source or PTX; bytes are a
-    cubin. A kernel of Numba, of CuPy (RawKernel, RawModule) or of cuda.core (Program, ObjectCode)
-    is code, too. `kernel`: its symbol or C++ name, for a template with its arguments ("gemm<64,
-    64>"). `args`: a NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar
-    for each value; types of ml_dtypes, such as bfloat16, too; a TensorMap for each tensor map.
-    Arguments that share memory are one buffer. `cluster`: blocks that run together; None: what the
-    kernel requires, or 1. `shared_bytes`: dynamic shared memory. `blocks`: "all", or "sample" for
-    corners, edges and one interior block, whose counts are extrapolated to the grid where all of
-    them agree in shared memory; where they do not, the report covers those blocks only and its
-    notes say so. `max_instructions`: of warps, in the launch. `symbols`: arrays or scalars for
-    `__constant__` and `__device__` variables, by name. `include`, `define`, `options`: folders of
-    headers, macros, and whatever else nvcc would be given, for the compiler. Source is compiled for
-    `arch`, by default that of the chip, and sm_90 without one; a cubin is for its own. `rule`,
-    `chip`: those of `count`. `progress` is called now and then with thread instructions executed,
-    blocks done, blocks to do; `announce` with what is about to be waited for, a few words.
+    Parameters
+    ----------
+    source_or_cubin
+        A Path, or a str naming an existing file, is a file: a cubin, a fatbinary, an object, a
+        library, PTX or CUDA source, told by content. Any other str is CUDA source or PTX; bytes
+        are a cubin. A kernel of Numba, of CuPy (RawKernel, RawModule) or of cuda.core (Program,
+        ObjectCode) is code, too.
+    grid, block
+        Blocks and threads along x, y and z.
+    args
+        A NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each
+        value; types of ml_dtypes, such as bfloat16, too. A TensorMap for each tensor map.
+        Arguments that share memory are one buffer.
+    kernel
+        Its symbol or C++ name, for a template with its arguments: "gemm<64, 64>".
+    cluster
+        Blocks that run together; None: what the kernel requires, or 1.
+    cooperative
+        All blocks run at once, as by cudaLaunchCooperativeKernel: they may wait for each other.
+    shared_bytes
+        Dynamic shared memory.
+    blocks
+        "all", or "sample": corners, edges and one interior block. Their counts are extrapolated to
+        the grid where all of them agree in shared memory. Where they do not, the report covers
+        those blocks only and its notes say so.
+    max_instructions
+        Of warps, in the launch.
+    symbols
+        Arrays or scalars for `__constant__` and `__device__` variables, by name.
+    include, define, options
+        For the compiler: folders of headers, macros, and whatever else nvcc would be given.
+    arch
+        Source is compiled for it; by default that of the chip, and sm_90 without one.
+    rule, chip
+        Those of `count`.
+    progress
+        Called now and then with thread instructions executed, blocks done, blocks to do.
+    announce
+        Called with what is about to be waited for, in a few words.
 
     >>> import numpy as np
     >>> report = replay_compiled(
@@ -117,7 +141,7 @@ def replay_compiled(
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
-        rule, progress, announce, chosen_chip, size,
+        rule, progress, announce, chosen_chip, size, cooperative=cooperative,
     )  # fmt: skip
     try:
         report = run_blocks(launch, blocks, built.notes)

@@ -12,7 +12,7 @@ from layouts.errors import plural
 from simulator.errors import LaunchError
 from simulator.gemm.occupancy import DEVICES, Device, Occupancy, occupancy
 from simulator.law.chips import CHIPS, Chip, ChipLike
-from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC, law_columns
+from simulator.results.columns import COPIED, COSTS, NEIGHBOUR, TENSOR, TRAFFIC, law_columns
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
@@ -30,7 +30,7 @@ By = Literal["instruction", "line"]
 """What a row of a table is."""
 
 _MOST_PRINTED = 50
-_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR)
+_FIGURES = ("executed", *COSTS, *TRAFFIC, *COPIED, *TENSOR, *NEIGHBOUR)
 _UNITS = ("lsu", "gmma", "tma")
 _FIXING = "simulator.fixing"  # it stands above, and is found when it is asked for
 
@@ -49,7 +49,9 @@ class CompiledReport(SiteTable):
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
     view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
-    cores take, as measured on an H100 (gpu_check/data/h100_wgmma.csv).
+    cores take, as measured on an H100 (gpu_check/data/h100_wgmma.csv); of accesses to the
+    shared memory of the cluster's other blocks packets and neighbour_cycles, by
+    `simulator.law.neighbours`.
     A figure that does not apply is 0; None: not known (`notes` says why)."""
     arch: str
     outputs: list[Any] = field(repr=False)
@@ -166,13 +168,14 @@ class CompiledReport(SiteTable):
         )
         return [f"{taken} per block: {fit}, fit an SM of {device.name}, limited by {limits}."]
 
-    def totals(self) -> dict[str, dict[str, int]]:
+    def totals(self) -> dict[str, dict[str, Any]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.
 
         `["global"]` has requests, sectors, ideal_sectors and lines; `["load"]`, `["store"]` and
         `["all"]` have requests and the wavefronts' figures. They are those of the load-store unit.
         `["gmma"]` has executed, wavefronts (the profiler's `…_op_gmma`) and tensor_cycles;
-        `["tma"]` has executed, bytes, rows and sectors. What is not known is left out.
+        `["tma"]` has executed, bytes, rows and sectors; `["neighbour"]`, of accesses to other
+        blocks of the cluster, packets and neighbour_cycles. What is not known is left out.
         """
         moved = {**self.global_totals()["all"]}
         lsu, gmma, tma = ([row for row in self._rows if row["unit"] == unit] for unit in _UNITS)
@@ -182,6 +185,7 @@ class CompiledReport(SiteTable):
             "global": moved,
             "gmma": {name: _summed(gmma, name) for name in ("executed", "wavefronts", *TENSOR)},
             "tma": {name: _summed(tma, name) for name in ("executed", *COPIED, "sectors")},
+            "neighbour": {name: _summed(lsu, name) for name in NEIGHBOUR},
         }
 
     @property
@@ -229,7 +233,7 @@ class CompiledReport(SiteTable):
     @property
     def _pipe(self) -> int:
         """Wavefronts of all units."""
-        return _summed(self._rows, "wavefronts")
+        return int(_summed(self._rows, "wavefronts"))
 
     def units(self) -> list[str]:
         """Return what units other than the load-store unit did, a sentence for each that ran."""
@@ -316,6 +320,7 @@ class CompiledReport(SiteTable):
                 *(("unit", "share") if units <= {"lsu"} else ()),
                 *(() if "gmma" in units else TENSOR),
                 *(() if "tma" in units else COPIED),
+                *(() if totals["packets"] else NEIGHBOUR),
                 *law,
             ),
             columns=[*names, "file", "line", *_FIGURES, "share", *law],
@@ -376,15 +381,17 @@ class CompiledReport(SiteTable):
         return {**super().to_dict(), "instructions": self.instructions, "lines": self.lines()}
 
 
-def _summed(found: list[dict[str, Any]], name: str) -> int:
-    """Sum what is known of a figure."""
-    return sum(row[name] or 0 for row in found)
+def _summed(found: list[dict[str, Any]], name: str) -> Any:
+    """Sum what is known of a figure: an integer, or tenths."""
+    total = sum(row[name] or 0 for row in found)
+    return round(total, 1) if isinstance(total, float) else total
 
 
 def _percent(part: int | None, whole: int) -> float | None:
     return None if part is None else round(100 * part / whole, 1)
 
 
-def _sum(values: Any) -> int | None:
+def _sum(values: Any) -> Any:
     found = list(values)
-    return None if None in found else sum(found)
+    total = None if None in found else sum(found)
+    return round(total, 1) if isinstance(total, float) else total

@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from layouts.errors import plural
-from simulator.results.columns import COPIED, COSTS, TENSOR, TRAFFIC
+from simulator.law.neighbours import FLOORS
+from simulator.results.columns import COPIED, COSTS, NEIGHBOUR, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
-from simulator.sass.lift.requests import Request
+from simulator.sass.code.nvdisasm import SassInstruction
+from simulator.sass.lift.program import Program
+from simulator.sass.lift.requests import AsyncStore, Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.doubts import notes_of
@@ -33,11 +36,6 @@ def make_report(
     sites: dict[int, list[int]] = {}
     for index, site in enumerate(launch.program.sites):
         sites.setdefault(site.number, []).append(index)
-    if tally.neighbours:
-        rows.notes.append(
-            f"{tally.neighbours * times} accesses of warps went to other blocks of their clusters:"
-            " they cost by sectors of 32 bytes, not by banks, and are not among the wavefronts"
-        )
     found = launch.races.found() if launch.races else []
     rows.notes += [f"{each}" for each in found[:_MOST_RACES]]
     if len(found) > _MOST_RACES:
@@ -45,6 +43,7 @@ def make_report(
     rows.notes += notes_of(launch, launch.done.doubts)
     if left_out := launch.memory.system.left_out:
         rows.notes.append(f"{plural(left_out, 'call')} of printf came after the most that are kept")
+    rows.notes += _on_neighbours(launch.program, tally, times)
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(
@@ -63,12 +62,14 @@ def make_report(
         notes=tuple(rows.notes),
         printed=launch.memory.system.printed(),
         registers=launch.kernel.registers,
-        shared_bytes=launch.block_shared,
+        shared_bytes=launch.taken_shared,
     )
 
 
 class _Rows:
     """The rows of a report while they are collected."""
+
+    _FIGURES = (*COSTS, *TRAFFIC, *COPIED, *TENSOR, *NEIGHBOUR)
 
     def __init__(
         self, tally: Tally, times: int, notes: list[str], differing: Collection[int],
@@ -80,13 +81,13 @@ class _Rows:
         self.notes = notes
         self.differing = differing
         names = ("address", "opcode", "space", "unit", "file", "line", "executed")
-        self.columns: Columns = {name: [] for name in (*names, *COSTS, *TRAFFIC, *COPIED, *TENSOR)}
+        self.columns: Columns = {name: [] for name in (*names, *self._FIGURES)}
         self.sites: list[SiteReport] = []
 
     def add(self, number: int, sites: list[tuple[MemorySite, int]]) -> None:
         """Add an instruction with the memories that it accesses."""
         instruction = sites[0][0].instruction
-        costs: dict[str, int | None] = dict.fromkeys((*COSTS, *TRAFFIC, *COPIED, *TENSOR), 0)
+        costs: dict[str, float | None] = dict.fromkeys(self._FIGURES, 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
         for site, index in sites:
@@ -96,8 +97,14 @@ class _Rows:
             }
             figures["excessive"] = figures["wavefronts"] - figures["ideal"]
             touched = figures["requests"] > 0
-            if site.space == "shared" and site.is_generic and not touched:
+            if site.space != "global" and site.is_generic and not touched:
                 continue  # its addresses were all in global memory
+            if site.space == "neighbour":
+                spaces.append("shared")
+                known = site.op in FLOORS
+                costs["packets"] = figures["packets"] if known else None
+                costs["neighbour_cycles"] = figures["packet_tenths"] / 10 if known else None
+                continue
             spaces.append(site.space)
             if site.unit == "tma":
                 known = number not in self.differing
@@ -133,7 +140,7 @@ class _Rows:
 
     def _is_known(self, site: MemorySite, figures: dict[str, int]) -> bool:
         """Say whether what a site costs in shared memory is known, and if not, note it."""
-        at = _place(site)
+        at = _place(site.instruction)
         if site.is_generic:
             self.notes.append(
                 f"{at} reached shared memory through generic addresses,"
@@ -150,11 +157,36 @@ class _Rows:
         return True
 
 
+def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
+    """Say what went to other blocks of the cluster, and where its cost is not known."""
+    found, unknown, said = 0, [], []
+    for site, requests in zip(program.sites, tally.figures[:, 0].tolist(), strict=True):
+        if site.space == "neighbour" and requests:
+            found += requests * times
+            unknown += [] if site.op in FLOORS else [_place(site.instruction)]
+    unknown += [  # st.async and red.async
+        _place(program.instructions[number])
+        for number, request in program.requests.items()
+        if isinstance(request, AsyncStore) and tally.executed[number]
+    ]
+    if found:
+        said.append(
+            f"{found} accesses of warps went to other blocks of their clusters: they cost packets,"
+            " not wavefronts of banks (columns packets, and neighbour_cycles of the way there,"
+            " alone on it)"
+        )
+    if unknown:
+        said.append(f"what accesses to other blocks cost is not known of {', '.join(unknown)}")
+    return said
+
+
 def _site_report(site: MemorySite, figures: dict[str, Any]) -> SiteReport:
     instruction = site.instruction
     is_shared = site.space == "shared"
     return SiteReport(
-        source=f"{instruction.file}:{instruction.line}" if instruction.line else _place(site),
+        source=f"{instruction.file}:{instruction.line}"
+        if instruction.line
+        else _place(instruction),
         memory="shared" if is_shared else "global",
         kind="store" if site.is_store else "load",
         op=instruction.opcode,
@@ -167,5 +199,5 @@ def _site_report(site: MemorySite, figures: dict[str, Any]) -> SiteReport:
     )
 
 
-def _place(site: MemorySite) -> str:
-    return f"{site.instruction.address:#06x} {site.instruction.opcode}"
+def _place(instruction: SassInstruction) -> str:
+    return f"{instruction.address:#06x} {instruction.opcode}"

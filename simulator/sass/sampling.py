@@ -31,6 +31,10 @@ Blocks = Literal["sample", "all"]
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _MOST_BLOCKS = 1 << 24
+_TOGETHER = (
+    "a cooperative launch: all blocks ran at once, by turns; how often they looked whether the"
+    " others had arrived (instructions and sectors of those loops) depends on the turns"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,9 @@ def arguments_of(launch: GridRun) -> dict[str, Any]:
 def run_blocks(launch: GridRun, blocks: Blocks, notes: Sequence[str]) -> CompiledReport:
     """Run the blocks that were asked for; notes come before those on the blocks."""
     count = prod(launch.grid)
+    if launch.cooperative:
+        every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
+        return make_report(launch, launch.run_together(every), 1, count, [*notes, _TOGETHER])
     if blocks == "sample":
         return _sampled(launch, count, notes)
     if count > _MOST_BLOCKS:

@@ -45,7 +45,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
         block=launch.block,
         cluster=launch.cluster,
         registers=kernel.registers,
-        shared_bytes=launch.block_shared,
+        shared_bytes=launch.taken_shared,
         resident=resident,
         instructions=tuple(
             WorkInstruction(
@@ -63,7 +63,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
 def _resident(launch: GridRun, chip: Chip) -> int:
     """Return how many blocks one SM holds: one at least, for the launch runs."""
     held = occupancy(
-        prod(launch.block), max(launch.kernel.registers, 1), launch.block_shared, Device.of(chip)
+        prod(launch.block), max(launch.kernel.registers, 1), launch.taken_shared, Device.of(chip)
     )
     return max(held.blocks, 1)
 

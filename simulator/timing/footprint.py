@@ -1,15 +1,15 @@
 """How much global memory a grid touches at least: bytes read and written, each sector once.
 
-The sectors of an instruction may move by a constant from block to block along each axis of the
-grid. Then it touches the union of those of all blocks. Whether it does is seen in probes: the
-blocks at the grid's origin, one further on each axis, and the last one. Where the last block does
-something else, such as at an edge, the last blocks of each axis are left out; where the next block
-does, only what was executed counts. So the footprint is never more than the grid's.
+An instruction whose sectors move by a constant from block to block along each axis of the grid
+touches the union of those of all blocks. Whether it does is seen in probes: the blocks at the
+grid's origin, one further on each axis, the last one and the one before it on all axes. What every
+block that ran has in common so is taken to be the whole grid's. Where a block at a far edge of the
+grid touches less, the last blocks of each axis are left out. Else only what was executed counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
 Numbers = NDArray[np.int64]
 Dim3 = tuple[int, int, int]
+_UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,16 @@ def probe_blocks(grid: Dim3) -> list[Dim3]:
     """Return the blocks that tell how addresses depend on the block.
 
     >>> probe_blocks((8, 4, 1))
-    [(0, 0, 0), (1, 0, 0), (0, 1, 0), (7, 3, 0)]
+    [(0, 0, 0), (1, 0, 0), (0, 1, 0), (6, 2, 0), (7, 3, 0)]
     """
-    units = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    next_ones = [unit for unit, size in zip(units, grid, strict=True) if size > 1]
-    return list(dict.fromkeys([(0, 0, 0), *next_ones, (grid[0] - 1, grid[1] - 1, grid[2] - 1)]))
+    next_ones = [unit for unit, size in zip(_UNITS, grid, strict=True) if size > 1]
+    ends = [_from_end(grid, 2), _from_end(grid, 1)]
+    return list(dict.fromkeys([(0, 0, 0), *next_ones, *ends]))
+
+
+def _from_end(grid: Dim3, back: int) -> Dim3:
+    x, y, z = (max(size - back, 0) for size in grid)
+    return x, y, z
 
 
 def sectors_by_instruction(trace: BlockTrace) -> dict[int, Numbers]:
@@ -86,6 +92,7 @@ def footprint(
     """
     if not probes and not traces:
         return Footprint(0, 0, True)
+    places = [trace.block for trace in (*probes, *traces)]
     each = [sectors_by_instruction(trace) for trace in (*probes, *traces)]
     numbers = sorted(set().union(*each))
     empty = np.zeros(0, np.int64)
@@ -93,40 +100,48 @@ def footprint(
     parts: dict[bool, dict[tuple[tuple[int, int], ...], list[Numbers]]] = {True: {}, False: {}}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
-        steps = _steps(blocks[: len(probes)], grid) if probes else None
         of_kind = parts[number in written]
-        if steps is None:
-            covers = covers and all(size == 1 for size in grid)
-            of_kind.setdefault((), []).extend(blocks)
-        else:
-            of_kind.setdefault(steps, []).append(blocks[0])
-            of_kind.setdefault((), []).extend(blocks)
+        of_kind.setdefault((), []).extend(blocks)
+        common = empty
+        if probes:
+            steps, common = _moved(dict(zip(places, blocks, strict=True)), grid)
+            of_kind.setdefault(steps, []).append(common)
+        whole = len(blocks[0]) and len(common) == len(blocks[0])
+        covers = covers and (bool(whole) or all(size == 1 for size in grid))
     return Footprint(_united(parts[False]) * SECTOR, _united(parts[True]) * SECTOR, covers)
 
 
-def _steps(probes: list[Numbers], grid: Dim3) -> tuple[tuple[int, int], ...] | None:
-    """Return for each axis by how many sectors the next block's lie further, and how many blocks.
+def _moved(
+    blocks: Mapping[Dim3, Numbers], grid: Dim3
+) -> tuple[tuple[tuple[int, int], ...], Numbers]:
+    """Return what moves by a constant from block to block: how far, and the sectors at the origin.
 
-    None: they do not all move by a constant.
+    For each axis by how many sectors the next block's lie further, and how many blocks. `blocks`:
+    the sectors of each that ran; each holds what is returned, moved to its place.
     """
-    origin, *others = probes
-    if not len(origin):
-        return None
-    found: list[tuple[int, int]] = []
-    axes = [axis for axis in range(3) if grid[axis] > 1]
-    far = 0
-    for axis, block in zip(axes, others, strict=False):
-        if len(block) != len(origin):
-            return None
-        step = int(block[0] - origin[0])
-        if not np.array_equal(origin + step, block):
-            return None
-        found.append((step, grid[axis]))
-        far += step * (grid[axis] - 1)
-    is_like_last = not others or np.array_equal(origin + far, probes[-1])
-    if not is_like_last:
-        found = [(step, blocks - 1) for step, blocks in found]
-    return tuple((step, blocks) for step, blocks in found if step and blocks > 1)
+    empty = np.zeros(0, np.int64)
+    common = blocks.get((0, 0, 0), empty)
+    steps = [0, 0, 0]
+    for axis, unit in enumerate(_UNITS):
+        if grid[axis] > 1:
+            following = blocks.get(unit, empty)
+            if not len(common) or not len(following):
+                return (), empty
+            steps[axis] = int(following[0] - common[0])
+    edges = []
+    for block, sectors in blocks.items():
+        here = sectors - sum(step * at for step, at in zip(steps, block, strict=True))
+        if any(at and at == size - 1 for at, size in zip(block, grid, strict=True)):
+            edges.append(here)
+        else:
+            common = common[np.isin(common, here)]
+    left_out = 0
+    if not all(np.isin(common, here).all() for here in edges):
+        if _from_end(grid, 2) not in blocks:
+            return (), empty
+        left_out = 1
+    found = zip(steps, (size - left_out for size in grid), strict=True)
+    return tuple((step, count) for step, count in found if step and count > 1), common
 
 
 def _united(parts: dict[tuple[tuple[int, int], ...], list[Numbers]]) -> int:

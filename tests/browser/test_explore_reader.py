@@ -41,6 +41,16 @@ TEXTS = [
     "float s[512]; s[threadIdx.z*64 + ty*8 + tx]",
     "float s[32]; s[0x1F - laneid /* from the end */]",
     "cutlass::half_t s[64]; s[static_cast<int>(tid)]",
+    "int x = threadIdx.x, y = threadIdx.y; float s[32][33]; s[x][y]",
+    "float4 s[32]; float v = s[lane].w;",
+    "uchar4 s[32]; s[lane].y = 0",
+    "float t[32][33]; out[(y + 1) * w + x] = t[threadIdx.x][threadIdx.y];",
+    "float a[2][2][2][64]; a[1][0][1][lane]",
+    "float s[64]; s[(threadIdx.x - 1) % 32 * 2]",
+    "float s[64]; int t = threadIdx.x; s[(t - 1) % 32 + 31]",
+    "float s[64]; unsigned t = threadIdx.x; s[(t - 1) % 32]",
+    "float s[64]; s[(uint8_t)(lane + 256) * 2]",
+    "float s[64]; s[min(lane + 1, 31) & 0b111111]",
 ]
 
 REFUSED = [
@@ -72,7 +82,17 @@ REFUSED = [
     "float3 s[32]; s[lane]",
     "float s[64]; ((float4*)s)[lane]",
     "float s[32]; *(float4*)&s[lane%4]",
+    "float4 s[32]; s[lane].q",
 ]
+
+BEYOND = [
+    ("#define N 32\nfloat s[N]; s[lane]", "#"),
+    ("struct P { float x, y; }; P p[32]; p[lane].y", "struct"),
+    ("using T = float; T s[32]; s[lane]", "using"),
+    ("int s[32]; atomicAdd(&s[lane], 1)", "atomicAdd"),
+    ("float s[64]; float* p = s + 32; p[lane]", "*"),
+]
+"""What the page refuses by name, for the command line reads it."""
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -91,3 +111,11 @@ def test_both_refuse_the_same(law: Any, text: str) -> None:
     assert "problem" in asked(law, text)
     with pytest.raises(BankwiseError):
         read(text).check()
+
+
+@pytest.mark.parametrize(("text", "at"), BEYOND)
+def test_the_page_says_what_the_command_line_reads(law: Any, text: str, at: str) -> None:
+    found = asked(law, text)
+    assert "by the command line alone" in found["problem"]
+    assert found["at"] == at
+    read(text).check()

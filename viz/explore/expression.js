@@ -1,4 +1,4 @@
-// C index expressions, by the rules of layouts/expression.py: values are C's 32-bit int,
+// C index expressions, by the rules of layouts/expression.py: values are C's 32-bit integers,
 // division goes towards zero, and what C leaves undefined is refused at its column, if evaluated.
 "use strict";
 
@@ -17,7 +17,7 @@ const Expression = (() => {
   const MOST = 2 ** 31 - 1;
   const TOKEN = new RegExp([
     String.raw`(?<blank>\s+|//[^\n]*|/\*[^]*?\*/)`,
-    String.raw`(?<number>0[xX][0-9a-fA-F]+[uUlL]{0,3}(?!\w)|(?:0|[1-9][0-9]*)[uUlL]{0,3}(?!\w))`,
+    String.raw`(?<number>0[xX][0-9a-fA-F]+[uUlL]{0,3}(?!\w)|0[bB][01]+[uUlL]{0,3}(?!\w)|(?:0|[1-9][0-9]*)[uUlL]{0,3}(?!\w))`,
     String.raw`(?<name>[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)`,
     String.raw`(?<sign><<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:()[\],;.])`,
   ].join("|"), "y");
@@ -121,7 +121,23 @@ const Expression = (() => {
   // From the loosest to the tightest.
   const LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="],
     ["<<", ">>"], ["+", "-"], ["*", "/", "%"]];
-  const INTEGERS = new Set(["int", "unsigned", "signed", "size_t", "int32_t", "uint32_t"]);
+  const BITS = { 8: "char uchar int8_t uint8_t", 16: "short ushort int16_t uint16_t",
+    32: "int unsigned signed long size_t ptrdiff_t uint int32_t uint32_t int64_t uint64_t" };
+  const INTEGERS = new Map(Object.entries(BITS).flatMap(([bits, names]) =>
+    names.split(" ").flatMap((name) => [[name, Number(bits)], [`std::${name}`, Number(bits)]])));
+  // Their value depends on whether a number below 0 wraps around.
+  const ORDERED = ["/", "%", ">>", "<", "<=", ">", ">="];
+  const COMPARED = ["<", "<=", ">", ">=", "==", "!="];
+  const UNSIGNED = /^(threadIdx|blockDim)\./;
+
+  // An expression that C gives the type `unsigned`.
+  const unsigned = (node, is = true) => Object.assign(node, { unsigned: is });
+
+  // An operator for unsigned numbers, whose 32 bits are read as an int.
+  const wrapped = (apply) => (a, b, token) => {
+    const found = apply(a < 0 ? a + 2 ** 32 : a, b < 0 ? b + 2 ** 32 : b, token);
+    return found > MOST ? found - 2 ** 32 : found;
+  };
 
   // Reads an expression; gives a function of the values of names. `names` remembers what it uses:
   // each name with its first token. `locals` are functions of names that the text itself defines.
@@ -136,7 +152,8 @@ const Expression = (() => {
         const yes = ternary();
         reader.need(":", "of ?:");
         const no = ternary();
-        node = (values) => (condition(values) ? yes(values) : no(values));
+        node = unsigned((values) => (condition(values) ? yes(values) : no(values)),
+          Boolean(yes.unsigned || no.unsigned));
       }
       depth--;
       return node;
@@ -151,8 +168,13 @@ const Expression = (() => {
         if (token.text === "||") node = (v) => Number(first(v) !== 0 || second(v) !== 0);
         else if (token.text === "&&") node = (v) => Number(first(v) !== 0 && second(v) !== 0);
         else {
-          const apply = BINARY[token.text];
-          node = (v) => fit(apply(first(v), second(v), token), token);
+          const shifts = token.text === "<<" || token.text === ">>";
+          const wraps = Boolean(first.unsigned || (!shifts && second.unsigned));
+          const plain = token.text === ">>" && wraps ? (a, b, at) => (shifted(b, at), a >>> b)
+            : BINARY[token.text];
+          const apply = wraps && ORDERED.includes(token.text) ? wrapped(plain) : plain;
+          node = unsigned((v) => fit(apply(first(v), second(v), token), token),
+            wraps && !COMPARED.includes(token.text));
         }
       }
       return node;
@@ -164,14 +186,16 @@ const Expression = (() => {
       const token = reader.next();
       const argument = unary();
       depth--;
-      return (values) => fit(UNARY[token.text](argument(values)), token);
+      return unsigned((values) => fit(UNARY[token.text](argument(values)), token),
+        Boolean(token.text !== "!" && argument.unsigned));
     }
 
-    // `(int)`, `(unsigned int)`: an integer of 32 bits stays what it is.
+    // `(int)`, `(const unsigned char)`: where the words of the type end; 0 if there are none.
     function castEnds() {
-      let ahead = 1;
+      const first = reader.peek(1).text === "const" ? 2 : 1;
+      let ahead = first;
       while (INTEGERS.has(reader.peek(ahead).text)) ahead++;
-      return ahead > 1 && reader.peek(ahead).text === ")" ? ahead + 1 : 0;
+      return ahead > first && reader.peek(ahead).text === ")" ? ahead + 1 : 0;
     }
 
     function parenthesised() {
@@ -181,15 +205,24 @@ const Expression = (() => {
       return inside;
     }
 
-    function converted(token, inner) {
-      const unsigned = /^(u|size_t)/.test(token.text);
-      return (values) => {
+    // A cast by these words: narrow types cut, and a number below 0 does not become unsigned.
+    function converted(tokens, inner) {
+      const words = tokens.map(({ text }) => text.replace("std::", ""));
+      const bits = Math.min(...words.map((word) => INTEGERS.get(word) ?? 32));
+      const positive = words.some((word) => /^(u|size_t)/.test(word));
+      if (bits < 32) {
+        const low = positive ? 0 : 2 ** (bits - 1);
+        return (values) => ((inner(values) + low) & (2 ** bits - 1)) - low;
+      }
+      if (!positive) return unsigned((values) => inner(values), false);
+      return unsigned((values) => {
         const value = inner(values);
-        if (unsigned && value < 0) {
-          throw new Problem(`${value} as unsigned wraps around`, token.start, token.end);
+        if (value < 0) {
+          const [first, last] = [tokens[0], tokens.at(-1)];
+          throw new Problem(`${value} as unsigned wraps around`, first.start, last.end);
         }
         return value;
-      };
+      });
     }
 
     function atom() {
@@ -197,29 +230,38 @@ const Expression = (() => {
       if (token.text === "(") {
         const ends = castEnds();
         if (!ends) return parenthesised();
-        const type = reader.peek(1);
+        const words = reader.list.slice(reader.at + 1, reader.at + ends - 1);
         reader.at += ends;
-        return converted(type, unary());
+        return converted(words, unary());
       }
       if (token.kind === "number") {
         reader.next();
         const value = fit(BigInt(token.text.replace(/[uUlL]+$/, "")), token);
-        return () => value;
+        return unsigned(() => value, /[uU][lL]*$/.test(token.text));
       }
       if (token.kind !== "name") return reader.fail("expected a number, a name or '('");
       reader.next();
       if (token.text === "static_cast") {
         reader.need("<");
-        const type = reader.next();
-        while (INTEGERS.has(reader.peek().text)) reader.next();
-        if (!INTEGERS.has(type.text)) {
-          throw new Problem(`cast to ${type.text} in an index (accepted: int, unsigned)`,
-            type.start, type.end);
+        const first = reader.peek();
+        const words = [];
+        while (INTEGERS.has(reader.peek().text)) words.push(reader.next());
+        if (!words.length) {
+          throw new Problem(`cast to ${first.text} in an index (accepted: int, unsigned)`,
+            first.start, first.end);
         }
         reader.need(">");
-        return converted(type, parenthesised());
+        return converted(words, parenthesised());
       }
-      if (INTEGERS.has(token.text) && reader.is("(")) return converted(token, parenthesised());
+      if (INTEGERS.has(token.text) && reader.is("(")) return converted([token], parenthesised());
+      if (/^(std::)?(min|max)$/.test(token.text) && reader.take("(")) {
+        const one = ternary();
+        reader.need(",");
+        const other = ternary();
+        reader.need(")");
+        const choose = token.text.endsWith("min") ? Math.min : Math.max;
+        return (values) => choose(one(values), other(values));
+      }
       let name = token.text;
       let end = token.end;
       if (reader.is(".")) {
@@ -234,7 +276,7 @@ const Expression = (() => {
       }
       if (reader.is("(")) reader.fail(`${name}() cannot be called in an index`);
       if (!names.has(name)) names.set(name, { text: name, start: token.start, end });
-      return (values) => values[name];
+      return unsigned((values) => values[name], UNSIGNED.test(name));
     }
 
     return ternary();

@@ -7,17 +7,8 @@
 const Question = (() => {
   const { Reader, read } = Expression;
 
-  // Bytes of C's and CUDA's types.
-  const BYTES = new Map(Object.entries({
-    1: "char int8_t uint8_t bool __nv_fp8_e4m3 __nv_fp8_e5m2",
-    2: "short half __half half_t nv_bfloat16 __nv_bfloat16 bfloat16_t int16_t uint16_t char2 uchar2",
-    4: "int unsigned float int32_t uint32_t half2 __half2 nv_bfloat162 __nv_bfloat162 short2 ushort2"
-      + " char4 uchar4",
-    8: "double long size_t int64_t uint64_t float2 int2 uint2 short4 ushort4",
-    16: "float4 int4 uint4 double2 longlong2 ulonglong2",
-    12: "float3 int3 uint3",
-  }).flatMap(([bytes, names]) => names.split(" ").map((name) => [name, Number(bytes)])));
-  const SIGNED = new Set(["char", "int8_t", "short", "int16_t"]);
+  const BYTES = new Map(Object.entries(FACTS.types)); // of C's and CUDA's types
+  const SIGNED = new Set(FACTS.signed);
   const SIGNS = ["unsigned", "signed"];
   const LENGTHS = ["char", "short", "int", "long"];
   const QUALIFIERS = ["extern", "static", "volatile", "const", "constexpr", "__shared__",
@@ -26,6 +17,11 @@ const Question = (() => {
   const AXES = ["threadIdx", "blockDim"].flatMap((name) => ["x", "y", "z"].map((a) => `${name}.${a}`));
   const NAMES = [...AXES, "tx", "ty", "tz", "tid", "lane", "warp", "laneid", "lane_id", "laneId",
     "warpid", "warp_id", "warpId", "warpSize"];
+
+  // What only the command line reads: it needs a compiler's first steps.
+  const BEYOND = [[/#/, "a macro"], [/\b(struct|union|class)\b/, "a struct"],
+    [/\b(typedef|using)\b/, "a name of a type"], [/\batomic[A-Z]\w*(?=\s*\()/, "an atomic function"]];
+  const UNSIGNED = /^(?!.*\b(char|short)\b).*\b(unsigned|uint32_t|uint64_t|uint|size_t)\b/;
 
   const bare = (name) => name.split("::").at(-1);
 
@@ -88,9 +84,6 @@ const Question = (() => {
         if (reader.is("]") && !dims.length) dims.push({ size: null, start, end: start });
         else dims.push(dimension(reader, start, locals));
         reader.need("]");
-      }
-      if (dims.length > 3) {
-        throw new Problem(`${dims.length} dimensions (accepted: 1 to 3)`, name.start, name.end);
       }
       const bytes = dims.reduce((product, { size }) => product * (size ?? 1), type.bytes);
       if (bytes > Law.SHARED_BYTES) {
@@ -269,10 +262,28 @@ const Question = (() => {
           place.pointer = false;
         }
       }
-      if (reader.is(".") || reader.is("->")) {
+      if (reader.is(".")) this.member(place);
+      return place;
+    }
+
+    // float4's .x, .y, .z, .w
+    member(place) {
+      const { reader } = this;
+      const [, of, count] = /^(?:\w+::)*(\w+)([1-4])$/.exec(place.type.name) ?? [];
+      const bytes = BYTES.get(of);
+      if (place.pointer || !bytes || bytes * count !== place.type.bytes) {
         reader.fail("a member alone is not taken (accepted: the whole element, or a cast)");
       }
-      return place;
+      reader.next();
+      const name = reader.next();
+      const at = name.text.length === 1 ? "xyzw".indexOf(name.text) : -1;
+      if (at < 0 || at >= count) {
+        throw new Problem(`${place.type.name} has no member ${name.text} (accepted:`
+          + ` ${[..."xyzw"].slice(0, count).join(", ")})`, name.start, name.end);
+      }
+      if (at) place.offsets.push({ node: () => at * bytes, start: name.start, end: name.end, unit: 1 });
+      Object.assign(place, { cast: true,
+        type: { ...place.type, name: of, bytes, signed: SIGNED.has(of) } });
     }
   }
 
@@ -292,6 +303,13 @@ const Question = (() => {
   //
   // {array, type, subscripts, offsets, store, names, locals}
   function parse(text) {
+    for (const [pattern, what] of BEYOND) {
+      const found = pattern.exec(text.replace(/\/\*[^]*?\*\/|\/\/[^\n]*/g, (said) => " ".repeat(said.length)));
+      if (found) {
+        throw new Problem(`${what} is read by the command line alone: bankwise 'QUESTION'`,
+          found.index, found.index + found[0].length);
+      }
+    }
     const reader = new Reader(text);
     const arrays = new Map();
     const locals = new Map();
@@ -322,6 +340,10 @@ const Question = (() => {
     return { ...found, names: new Set(names.keys()), text };
   }
 
+  // A value under the type of the name that gets it.
+  const typed = (node, { name }) =>
+    Object.assign((values) => node(values), { unsigned: UNSIGNED.test(name) });
+
   // Reads a statement: an access, or null for a declaration.
   function readStatement(reader, { arrays, locals, names }) {
     const own = statement(reader);
@@ -339,15 +361,20 @@ const Question = (() => {
         declaration(reader, arrays, locals);
         return null;
       }
-      typeOf(reader);
-      const name = reader.next();
-      reader.need("=", `and the value of ${name.text}`);
-      if (!accesses(own.slice(set + 1))) {
-        locals.set(name.text, read(reader, names, locals));
-        return null;
+      const type = typeOf(reader);
+      if (reader.is("*", "&")) {
+        reader.fail("pointers are read by the command line alone: bankwise 'QUESTION'");
       }
-    } else if (set === 1 && accesses(own.slice(set + 1))) {
-      reader.at += 2; // value = s[...], sum += s[...]
+      do {
+        const name = reader.next();
+        reader.need("=", `and the value of ${name.text}`);
+        if (accesses(own.slice(set + 1))) break; // float v = s[...]
+        locals.set(name.text, typed(read(reader, names, locals), type));
+      } while (reader.take(","));
+      if (!accesses(own.slice(set + 1))) return null;
+    } else if (set >= 0 && accesses(own.slice(set + 1))
+      && !own.slice(0, set).some(({ text }) => arrays.has(text))) {
+      reader.at += set + 1; // value = s[...], sum += s[...], out[i] = s[...]
     }
     if (!accesses(own) && !own.some(({ text }, k) => k === 0 && text === "*")) {
       return indices(reader, { arrays, locals, names });

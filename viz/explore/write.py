@@ -11,6 +11,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
+from simulator.inputs.types import BYTES, SIGNED
 from simulator.law import specification
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.instructions import INSTRUCTIONS, RULES, SHARED_BYTES, Instruction
@@ -88,6 +89,8 @@ def _facts(chip: Chip | None) -> dict[str, object]:
         "word": specification.WORD,
         "shared_bytes": SHARED_BYTES if chip is None else chip.shared_bytes,
         "rules": RULES,
+        "types": BYTES,
+        "signed": sorted(SIGNED),
         "instructions": [
             emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)
         ],

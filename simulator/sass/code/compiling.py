@@ -26,12 +26,13 @@ from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvcc import request_for
 from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.repairs import without_static
 from simulator.sass.code.translation import Translation, translate
 
 __all__ = ["Compiled", "child", "compile_source"]
 
 
-_SECONDS = 180.0
+_SECONDS = 600.0  # CUTLASS on a busy machine
 _LONGEST = 1 << 22  # characters of source
 # What the compiler asks for in its own messages, and the option that gives it.
 _RETRIES = {
@@ -74,8 +75,21 @@ def compile_source(
     options = options or CompilerOptions()
     if options.compiler == "nvcc":
         return _by_nvcc(source, arch, name, expressions, options, folder)
-    translation = translate(source, folder, options.include, options.define)
-    return compile_translation(translation, arch, name, expressions, options, source)
+    rest = (arch, name, expressions, options, source)
+    translation = translate(source, folder, options.include, options.define, asked=expressions)
+    try:
+        return compile_translation(translation, *rest)
+    except CompileError as error:
+        # A header may name NVRTC's macro and leave host code in sight all the same.
+        if not any(f"{each}(" in str(error) for each in translation.whole):
+            raise
+        stripped = translate(
+            source, folder, options.include, options.define, asked=expressions, keep_whole=False
+        )
+        try:
+            return compile_translation(stripped, *rest)
+        except CompileError:
+            raise error from None
 
 
 def compile_translation(
@@ -109,6 +123,9 @@ def compile_translation(
             raise ToolError(answer["missing"])
         if "log" not in answer:
             return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"])
+        if repaired := without_static(answer["log"], headers):
+            headers |= repaired
+            continue
         wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
         absent = _NOT_THERE.search(answer["log"])
         if absent and is_standard(absent[1]) and absent[1] not in headers:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "stand_in"]
+__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "small_features",
+           "stand_in"]  # fmt: skip
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -96,6 +97,11 @@ _BROUGHT = {
     "cuComplex.h": {"cuComplex", "cuDoubleComplex", "cuFloatComplex"},
 }
 
+_SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "utility"))
+
+
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+
 
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
@@ -147,6 +153,15 @@ def _feature(name: str) -> str | None:
         if declared.search(text):
             return place
     return None
+
+
+def small_features(names: Iterable[str]) -> set[str]:
+    """Give those of `std` whose headers define no macro and no function of C.
+
+    A header that knows NVRTC brings what it needs of those, and forgets some of the others.
+    """
+    places = {name: _feature(name) or "" for name in names}
+    return {name for name, place in places.items() if place.startswith(_SMALL)}
 
 
 @lru_cache(maxsize=1)
@@ -234,6 +249,8 @@ def stand_in(
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
+    if named & _DEVICE_RUNTIME:  # which NVRTC has only in code that is linked later
+        prelude.append("#include <cuda_device_runtime_api.h>")
     if wanted:
         prelude.append(
             "namespace cuda { namespace std {} } namespace std { using namespace cuda::std; }"

@@ -42,6 +42,7 @@ class FoundLaunch:
     unknown: tuple[str, ...]
     """Names in the source whose values are asked for."""
     signature: Signature | None = field(default=None, compare=False)
+    cooperative: bool = False
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
@@ -49,6 +50,8 @@ class FoundLaunch:
                  "--block", self.block]  # fmt: skip
         if self.shared_bytes != "0":
             parts += ["--shared-bytes", self.shared_bytes]
+        if self.cooperative:
+            parts.append("--cooperative")
         for each in self.arguments:
             parts += ["--arg", _quoted(each)]
         return " ".join(parts)
@@ -131,7 +134,7 @@ class _Reader(HostReader):
             while kernel.type in ("cast_expression", "pointer_expression"):
                 kernel = kernel.child_by_field_name("value") or kernel.named_children[-1]
             grid = [self.value(given[1]), self.value(given[2]), shared]
-            self._launch(kernel, grid, values, node)
+            self._launch(kernel, grid, values, node, "Cooperative" in name)
             return 0
         if name == "cudaLaunchKernelEx" and len(given) >= 2:
             config = self.value(given[0])
@@ -168,8 +171,9 @@ class _Reader(HostReader):
         return tuple(found)
 
     def _launch(
-        self, function: Node, configuration: list[Any], values: list[Any], node: Node
-    ) -> None:
+        self, function: Node, configuration: list[Any], values: list[Any], node: Node,
+        cooperative: bool = False,
+    ) -> None:  # fmt: skip
         name = text_of(function)
         cell = self.find(name)
         if cell is not None and isinstance(cell.value, Unknown) and cell.value.name != name:
@@ -194,6 +198,6 @@ class _Reader(HostReader):
             FoundLaunch(
                 full, node.start_point.row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
-                tuple(dict.fromkeys(described.unknown)), signature,
+                tuple(dict.fromkeys(described.unknown)), signature, cooperative,
             )
         )  # fmt: skip

@@ -91,7 +91,7 @@ def directives(text: str) -> tuple[Directive, ...]:
 def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
     r"""Return the macros that are defined: of several definitions of one the last that says most.
 
-    One that makes a function constexpr, or the device's, is not undone by one that is empty.
+    One that makes a function constexpr, or the device's, is not undone by one that does not.
 
     >>> macros(directives("#if A\n#define C constexpr\n#else\n#define C\n#endif"))["C"].body
     'constexpr'
@@ -104,7 +104,7 @@ def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
             macro = Macro(named[1], parameters, named[4].strip())
             before = found.get(macro.name)
-            if before is None or macro.body or not _TELLS.search(before.body):
+            if before is None or _TELLS.search(macro.body) or not _TELLS.search(before.body):
                 found[macro.name] = macro
     return found
 

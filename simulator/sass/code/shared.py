@@ -72,6 +72,8 @@ def name_of(symbol: str) -> str:
 
     >>> name_of("_ZZ4turnPKfPfE4tile"), name_of("_ZZN2my4turnEvE4tile_0"), name_of("smem")
     ('tile', 'tile', 'smem')
+    >>> name_of("_ZN2my4tileE"), name_of("_ZN12_GLOBAL__N_14tileE")
+    ('tile', 'tile')
     """
     for found in re.finditer(r"E(\d+)(?=[A-Za-z_])", symbol) if symbol.startswith("_Z") else ():
         name = symbol[found.end() : found.end() + int(found[1])]
@@ -79,6 +81,12 @@ def name_of(symbol: str) -> str:
             r"(?:_\d+)?", symbol[found.end() + len(name) :]
         ):
             return name
+    parts, place = [], len("_ZN")  # of a namespace: names behind their lengths
+    while symbol.startswith("_ZN") and (size := re.compile(r"L?(\d+)").match(symbol, place)):
+        place = size.end() + int(size[1])
+        parts.append(symbol[size.end() : place])
+    if parts and symbol[place:] == "E":
+        return parts[-1]
     found_plain = re.fullmatch(r"_ZL?(\d+)(\w+)", symbol)
     if found_plain and len(found_plain[2]) >= int(found_plain[1]):
         return found_plain[2][: int(found_plain[1])]

@@ -40,6 +40,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _BARE_CALL = re.compile(
     r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
 )
+# A macro that stands for a declaration elsewhere, with arguments that no parameter looks like.
+_EXTERN_CALL = re.compile(
+    r"(?m)^[ \t]*extern[ \t]+([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)[ \t]*;"
+)
 # Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
     r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
@@ -123,6 +127,7 @@ class Source:
             text,
         )
         text = _ALIGNED.sub(lambda found: blank(found[0]), text)
+        text = _EXTERN_CALL.sub(lambda found: blank(found[0]), text)
         return _BARE_CALL.sub(lambda found: blank(found[0]), text)
 
     @cached_property
@@ -135,7 +140,8 @@ class Source:
             for each in self._declared(parser().parse(text.encode()).root_node, bare):
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
-        for call in _BARE_CALL.finditer(plain(self.text)):
+        bare = plain(self.text)
+        for call in (*_BARE_CALL.finditer(bare), *_EXTERN_CALL.finditer(bare)):
             if self._is_open(call[1]):
                 continue  # it begins or ends what the next one ends: both stay as they are
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):

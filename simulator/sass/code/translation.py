@@ -4,14 +4,15 @@ Kept are kernels, device functions and variables, and, from there, whatever they
 constants, constexpr functions, macros. All else is the host's, and becomes spaces. Headers are
 looked up here, not by the compiler. So a source reads nothing but its own folder, folders given
 with -I, the git repository that it stands in, and the compiler's headers; a header that is in none
-of them is empty.
+of them is empty. Headers that know NVRTC, as CUTLASS's do, hide the host's code themselves, and
+stay whole.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,18 +22,22 @@ from simulator.sass.code.headers import (
     block_primitives,
     headers_folders,
     is_standard,
+    small_features,
     stand_in,
 )
 from simulator.sass.code.naming import plain_path
-from simulator.sass.code.preprocessor import Directive, Macro, includes, plain
+from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain
 from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
 
+# NVRTC takes no annotations of lambdas; one inside a kernel is the device's without.
+_OF_LAMBDA = re.compile(r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])")
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _MOST_WALKED = 200_000
 _LONGEST = 1 << 22
+_KNOWS = "__CUDACC_RTC__"
 _HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
             ".c", ".cc", ".cpp", ".cxx", ".def", ".td", ".txx", ".icc", ""}  # fmt: skip
 
@@ -50,22 +55,28 @@ class Translation:
     declarations: tuple[tuple[str, Source, Declaration], ...] = field(repr=False, default=())
     """What was kept, each with its file."""
     files: tuple[tuple[str, Source], ...] = field(repr=False, default=())
+    whole: frozenset[str] = field(repr=False, default=frozenset())
+    """Headers that hide the host's code themselves: all of their text is kept."""
 
 
 @dataclass
 class _File:
     source: Source
+    root: Path | None = None
+    """The folder from which it was included: of `<cute/tensor.hpp>` that of `cute`."""
     changes: list[tuple[Directive, str]] = field(default_factory=list)
     """Lines that include a header of the project, with the header's full path."""
 
 
 def translate(
-    text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = ()
-) -> Translation:
+    text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
+    *, asked: Sequence[str] = (), keep_whole: bool = True,
+) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
     `folder`: the source's own; None for source without a file, which has no headers beside it.
-    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE".
+    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE". `asked`: templates
+    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are.
 
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
     """
@@ -83,15 +94,20 @@ def translate(
     everywhere = Source("", outside)
     for each in files.values():
         each.source.surround(everywhere)
-    kept = _needed(files, outside)
+    whole = {name: files.pop(name) for name in (_whole(files) if keep_whole else ())}
+    kept = _needed(files, outside, {word for each in asked for word in words(each)})
     texts = {}
     used: set[str] = set()
     for name, each in files.items():
-        texts[name] = _written(each, kept.get(name, set()))
-        used |= set(re.findall(r"\bstd::(\w+)", plain(texts[name])))
+        text = each.source.hide(_hidden(each, kept.get(name, set())))
+        texts[name] = _written(each, _OF_LAMBDA.sub(lambda found: blank(found[0]), text))
+        used |= _features(texts[name])
     named = {word for each in texts.values() for word in words(each)}
     source = texts.pop("")
     spaces = _namespaces(files)
+    for name, each in whole.items():
+        texts[name] = _written(each, each.source.text)
+        used |= small_features(_features(texts[name]))
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
     missing |= dict.fromkeys(_unused(files, told))
     headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
@@ -105,8 +121,33 @@ def translate(
     )
     return Translation(
         source, headers, tuple(missing), everything,
-        tuple((name, each.source) for name, each in files.items()),
+        tuple((name, each.source) for name, each in files.items()), frozenset(whole),
     )  # fmt: skip
+
+
+def _features(text: str) -> set[str]:
+    """Give what a text names of `std`."""
+    return set(re.findall(r"\bstd::(\w+)", plain(text)))
+
+
+def _whole(files: dict[str, _File]) -> list[str]:
+    """Give the headers that know NVRTC, with all of their library that belongs to them.
+
+    That is what they include of it, and what includes them.
+    """
+    beside: dict[str, set[str]] = {name: set() for name in files}
+    for name, file in files.items():
+        for _, other in file.changes:
+            if name and other and file.root == files[other].root:
+                beside[name].add(other)
+                beside[other].add(name)
+    todo = [name for name, file in files.items() if name and _KNOWS in file.source.text]
+    found = dict.fromkeys(todo)
+    while todo:
+        new = [name for name in sorted(beside[todo.pop()]) if name not in found]
+        found.update(dict.fromkeys(new))
+        todo += new
+    return list(found)
 
 
 def _gather(
@@ -135,6 +176,7 @@ def _gather(
             file.changes.append((line, full))
             if full in files:
                 continue
+            root = _root(found, wanted, file.root)
             try:
                 content = found.read_text(errors="replace")
             except OSError:
@@ -146,9 +188,17 @@ def _gather(
                     f"{full}: too many headers, or too long (accepted: {_MOST_FILES} files of"
                     f" together {_MOST_CHARACTERS} characters)"
                 )
-            files[full] = _File(Source(content))
+            files[full] = _File(Source(content), root)
             todo.append((full, found.parent))
     return files, missing
+
+
+def _root(found: Path, wanted: str, includer: Path | None) -> Path:
+    """Give the folder from which a header was included; within a library it is the library's."""
+    if includer is not None and found.is_relative_to(includer):
+        return includer
+    parts = Path(wanted).parts
+    return found.parents[len(parts) - 1] if ".." not in parts else found.parent
 
 
 def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
@@ -235,11 +285,13 @@ def _repository(root: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[Declaration]]:
-    """Choose the declarations that device code needs, by file."""
+def _needed(
+    files: dict[str, _File], known: dict[str, Macro], asked: Collection[str]
+) -> dict[str, set[Declaration]]:
+    """Choose the declarations that device code needs, and what is asked for, by file."""
     by_name: dict[str, list[tuple[str, Declaration]]] = {}
     kept: dict[str, set[Declaration]] = {name: set() for name in files}
-    todo: list[str] = []
+    todo = list(asked)
     seen: set[str] = set()
     device: set[str] = set()
 
@@ -285,8 +337,8 @@ def _needed(files: dict[str, _File], known: dict[str, Macro]) -> dict[str, set[D
     return kept
 
 
-def _written(file: _File, kept: set[Declaration]) -> str:
-    """Return a file's text: host code hidden, headers of the project by their full path."""
+def _hidden(file: _File, kept: set[Declaration]) -> list[tuple[int, int]]:
+    """Return where the host's code stands."""
     hidden: list[tuple[int, int]] = []
     chosen = [(each.start, each.end) for each in kept]
     for each in file.source.declarations:
@@ -294,7 +346,11 @@ def _written(file: _File, kept: set[Declaration]) -> str:
             hidden += each.hidden
         elif not any(a >= each.start and b <= each.end for a, b in chosen):
             hidden.append((each.start, each.end))
-    text = file.source.hide(hidden)
+    return hidden
+
+
+def _written(file: _File, text: str) -> str:
+    """Give what is left of a file's text, with headers of the project by their full path."""
     if not file.changes:
         return text
     rows = text.split("\n")

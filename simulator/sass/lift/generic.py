@@ -1,7 +1,7 @@
 """Generic addresses: which memory each lane's is in, and the helper of that memory for it.
 
-An instruction with generic addresses is counted twice: its number stands for global memory, the
-next one for shared memory.
+An instruction with generic addresses is counted three times: its number stands for global memory,
+the next one for shared memory, and the one behind it for that of the cluster's other blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import call, helper
 from simulator.sass.lift.kinds import I1, I32, I64, POINTER, vector
-from simulator.sass.lift.state import context, count, field
+from simulator.sass.lift.spaces import Place, trace
+from simulator.sass.lift.state import context, count, field, pointer
 from simulator.sass.lift.values import Value
 
 __all__: list[str] = []
@@ -52,9 +53,10 @@ def _by_memory(at: Emitter, what: str, options: tuple[int, ...]) -> None:
         with at.when(left.get() == 0):
             done()
         together = (ranks == ranks.lane(left.get().lowest)).ballot & left.get()
-        count(at, block, "neighbours", 1)
         _access(at, f"{what}_block", together, narrow, (*rows, site), options)
         left.set(left.get() & ~together)
+    with at.when(away != 0, likely=False):  # by the cluster's addresses, of all blocks at once
+        trace(at, block, warp, site + 2, Place(pointer(at, block, "shared"), narrow, away))
     for memory, lanes, places, number in (
         ("global", mask & ~shared & ~away & ~local, addresses, site),
         ("shared", shared, narrow, site + 1),

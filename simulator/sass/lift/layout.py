@@ -53,7 +53,7 @@ _NAMES = (
     # What each warp does, in order: only where `noting` is set.
     "noting", "events", "event_count", "event_room",
     # The block, and its place in the cluster.
-    "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared", "neighbours",
+    "block_x", "block_y", "block_z", "rank", "blocks", "blocks_shared",
     # The function that serves what is not compiled.
     "serve",
     # What watches shared memory for the asynchronous proxy, where `watch` is set.

@@ -18,12 +18,12 @@ Unit = Literal["lsu", "gmma", "tma"]
 
 @dataclass(frozen=True)
 class MemorySite:
-    """One memory that an instruction accesses: copies and generic addresses have two."""
+    """One memory that an instruction accesses: copies have two, generic addresses three."""
 
     number: int
     instruction: SassInstruction
     space: str
-    """shared or global."""
+    """shared or global; neighbour: shared memory of the cluster's other blocks."""
     op: str | None
     """Its name in simulator.INSTRUCTIONS; None: not in shared memory, or never measured."""
     is_store: bool

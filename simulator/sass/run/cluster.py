@@ -53,6 +53,8 @@ class Cluster:
         self.units += [worker.units for worker in self.workers]
         self.arrivals: dict[tuple[int, int], int] = {}
         """How often warps have arrived at the cluster's barrier, by block and warp."""
+        self.left: list[Worker] = []
+        """Blocks that are not done."""
         self.quiet = 0
 
     def run(self, first: Dim3, of: int) -> None:
@@ -64,24 +66,28 @@ class Cluster:
         """Set the blocks of a cluster up."""
         self.arrivals.clear()
         self.quiet = 0
+        self.left = list(self.workers)
         for worker, block in zip(self.workers, self.launch.members(first), strict=True):
             worker.begin(block)
 
     def go_on(self, of: int) -> None:
         """Run the blocks from where they stand."""
-        left = list(self.workers)
-        while left:
-            awake = [worker for worker in left if worker.units.is_awake]
-            if not awake:
-                self._stir(left)
-                continue
-            for worker in awake:
-                worker.units.is_awake = False
-                progress = worker.go_on(of)
-                if progress == Progress.DONE:
-                    left.remove(worker)
-                elif progress == Progress.PAUSED:
-                    worker.units.is_awake = True
+        while self.take_turn(of):
+            pass
+
+    def take_turn(self, of: int) -> bool:
+        """Run each block that can go on for a while; whether one is not done yet."""
+        awake = [worker for worker in self.left if worker.units.is_awake]
+        if not awake and self.left:
+            self._stir(self.left)
+        for worker in awake:
+            worker.units.is_awake = False
+            progress = worker.go_on(of)
+            if progress == Progress.DONE:
+                self.left.remove(worker)
+            elif progress == Progress.PAUSED:
+                worker.units.is_awake = True
+        return bool(self.left)
 
     def _stir(self, left: list[Worker]) -> None:
         """Let someone go on where every block stands. Raises DeadlockError where nobody can."""

@@ -37,7 +37,7 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
     return LimitError(
         f"{launch.kernel.name} executed {limit} warp instructions, {name}"
         f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
-        " no endless loop)"
+        " no endless loop; --cooperative, cooperative=True in Python, if blocks wait for others)"
     )
 
 
@@ -76,8 +76,8 @@ def fault(
 
 
 _COOPERATIVE = (
-    " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once: not"
-    " replayed; accepted: a launch for each part between such barriers)"
+    " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once:"
+    " --cooperative, in Python cooperative=True)"
 )
 _DYNAMIC = "dynamic shared memory is given by --shared-bytes N, in Python shared_bytes=N"
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")

@@ -36,6 +36,7 @@ Dim3 = tuple[int, int, int]
 _STACK = 1024  # bytes a thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
 _MOST_CLUSTER = 16
+_MOST_TOGETHER = 512
 
 Progress = Callable[[int, int, int], None]
 """Called with thread instructions executed, blocks done, blocks to do."""
@@ -67,6 +68,8 @@ class GridRun:
     """Where shared memory's bytes lie instead of where the code puts them."""
     witness: Witness | None = None
     """What is told of every access to shared memory."""
+    cooperative: bool = False
+    """Whether all blocks run at once, so that the grid has a barrier."""
     done: Tally = field(init=False)
     """What has been counted so far, of blocks that had an error too."""
     spent: int = field(init=False, default=0)
@@ -85,8 +88,10 @@ class GridRun:
         plain = self.witness is None and self.moves is None
         self.races = watch if watch.is_needed and plain else None
         """What watches the first block for accesses that nothing orders."""
-        self.memory = GlobalMemory(self.cubin, self.kernel, self.arguments, self._reads_bank())
-        sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes)
+        self.memory = GlobalMemory(
+            self.cubin, self.kernel, self.arguments, self._reads_bank(), self.cooperative
+        )
+        sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes, self.cooperative)
         self.banks = Banks(self.kernel, self.memory, sizes)
         self.code = Code(self.program, self._compiling)
         size, sites = len(self.program.steps), len(self.program.sites)
@@ -96,6 +101,11 @@ class GridRun:
     def kernel(self) -> CubinKernel:
         """What is launched."""
         return self.program.kernel
+
+    @property
+    def taken_shared(self) -> int:
+        """Bytes of shared memory that a block takes: with another layout, those of that."""
+        return self.block_shared if self.moves is None else self.moves.taken
 
     @property
     def warps(self) -> int:
@@ -168,6 +178,16 @@ class GridRun:
             )
         if x * y * z > 1 and self.architecture.capability < 90:
             raise LaunchError(f"a cluster on {self.architecture.name} (accepted: sm_90 and later)")
+        if self.cooperative and prod(self.grid) > _MOST_TOGETHER:
+            raise LaunchError(
+                f"a cooperative launch of {prod(self.grid)} blocks, which all run at once (accepted"
+                f" here: up to {_MOST_TOGETHER})"
+            )
+        if self.cooperative and x * y * z > 1:
+            raise LaunchError(
+                f"a cooperative launch in clusters of {self.cluster} is not replayed (accepted:"
+                " without clusters)"
+            )
 
     def _reads_bank(self) -> bool:
         """Whether the kernel takes the address of its parameters."""
@@ -245,6 +265,21 @@ class GridRun:
                 raise
         return self.done
 
+    def run_together(self, blocks: Sequence[Dim3]) -> Tally:
+        """Run blocks at once, by turns, so that they may wait for each other; what all did."""
+        clusters = [Cluster(self, races=None if which else self.races)
+                    for which in range(len(blocks))]  # fmt: skip
+        try:
+            for cluster, block in zip(clusters, blocks, strict=True):
+                cluster.begin(block)
+            left = clusters
+            while left:
+                left = [cluster for cluster in left if cluster.take_turn(len(blocks))]
+        finally:
+            for cluster in clusters:
+                self.done += cluster.take()
+        return self.done
+
     def timelines(self, blocks: Iterable[Dim3]) -> list[Timeline]:
         """Run blocks anew, from the arguments as they were given, and tell what each warp did.
 
@@ -261,6 +296,11 @@ class GridRun:
 
         Yields each block and its rank when its cluster is done.
         """
+        if self.cooperative:
+            raise LaunchError(
+                "a cooperative launch has no timelines and no time (accepted: a launch whose blocks"
+                " do not wait for each other)"
+            )
         again = replace(self)
         again.code = self.code
         cluster = Cluster(again, notes)

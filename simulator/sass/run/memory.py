@@ -40,13 +40,20 @@ class BankLayout:
     """High words of generic addresses of shared memory, and behind them of local memory."""
     mirror: int
     """The address of the parameters in global memory."""
+    workspace: int
+    """The high word of the address of a cooperative launch's barrier; behind it the low word."""
 
 
 def bank_layout(base: int) -> BankLayout:
     """Return the layout of a kernel whose parameters begin at `base`."""
     if base >= BLACKWELL_BASE:
-        return BankLayout(block=0x360, grid=0x370, stack=0x37C, windows=0x2F0, mirror=0x348)
-    return BankLayout(block=0, grid=0xC, stack=0x28, windows=0x18, mirror=0x198)
+        return BankLayout(
+            block=0x360, grid=0x370, stack=0x37C, windows=0x2F0, mirror=0x348, workspace=0x1B4
+        )
+    workspace = 0x44 if base > 0x18C else 0x8C
+    return BankLayout(
+        block=0, grid=0xC, stack=0x28, windows=0x18, mirror=0x198, workspace=workspace
+    )
 
 
 """Where sm_90 has the address of a kernel's parameters, in memory."""
@@ -56,6 +63,7 @@ DEVICE = 0x7F00_0000_0000
 
 _GAP = 1 << 20  # behind an array; memory that nobody touches costs nothing
 _SMALL_GAP = 1 << 16  # behind a variable of the module, of which there may be many
+_WORKSPACE = 256  # of which grid.sync() takes the second word
 _MOST_MEMORY = 2 << 30
 
 
@@ -66,8 +74,9 @@ class GlobalMemory:
     """
 
     def __init__(
-        self, cubin: Cubin, kernel: CubinKernel, arguments: Sequence[Any], mirrors: bool = False
-    ) -> None:
+        self, cubin: Cubin, kernel: CubinKernel, arguments: Sequence[Any], mirrors: bool = False,
+        cooperative: bool = False,
+    ) -> None:  # fmt: skip
         self.parameters = Parameters(kernel.parameters, arguments, kernel.name)
         self.variables: dict[str, int] = {}
         arrays = self.parameters.arrays
@@ -95,6 +104,8 @@ class GlobalMemory:
             self.variables[variable.name] = place(len(variable.data), _SMALL_GAP)
         names = [name for _, _, name in kernel.system]
         self.heap = place(HEAP, _SMALL_GAP) if MALLOC in names else -1
+        self.workspace = place(_WORKSPACE, _SMALL_GAP) if cooperative else -1
+        """Offset of the barrier of a cooperative launch, where it is one."""
         self.mirror = place(_end_of_bank(kernel), _SMALL_GAP) if mirrors else -1
         """Offset of a copy of constant bank 0, where `mirrors` asks for one."""
         self.data = self.parameters.data([DEVICE + at for at in self.at])
@@ -164,6 +175,8 @@ class LaunchSizes:
     grid: tuple[int, int, int]
     cluster: tuple[int, int, int]
     local_bytes: int
+    cooperative: bool = False
+    """Whether all blocks run at once, with a barrier of the grid."""
 
     def put_cluster(self, bank: bytearray) -> None:
         """Write what sm_90 has of clusters: NVRTC 13.5 reads it there for %cluster_… registers.
@@ -216,6 +229,11 @@ class Banks:
         for at, window in ((layout.windows, SHARED_WINDOW), (layout.windows + 8, LOCAL_WINDOW)):
             first[at : at + 8] = (window << 32).to_bytes(8, "little")
         first[layout.stack : layout.stack + 4] = sizes.local_bytes.to_bytes(4, "little")
+        if sizes.cooperative:
+            place = DEVICE + memory.workspace
+            for at, word in ((0, place >> 32), (4, place & 0xFFFFFFFF)):
+                start = layout.workspace + at
+                first[start : start + 4] = word.to_bytes(4, "little")
         if memory.mirror >= 0:
             first[layout.mirror : layout.mirror + 8] = (DEVICE + memory.mirror + base).to_bytes(
                 8, "little"

@@ -22,6 +22,8 @@ class Moves:
 
     table: NDArray[np.int32]
     """For each byte that the kernel may address, counted from the block's first: its place."""
+    block_bytes: int | None = None
+    """What a block takes that is laid out so, without the gaps of a trial; None: all places."""
 
     def __post_init__(self) -> None:
         if self.table.size and (
@@ -36,6 +38,11 @@ class Moves:
     def bytes(self) -> int:
         """Bytes that hold all places."""
         return int(self.table.max(initial=-1)) + 1
+
+    @property
+    def taken(self) -> int:
+        """Bytes of shared memory that a block takes with this layout."""
+        return self.bytes if self.block_bytes is None else self.block_bytes
 
     def together(self, start: int, size: int) -> int | None:
         """Return where `size` bytes from `start` on lie; None where they do not stay in order."""

@@ -11,6 +11,8 @@ from simulator.law.accesses import NO_SOURCE
 from simulator.law.chips import Chip, counted_on
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
+from simulator.law.masks import active_table
+from simulator.law.neighbours import FLOORS, price_neighbour
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.watch import Doubts
 
@@ -18,9 +20,10 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
-    "lines", "ideal_lines", "bytes", "rows", "cycles",
+    "lines", "ideal_lines", "bytes", "rows", "cycles", "packets", "packet_tenths",
 )  # fmt: skip
-"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma."""
+"""Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma;
+packets: to other blocks of the cluster, with their cycles in tenths."""
 
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
@@ -37,8 +40,6 @@ class Tally:
     """Instructions by threads."""
     generic: int = 0
     """Accesses of threads to shared memory through generic addresses."""
-    neighbours: int = 0
-    """Accesses of warps to the shared memory of other blocks of their cluster."""
     doubts: Doubts = field(default_factory=dict)
     """What may not hold on the chip, and the first block in which it was seen."""
 
@@ -48,7 +49,6 @@ class Tally:
             self.figures + other.figures,
             self.threads + other.threads,
             self.generic + other.generic,
-            self.neighbours + other.neighbours,
             {
                 each: min(found[each] for found in (self.doubts, other.doubts) if each in found)
                 for each in {**self.doubts, **other.doubts}
@@ -57,7 +57,7 @@ class Tally:
 
     def agrees(self, other: Tally, sites: list[MemorySite]) -> bool:
         """Whether both did the same at every instruction that accesses shared memory."""
-        shared = [index for index, site in enumerate(sites) if site.space == "shared"]
+        shared = [index for index, site in enumerate(sites) if site.space != "global"]
         numbers = [sites[index].number for index in shared]
         return bool(
             np.array_equal(self.executed[numbers], other.executed[numbers])
@@ -96,8 +96,8 @@ def figures_of(
     trace = trace + heads[:, 2:3]
     trace -= trace.min(axis=1, keepdims=True) & -128
     figures[:, 0] = 1
-    for op in {site.op for site in sites if site.op is not None}:
-        chosen = np.array([site.op == op for site in sites])[which]
+    for op in {site.op for site in sites if site.space == "shared" and site.op is not None}:
+        chosen = np.array([site.space == "shared" and site.op == op for site in sites])[which]
         if chosen.any():
             reads = sources[chosen] if op.startswith("LDGSTS") else None
             counts = count(
@@ -110,6 +110,12 @@ def figures_of(
             figures[chosen, 1:4] = np.stack(columns, axis=1)
             cycles[chosen] = counts.cycles
             floors[chosen] = counts.floor(counted_on(chip, op))
+    for op in {site.op for site in sites if site.space == "neighbour" and site.op in FLOORS}:
+        chosen = np.array([site.space == "neighbour" and site.op == op for site in sites])[which]
+        active = active_table(masks[chosen])
+        packets, taken = price_neighbour(op, trace[chosen].astype(np.int64), active)
+        figures[chosen, FIGURES.index("packets")] = packets
+        figures[chosen, FIGURES.index("packet_tenths")] = np.rint(10 * taken)
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):

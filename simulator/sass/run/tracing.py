@@ -101,7 +101,9 @@ class Tracer:
             site = self.sites[which]
             if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
                 # Of a unit: sectors and bytes of TMA, wavefronts of wgmma.
-                cycles_of, size = (0, amount) if site.unit == "tma" else (amount, 0)
+                cycles_of, size = (amount, 0) if site.unit == "gmma" else (0, amount)
+                if site.space == "neighbour":  # it passes beside this block's pipe
+                    size = 0
                 row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
                 named[place] = self._rows.setdefault(row, len(self._rows))
                 continue
@@ -166,7 +168,7 @@ def block_trace(
 
 def _has_lines(site: MemorySite) -> bool:
     """Whether it is noted which lines of global memory an access touches."""
-    return site.space != "shared" and site.unit == "lsu"
+    return site.space == "global" and site.unit == "lsu"
 
 
 def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:

@@ -41,9 +41,10 @@ __all__ = ["BLOCK_LIMIT", "Progress", "Worker"]
 BLOCK_LIMIT = 2**26
 """Instructions that the warps of one block may execute, where the caller sets no limit."""
 
-_TRACE_ROWS = 1 << 15
+_TRACE_ROWS, _TRACE_ROWS_TOGETHER = 1 << 15, 1 << 11  # where all blocks of a grid have one
 _EVENTS = 1 << 16
 _SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
+_TURN = 1 << 12  # of a block among blocks that wait for each other
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -76,7 +77,8 @@ class Worker:
         self.notes = recorder is not None or races is not None
         """Whether what warps do is noted, in the first block."""
         self.rank = rank
-        self.is_alone = launch.cluster == (1, 1, 1)
+        self.is_alone = launch.cluster == (1, 1, 1) and not launch.cooperative
+        room = _TRACE_ROWS_TOGETHER if launch.cooperative else _TRACE_ROWS
         program, x, y, z = launch.program, *launch.block
         self.threads = x * y * z
         self.count = -(-self.threads // 32)
@@ -96,9 +98,9 @@ class Worker:
         self.counts = np.zeros(size + 1, dtype=np.int64)
         self.partly = np.zeros(size, dtype=np.int64)
         """Executions of instructions in blocks of instructions that had a fault."""
-        self.trace = _aligned(_TRACE_ROWS * ROW).view(np.int32).reshape(_TRACE_ROWS, 32)
-        self.heads = np.zeros((_TRACE_ROWS, 4), dtype=np.int32)
-        self.weights = np.zeros(_TRACE_ROWS, dtype=np.int64)
+        self.trace = _aligned(room * ROW).view(np.int32).reshape(room, 32)
+        self.heads = np.zeros((room, 4), dtype=np.int32)
+        self.weights = np.zeros(room, dtype=np.int64)
         self.slots = np.full(1 << SLOT_BITS, -1, dtype=np.int32)
         self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
         """Of rows of copies: where their lanes read."""
@@ -137,7 +139,7 @@ class Worker:
             "starts": memory.starts, "ends": memory.ends, "ranges": len(memory.starts),
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
-            "weights": self.weights, "slots": self.slots, "trace_rows": _TRACE_ROWS,
+            "weights": self.weights, "slots": self.slots, "trace_rows": len(self.trace),
             "sources": self.sources, "noting": int(self.notes),
             "events": self.events, "event_room": _EVENTS if self.notes else 1 << 62,
             "moves": 0 if launch.moves is None else launch.moves.table,
@@ -278,7 +280,7 @@ class Worker:
         launch = self.launch
         limit = launch.max_instructions
         allowed = BLOCK_LIMIT - spent if limit is None else limit - launch.spent
-        return min(allowed, _SLICE)
+        return min(allowed, _TURN if launch.cooperative else _SLICE)
 
     def _more(self, spent: int, left: int) -> int:
         """Return the next slice, where the last was not enough."""
@@ -347,11 +349,10 @@ class Worker:
         executed = self.launch.code.executed(self.counts) + self.partly
         tally = Tally(
             executed, self.figures.copy(), self.total, self.get("generic_shared"),
-            self.get("neighbours"), self.watch.take() if self.watch else {},
+            self.watch.take() if self.watch else {},
         )  # fmt: skip
         for each in (self.counts, self.partly, self.figures):
             each[:] = 0
         self.set("generic_shared", 0)
-        self.set("neighbours", 0)
         self.total = 0
         return tally

@@ -142,7 +142,7 @@ def test_a_page_is_written_as_by_every_command(
         " 2,048 sectors, 2,048 ideal sectors, 32 wavefronts per request"
     )
     assert re.search(rf'data-line="0:16"[^>]*title="{told}"[^>]*><span>16.4k</span>', html)
-    assert html.count("0x0270") == 1  # every instruction is in the page
+    assert html.count("0x0270") == 2  # every instruction is in the page, and so are its stalls
     assert main([*words, "--html", str(page), "--cdn"]) == 2
     assert "exists already" in capsys.readouterr().err
     assert page.read_text() == html

@@ -54,9 +54,61 @@ def test_a_footprint_never_exceeds_the_grids(grid: Dim3, anywhere: list[int]) ->
 
 
 def test_an_edge_leaves_out_the_last_blocks() -> None:
-    probes = [trace((0, 0, 0), 0, 2), trace((1, 0, 0), 2, 2), trace((7, 0, 0), 14, 1)]
+    probes = [
+        trace((0, 0, 0), 0, 2), trace((1, 0, 0), 2, 2), trace((6, 0, 0), 12, 2),
+        trace((7, 0, 0), 14, 1),
+    ]  # fmt: skip
     found = footprint(probes, [], (8, 1, 1), [])
     assert found.read == 15 * 128  # seven blocks' lines, and the one line that the last read
+
+
+@given(
+    st.integers(3, 300), st.integers(1, 300), st.integers(1, 300), st.integers(1, 5),
+    st.integers(1, 3),
+)  # fmt: skip
+def test_blocks_that_come_round_again_or_do_nothing_are_not_counted_on(
+    blocks: int, period: int, busy: int, step: int, lines: int
+) -> None:
+    """`in[blockIdx.x % period]`, and `if (blockIdx.x < busy)`."""
+    grid = (blocks, 1, 1)
+
+    def touched(block: int) -> tuple[int, int]:
+        return block % period * step, lines if block < busy else 0
+
+    probes = [trace(block, *touched(block[0])) for block in probe_blocks(grid)]
+    found = footprint(probes, [], grid, [])
+    every = {first + line for first, many in map(touched, range(blocks)) for line in range(many)}
+    assert found.read <= len(every) * 4 * SECTOR
+
+
+def test_a_block_amid_the_grid_that_does_something_else_is_seen() -> None:
+    probes = [trace(block, block[0], 1) for block in probe_blocks((100, 1, 1))]
+    inside = [trace((66, 0, 0), 5, 1)]
+    assert footprint(probes, [], (100, 1, 1), []).read == 100 * 128
+    assert footprint(probes, inside, (100, 1, 1), []).read == 5 * 128
+
+
+def test_blocks_that_stride_over_the_grid_share_all_but_the_last_round() -> None:
+    """`for (i = blockIdx.x; i < 1030; i += gridDim.x)`: 30 of 100 blocks go once more."""
+    grid = (100, 1, 1)
+
+    def ran(block: int) -> BlockTrace:
+        lines = np.arange(block, 1030, 100)
+        rows = AccessRows(
+            numbers(0), np.array([False]), numbers(0), numbers(0), numbers(4 * len(lines)),
+            numbers(128 * len(lines)), numbers(0, len(lines)), lines - block,
+            np.full(len(lines), 15),
+        )  # fmt: skip
+        steps = Steps(numbers(0), numbers(1), numbers(32), numbers(0, 1), numbers(0))
+        first = numbers(block)
+        return BlockTrace(
+            (block, 0, 0), steps, rows, numbers(0, 1), numbers(0), numbers(0, 1), first
+        )
+
+    probes = [ran(block) for block, *_ in probe_blocks(grid)]
+    found = footprint(probes, [ran(66)], grid, [])
+    assert 1000 * 128 <= found.read <= 1030 * 128
+    assert not found.covers_grid
 
 
 def test_nothing_that_ran_is_nothing() -> None:

@@ -91,7 +91,7 @@ _SHARED_NAMES = {"LD": "LDS", "ST": "STS", "ATOM": "ATOMS"}
 
 
 def count_access(line: Line, space: str, is_store: bool, width: int) -> None:
-    """Have what the instruction accesses counted: global memory before shared memory."""
+    """Have what the instruction accesses counted: global, shared, then neighbours' memory."""
 
     def site(space: str, op: str | None) -> MemorySite:
         return MemorySite(line.number, line.instruction, space, op, is_store, width, is_generic)
@@ -102,9 +102,8 @@ def count_access(line: Line, space: str, is_store: bool, width: int) -> None:
     if space in ("shared", "generic"):
         # What a generic access costs there is what its namesake for shared memory costs.
         modifiers = [each for each in line.modifiers if not is_generic or each not in CACHING]
-        line.sites.append(
-            site("shared", known_name(_SHARED_NAMES.get(line.name, line.name), modifiers))
-        )
+        op = known_name(_SHARED_NAMES.get(line.name, line.name), modifiers)
+        line.sites += [site(each, op) for each in ("shared", *["neighbour"] * is_generic)]
 
 
 @lifts("LDG", "LDS", "LDL", "LD", says="Loads of 1 to 16 bytes.")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.sass.code.headers import PRELUDE
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
@@ -222,6 +223,34 @@ def test_macros_with_parameters_that_qualify_go_with_what_they_qualify() -> None
     hidden = [line for line in source.splitlines() if not line.startswith("#")]
     assert not any("PRINTS" in line or "stop" in line or "NORETURN" in line for line in hidden)
     assert "struct Kept" in source
+
+
+def test_macros_that_stand_for_declarations_elsewhere_go_as_a_whole() -> None:
+    text = (
+        "#define CASE(a, b) template void f<a, b>(int x)\n"
+        "extern CASE(1, 2);\nextern CASE(576,\n 4);\nextern CASE(2, 2);\n"
+        "__global__ void k() {}\n"
+    )
+    assert kept(text).split() == [*text.splitlines()[0].split(), "__global__", "void", "k()", "{}"]
+
+
+def test_waiting_for_the_grid_before_brings_the_device_runtime_along() -> None:
+    text = "__global__ void k(int *a) { CALL(); a[0] = 1; }"
+    name = "cudaGridDependencySynchronize"
+    for called, wanted in ((name, True), ("other", False)):
+        found = translate(text.replace("CALL", called), None).headers[PRELUDE]
+        assert ("<cuda_device_runtime_api.h>" in found) is wanted
+
+
+def test_annotations_of_lambdas_go() -> None:
+    text = (
+        "__global__ void k(int *a) {\n"
+        "  auto f = [&] __device__ (int i) { a[i] = i; };\n"
+        "  auto g = [=] __host__ __device__ { return a[0]; };\n  f(g());\n}\n"
+    )
+    assert kept(text) == text.replace("__device__ (", "           (").replace(
+        "__host__ __device__ {", "                    {"
+    )
 
 
 def test_macros_that_open_a_table_stay_with_its_rows_and_end() -> None:

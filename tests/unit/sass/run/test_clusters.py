@@ -125,3 +125,57 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) leave(u32 *out) {
 }"""
     left = ran(source, [np.zeros((2, 64), np.uint32)], grid=2, block=64).outputs[0]
     assert left.sum() == 96
+
+
+PRICED = """
+extern "C" __global__ void __cluster_dims__(2, 1, 1) price(u32 *out) {
+    __shared__ alignas(128) u32 tile[32 * 33];
+    u32 other = cluster_rank() ^ 1, at = address_at(tile, other), found = 0, bytes;
+    for (int i = threadIdx.x; i < 32 * 33; i += 32) tile[i] = i;
+    cluster_sync();
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(found) : "r"(at + 4 * 32 * threadIdx.x));
+    out[threadIdx.x] += found;
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %1, %1, %1};"
+                 ::"r"(at + 16 * threadIdx.x), "r"(found) : "memory");
+    asm volatile("ld.shared::cluster.u8 %0, [%1];" : "=r"(bytes) : "r"(at + threadIdx.x));
+    out[threadIdx.x] += bytes;
+    cluster_sync();
+}"""
+
+
+def test_accesses_to_a_neighbour_are_priced_in_their_rows() -> None:
+    """A column of words is 32 sectors; 512 bytes side by side are stored in 16 whole sectors."""
+    report = ran(PRICED, [np.zeros(32, np.uint32)], grid=2, block=32)
+    found = {
+        opcode: (packets, cycles)
+        for opcode, packets, cycles in zip(
+            *(report.instructions[name] for name in ("opcode", "packets", "neighbour_cycles")),
+            strict=True,
+        )
+        if packets != 0
+    }
+    assert found == {"LD.E": (64, 96.0), "ST.E.128": (32, 48.0), "LD.E.U8": (None, None)}
+    assert report.totals()["neighbour"] == {"packets": 96, "neighbour_cycles": 144.0}
+    assert report.totals()["all"]["requests"] == 33 * 2
+    assert any("not known of" in note and "LD.E.U8" in note for note in report.notes)
+    row = next(row for row in report.table().rows if row["opcode"] == "LD.E")
+    assert (row["space"], row["wavefronts"]) == ("both", 0)
+
+
+def test_what_an_asynchronous_store_costs_is_not_known() -> None:
+    source = """
+extern "C" __global__ void __cluster_dims__(2, 1, 1) send(u32 *out) {
+    __shared__ alignas(8) u32 inbox[32];
+    __shared__ alignas(8) u64 barrier;
+    if (threadIdx.x == 0) { barrier_init(&barrier, 1); arrive_and_expect(&barrier, 128); }
+    cluster_sync();
+    u32 other = cluster_rank() ^ 1;
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+                 ::"r"(address_at(inbox + threadIdx.x, other)), "r"(threadIdx.x),
+                   "r"(address_at(&barrier, other)) : "memory");
+    wait(&barrier, 0);
+    out[32 * blockIdx.x + threadIdx.x] = inbox[threadIdx.x];
+}"""
+    report = ran(source, [np.zeros((2, 32), np.uint32)], grid=2, block=32)
+    assert (report.outputs[0] == np.arange(32)).all()
+    assert any("cost is not known of 0x" in note and "STAS" in note for note in report.notes)

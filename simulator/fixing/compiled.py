@@ -1,0 +1,86 @@
+"""Paddings that part what a compiler joined: they are compiled, and replayed as any source.
+
+A compiler makes one access of several elements side by side, where their addresses allow it. Such
+an access cannot be moved in parts; a padding of one word changes what the compiler makes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from layouts.tile import Tile
+from simulator.errors import OptionError
+from simulator.fixing.arrays import SharedArray
+from simulator.fixing.edits import Edit, applied, edits_of
+from simulator.fixing.fix import Fix
+from simulator.fixing.layouts import Candidate
+from simulator.law.specification import WORD
+from simulator.sass.code.preprocessor import plain
+from simulator.sass.lift.sites import MemorySite
+from simulator.sass.report import CompiledReport
+from simulator.sass.sampling import Relaunch
+
+__all__ = ["compiled_with", "joined_lines", "word_more"]
+
+_ASKED = re.compile(
+    r"\b(?:__)?(?:nv_)?u?(?:char|short|int|long|longlong|float|double|half|bfloat16)[234]\b"
+    r"|_cast\b|\basm\b"
+)
+"""What a line has that asks for a wide access itself."""
+
+
+def joined_lines(
+    array: SharedArray, sites: Sequence[MemorySite], sources: Mapping[str, tuple[str, ...]]
+) -> tuple[int, ...]:
+    """Return the lines whose elements of an array the compiler accesses several at a time.
+
+    `sites` are those of the array's accesses.
+    """
+    element = array.declared.element if array.declared else None
+    subscripted = re.compile(rf"(?<![\w.>]){re.escape(array.name)}\s*\[")
+    found = set()
+    for site in sites:
+        line, lines = site.instruction.line or 0, sources.get(site.instruction.file, ())
+        is_plain = (site.op or "").startswith(("LDS", "STS")) and element is not None
+        if is_plain and site.width > (element or 0) and 0 < line <= len(lines):
+            text = plain(lines[line - 1])
+            if subscripted.search(text) and not _ASKED.search(text):
+                found.add(line)
+    return tuple(sorted(found))
+
+
+def word_more(array: SharedArray, again: Relaunch) -> Candidate | None:
+    """Return the layout with one word more per row; None where no declaration takes it."""
+    declared = array.declared
+    if declared is None or declared.is_dynamic or again.source != declared.file:
+        return None
+    sizes = [size for size in declared.sizes if size]
+    element = declared.element
+    if element is None or len(sizes) < 2 or len(sizes) < len(declared.sizes):
+        return None
+    if array.units or array.size != prod(sizes) * element:
+        return None
+    tile = Tile(prod(sizes[:-1]), sizes[-1], max(WORD // element, 1))
+    bytes_ = np.arange(array.bytes)
+    table = tile.offset(bytes_ // element) * element + bytes_ % element
+    return Candidate("pad", tile, element, table, sizes[-1] * element, is_compiled=True)
+
+
+def compiled_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
+    """Compile the source with some fixes written into it, and return the replay of it.
+
+    Raises OptionError where one cannot be written, and what compiling and the run raise.
+    """
+    again = report.relaunch()
+    text = again.text()
+    edits: set[Edit] = set()
+    for each in fixes:
+        found = "the source is gone" if text is None else edits_of(each, text)
+        if isinstance(found, str):
+            raise OptionError(f"{found} (accepted: the source that was compiled)")
+        edits |= set(found)
+    return again.recompiled(applied(text or "", edits))

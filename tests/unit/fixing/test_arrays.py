@@ -1,0 +1,33 @@
+"""Arrays that accesses cannot be told apart for, and names of those of a namespace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator import replay_compiled
+from tests.sass_kernels import needs_compiler
+
+pytestmark = needs_compiler
+
+COMPUTED = """
+namespace app { __shared__ float a[32][32], b[32][32]; }
+__global__ void k(const float *in, float *out) {
+    using namespace app;
+    const int x = threadIdx.x, y = threadIdx.y;
+    a[y][x] = in[y * 32 + x];
+    b[y][x] = in[y * 32 + x] + 1;
+    __syncthreads();
+    const float *from = x % 2 ? &a[0][0] : &b[0][0];
+    out[y * 32 + x] = from[x * 32 + y] + a[x][y];
+}"""
+
+
+def test_arrays_that_one_access_reaches_are_refused_by_name() -> None:
+    given = np.arange(1024, dtype=np.float32)
+    report = replay_compiled(
+        COMPUTED, grid=1, block=(32, 32), args=[given, np.zeros(1024, np.float32)]
+    )
+    (fix,) = report.fixes()
+    assert (fix.array, fix.text, fix.proved) == ("a and b", "", False)
+    assert fix.why.startswith("Not searched: one access reaches several of them (lines 10)")
+    assert fix.before.bank_conflicts == report.totals()["all"]["bank_conflicts"]

@@ -1,0 +1,49 @@
+"""Accesses that the compiler joins: a padding of one word parts them, once it is compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator import replay_compiled
+from simulator.sass.report import CompiledReport
+from tests.sass_kernels import needs_compiler
+
+pytestmark = needs_compiler
+
+SOURCE = """
+__global__ void k(const float4 *in, float *out) {
+    __shared__ float s[32][SIZE], t[32][32];
+    const int row = threadIdx.x / 8, col = threadIdx.x % 8 * 4;
+    const float4 v = in[threadIdx.x];
+    s[row][col] = v.x, s[row][col + 1] = v.y, s[row][col + 2] = v.z, s[row][col + 3] = v.w;
+    t[threadIdx.x % 32][threadIdx.x / 32] = v.x;
+    __syncthreads();
+    for (int y = threadIdx.x / 32; y < 32; y += 8)
+        out[y * 32 + threadIdx.x % 32] = s[threadIdx.x % 32][y];
+    if (threadIdx.x < 32) out[threadIdx.x] += t[threadIdx.x][0];
+}"""
+
+
+def replayed(size: int = 32) -> CompiledReport:
+    return replay_compiled(
+        SOURCE, grid=1, block=256, define={"SIZE": size},
+        args=[np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)],
+    )  # fmt: skip
+
+
+def test_a_padding_of_one_word_is_compiled_and_parts_the_accesses() -> None:
+    report, by_hand = replayed(), replayed(33)
+    fixes = {each.array: each for each in report.fixes()}
+    fix = fixes["s"]
+    assert (fix.text, fix.after.bank_conflicts) == ("s[32][SIZE + 1]", 0)
+    assert fix.outputs_equal
+    assert fix.notes == (
+        "It was compiled: the accesses that the compiler joined (line 6) are others.",
+    )
+    assert min(each.after.bank_conflicts for each in fix.alternatives) > 0
+    alone = report.fixed([fix]).totals()["all"]
+    assert alone == by_hand.totals()["all"]
+    # With another array's fix, which is moved, in the code that was compiled anew.
+    both = report.fixed(list(fixes.values()))
+    assert both.totals()["all"]["bank_conflicts"] == 0
+    assert [each.tobytes() for each in both.outputs] == [each.tobytes() for each in report.outputs]

@@ -1,0 +1,146 @@
+"""What a fix says is the layout that was run: texts and edits, read as C, give its places."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+import numpy as np
+import pytest
+
+from layouts.expression import Expression
+from layouts.term import Term
+from layouts.tile import Tile
+from simulator.errors import LaunchError
+from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import Declared
+from simulator.fixing.layouts import Candidate, Kind
+from simulator.fixing.said import subscripts, text_of, triton_of
+from simulator.sass.run.moves import Moves
+
+NAMES = ("w", "z", "y", "x")
+
+
+def array_of(sizes: tuple[int, ...], element: int, is_known: bool = True) -> SharedArray:
+    dims = tuple(map(str, sizes))
+    declared = Declared("k.cu", 1, "float", "t", dims, (), element, sizes)
+    size = prod(sizes) * element
+    rows = np.zeros(0, np.int64)
+    return SharedArray("t", (0,), size, declared if is_known else None, True, rows, (), ())
+
+
+def candidate_of(
+    kind: Kind, tile: Tile, element: int, size: int, natural: bool = True
+) -> Candidate:  # fmt: skip
+    bytes_ = np.arange(size)
+    table = tile.offset(bytes_ // element) * element + bytes_ % element
+    return Candidate(kind, tile, element, table, tile.cols * element, natural)
+
+
+def places(text: str, sizes: tuple[int, ...], element: int) -> list[int]:
+    """The first byte of each element of an array, as a text says it."""
+    access, _, declared = text.partition(" in ")
+    access = access.partition(" (i, counted")[0]
+    found = re.findall(r"\[((?:[^\[\]])*)\]", access)
+    dims = [int(Expression(each)({})) for each in re.findall(r"\[([^\]]*)\]", declared or "")]
+    given = []
+    if all(re.fullmatch(r"[\d +]+", each) for each in found):  # a declaration
+        dims = [int(Expression(each)({})) for each in found]
+        found = list(NAMES[-len(sizes) :])
+    read = [Expression(each) for each in found]
+    for flat in range(prod(sizes)):
+        at = dict(zip(NAMES[-len(sizes) :], np.unravel_index(flat, sizes), strict=True))
+        values = {name: int(value) for name, value in at.items()} | {"i": flat}
+        moved = [each({name: values[name] for name in each.names}) for each in read]
+        place = 0
+        for size, each in zip(dims or (sizes if len(moved) > 1 else [0]), moved, strict=True):
+            place = place * size + each
+        given.append(place * element)
+    return given
+
+
+LAYOUTS: list[tuple[tuple[int, ...], Kind, int, tuple[Term, ...]]] = [
+    ((8, 16), "pad", 1, ()),
+    ((4, 2, 12), "pad", 3, ()),
+    ((8, 16), "swizzle", 0, (Term(4, 7),)),
+    ((16, 16), "swizzle", 0, (Term(3, 12), Term(5, 1))),
+    ((4, 8, 8), "swizzle", 0, (Term(6, 3),)),  # of the first subscript
+    ((4, 8, 8), "swizzle", 0, (Term(3, 7),)),  # of the second
+    ((4, 8, 8), "swizzle", 0, (Term(5, 7),)),  # of both
+    ((2, 4, 8, 8), "swizzle", 0, (Term(6, 7),)),
+    ((2, 3, 8, 8), "swizzle", 0, (Term(3, 6), Term(6, 1))),
+    ((2, 6, 8), "swizzle", 0, (Term(3, 7),)),
+    ((8, 16), "both", 4, (Term(4, 4),)),
+    ((8, 8), "swizzle", 0, (Term(2, 9),)),  # leaves its row
+]
+
+
+@pytest.mark.parametrize(("sizes", "kind", "pad", "terms"), LAYOUTS)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_text_gives_the_places_of_its_layout(
+    sizes: tuple[int, ...], kind: Kind, pad: int, terms: tuple[Term, ...], is_known: bool
+) -> None:
+    array = array_of(sizes, 4, is_known)
+    tile = Tile(prod(sizes[:-1]), sizes[-1], pad, terms=terms)
+    candidate = candidate_of(kind, tile, 4, array.size)
+    text = text_of(array, candidate)
+    assert places(text, sizes, 4) == candidate.table[::4].tolist(), text
+
+
+def test_texts_name_as_few_subscripts_as_they_can() -> None:
+    def said(sizes: tuple[int, ...], *terms: Term) -> list[str] | None:
+        tile = Tile(prod(sizes[:-1]), sizes[-1], terms=terms)
+        return subscripts(tile, sizes, NAMES[-len(sizes) :])
+
+    assert said((4, 8, 8), Term(6, 3)) == ["z", "y", "x ^ z"]
+    assert said((4, 8, 8), Term(3, 7)) == ["z", "y", "x ^ y"]
+    assert said((4, 8, 8), Term(5, 7)) == ["z", "y", "x ^ ((z * 8 + y) >> 2)"]
+    assert said((2, 4, 8, 8), Term(8, 1)) == ["w", "z", "y", "x ^ w"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given"),
+    [((8, 16), ["y + 1 & 7", "x ? x - 1 : 15"]), ((4, 8, 8), ["z ^ 1", "y + z & 7", "x | 1"])],
+)
+def test_subscripts_of_a_source_keep_their_values(sizes: tuple[int, ...], given: list[str]) -> None:
+    tile = Tile(prod(sizes[:-1]), sizes[-1], terms=(Term(sizes[-1].bit_length() - 1, 7),))
+    mixed = subscripts(tile, sizes, given)
+    assert mixed is not None
+    assert mixed[:-1] == given[:-1]
+    for flat in range(prod(sizes)):
+        at = zip(NAMES[-len(sizes) :], np.unravel_index(flat, sizes), strict=True)
+        values = {name: int(value) for name, value in at}
+
+        def value(text: str) -> int:
+            read = Expression(text)
+            return read({name: values[name] for name in read.names})  # noqa: B023
+
+        *outer, last = map(value, given)
+        row = 0
+        for size, each in zip(sizes[:-1], outer, strict=True):
+            row = row * size + each
+        assert row * sizes[-1] + value(mixed[-1]) == tile(row, last)
+
+
+def test_triton_has_paddings_and_one_run_of_bits() -> None:
+    padded, swizzled = Tile(32, 64, 8), Tile(32, 64, terms=(Term(3, 56),))
+    assert triton_of(padded) == "#ttg.padded_shared<[64:+8] {order = [1, 0]}>"
+    assert triton_of(swizzled) == (
+        "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
+    )
+    assert triton_of(Tile(32, 64, terms=(Term(3, 40),))) == ""
+    assert triton_of(Tile(32, 64, terms=(Term(3, 8), Term(5, 16)))) == ""
+
+
+# ---- Moves. --------------------------------------------------------------------------------------
+def test_moves_keep_bytes_apart_and_know_what_stays_together() -> None:
+    moves = Moves(np.array([4, 5, 6, 7, 0, 1, 3, 2], np.int32))
+    assert (moves.bytes, moves.taken) == (8, 8)
+    assert Moves(moves.table, 6).taken == 6
+    wholes = (0, 4), (1, 3), (4, 2), (5, 2), (3, 2), (7, 1), (7, 2), (-1, 2), (0, 0)
+    assert [moves.together(*each) for each in wholes] == [
+        4, 5, 0, None, None, 2, None, None, None,
+    ]  # fmt: skip
+    for wrong in ([0, 0], [-1, 0]):
+        with pytest.raises(LaunchError, match="two bytes of shared memory in one place"):
+            Moves(np.array(wrong, np.int32))

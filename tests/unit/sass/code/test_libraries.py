@@ -1,0 +1,99 @@
+"""Libraries whose headers know NVRTC, as CUTLASS's do: they stay whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.errors import CompileError
+from simulator.sass.code import compiling
+from simulator.sass.code.compiling import Compiled, compile_source
+from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.translation import Translation, translate
+
+pytest.importorskip("tree_sitter_cuda")
+
+MACROS = """#if defined(__NVCC__)
+#define HD __forceinline__ __device__ __host__
+#elif defined(__CUDACC_RTC__)
+#define HD __forceinline__ __device__
+#else
+#define HD inline
+#endif
+"""
+SOURCE = """#include <lib/number.h>
+#include <own/file.h>
+using Wanted = Number;
+__global__ void use(int *out) { out[0] = 1; }
+int main() { return host(); }"""
+
+
+def _write(folder: Path) -> list[str]:
+    """Write a library that knows NVRTC in one of its headers, and headers of a project beside."""
+    texts = {
+        "a/lib/macros.h": MACROS,
+        "a/lib/leaf.h": "template <class T> using never = std::void_t<T>;\n",
+        "a/lib/number.h": "#include <lib/macros.h>\n#include <lib/leaf.h>\n"
+        "struct Number { Number(int); int lost() { return 3; } };\n",
+        "b/own/file.h": "#include <lib/macros.h>\ninline int host() { return 2; }\n"
+        "__device__ int kept() { return 4; }\n",
+    }
+    for name, text in texts.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    return [str(folder / "a"), str(folder / "b")]
+
+
+def _header(found: Translation, name: str) -> str:
+    return next(text for full, text in found.headers.items() if full.endswith(name))
+
+
+def test_a_library_that_knows_nvrtc_stays_whole_and_others_do_not(tmp_path: Path) -> None:
+    found = translate(SOURCE, None, _write(tmp_path))
+    assert "int lost()" in _header(found, "number.h")
+    assert "never" in _header(found, "leaf.h")  # no header of a project names it
+    assert "host" not in _header(found, "file.h")
+    assert "kept" in _header(found, "file.h")
+    assert {Path(each).name for each in found.whole} == {"macros.h", "leaf.h", "number.h"}
+    prelude = found.headers["bankwise_prelude.h"]
+    assert "void_t.h" in prelude
+    assert "cmath" not in prelude
+    stripped = translate(SOURCE, None, _write(tmp_path), keep_whole=False)
+    assert not stripped.whole
+    assert "lost" not in _header(stripped, "number.h")
+
+
+def test_a_macro_is_the_devices_where_one_of_its_branches_says_so() -> None:
+    text = MACROS + "struct half { HD half(int); };\n__global__ void f(half h) {}"
+    assert "HD half(int)" in translate(text, None).source
+
+
+def test_names_in_a_template_that_is_asked_for_stay(tmp_path: Path) -> None:
+    folders = _write(tmp_path)
+    assert "using Wanted" not in translate(SOURCE, None, folders).source
+    assert "using Wanted" in translate(SOURCE, None, folders, asked=("use<Wanted>",)).source
+
+
+def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[frozenset[str]] = []
+    can_compile = True
+
+    def compiled(translation: Translation, *rest: Any) -> Compiled:
+        tried.append(translation.whole)
+        if translation.whole or not can_compile:
+            place = next((each for each in translation.whole if "number" in each), "source.cu")
+            raise CompileError(f"{place}(3): error: no")
+        return Compiled(b"done")
+
+    monkeypatch.setattr(compiling, "compile_translation", compiled)
+    options = CompilerOptions(include=tuple(_write(tmp_path)))
+    assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"
+    assert [bool(each) for each in tried] == [True, False]
+    can_compile = False  # the first error is the one that its author understands
+    with pytest.raises(CompileError, match=r"number\.h\(3\)"):
+        compile_source(SOURCE, "sm_90", "source.cu", options=options)
