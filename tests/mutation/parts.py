@@ -59,6 +59,7 @@ PARTS: dict[str, Part] = {
             _JUDGE,
             "simulator/law/instructions.py",
         ),
+        seconds=240,
     ),
     "turns": Part(
         (
