@@ -86,10 +86,25 @@ def is_injective(layout: Layout | str) -> bool:
             return False
         if step <= reach:  # it interleaves with the modes before, which may still be apart
             plain.check_listed()
-            offsets = np.sort(plain(np.arange(plain.size)))  # a list of millions takes minutes
-            return bool((offsets[1:] != offsets[:-1]).all())
+            return _all_differ(plain)
         reach += step * (digits - 1)
     return True
+
+
+def _all_differ(layout: Layout) -> bool:
+    """Whether all offsets of a plain layout differ: of arrays, since there may be millions."""
+    last = sum(step * (digits - 1) for digits, step in layout.digits)
+    if last < layout.size - 1:  # fewer places than elements
+        return False
+    offsets = np.zeros(1, np.int64)
+    for digits, step in layout.digits:
+        offsets = np.add.outer(np.arange(digits) * step, offsets).ravel()
+    if last <= 16 * layout.size:
+        taken = np.zeros(last + 1, bool)
+        taken[offsets] = True
+        return int(np.count_nonzero(taken)) == layout.size
+    offsets.sort()
+    return bool((offsets[1:] != offsets[:-1]).all())
 
 
 def composition(a: Layout | str | Swizzle, b: Tiler) -> Layout:

@@ -119,7 +119,7 @@ def _mask(rng: np.random.Generator) -> int:
     return bits or 1 << int(rng.integers(32))
 
 
-def draw(known: Instruction, n: int, seed: int) -> Drawn:
+def draw(instruction: Instruction, n: int, seed: int) -> Drawn:
     """Draw n accesses of an instruction, family after family.
 
     >>> from simulator.law.instructions import instruction
@@ -127,18 +127,18 @@ def draw(known: Instruction, n: int, seed: int) -> Drawn:
     >>> len(drawn), sorted(set(drawn.patterns.tolist())) == sorted(PATTERNS)
     (80, True)
     """
-    rng = np.random.default_rng([seed, *known.name.encode()])
-    unit = max(known.width, 4)
+    rng = np.random.default_rng([seed, *instruction.name.encode()])
+    unit = max(instruction.width, 4)
     units = _BYTES // unit
     names = list(PATTERNS)
     addresses = np.zeros((n, 32), dtype=np.uint32)
     masks = np.full(n, ALL_LANES, dtype=np.uint32)
     for row in range(n):
         offsets = PATTERNS[names[row % len(names)]](rng, units) % units * unit
-        if known.width < 4:
-            offsets = offsets + rng.integers(0, 4 // known.width, 32) * known.width
+        if instruction.width < 4:
+            offsets = offsets + rng.integers(0, 4 // instruction.width, 32) * instruction.width
         addresses[row] = offsets
-        if not known.is_matrix and row // len(names) % 3 == 0:
+        if not instruction.is_matrix and row // len(names) % 3 == 0:
             masks[row] = _mask(rng)
     patterns = np.array([names[row % len(names)] for row in range(n)])
     return Drawn(addresses, masks, patterns)

@@ -255,10 +255,10 @@ def _check_options(asked: _Given) -> None:
 
 
 def _headline(
-    known: Instruction, values: NDArray[np.int32], figure: str, most: int, kind: str
+    instruction: Instruction, values: NDArray[np.int32], figure: str, most: int, kind: str
 ) -> str:
     number = int(values.max())
-    said = f"{known.name} has {plural(number, _NOUNS[figure])}"
+    said = f"{instruction.name} has {plural(number, _NOUNS[figure])}"
     said += f" (accepted: {'up to ' if most else ''}{most})"
     if values.size > 1:
         over = int(np.count_nonzero(values > most))

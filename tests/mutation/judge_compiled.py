@@ -166,11 +166,18 @@ def test_bad_layouts_are_found(bad: list[int]) -> None:
     assert numba_engine.count_accesses(known, columns, None, "silicon")[1] == 0
 
 
-@pytest.mark.parametrize(("second", "bad"), [(0x38400, None), (0x400, 0)])
-def test_bits_that_cancel_are_inside(second: int, bad: int | None) -> None:
-    """All bits together are outside in both, and a lane is in one."""
-    columns = np.array([[SHARED_BYTES - 0x400, second, 0, 0, 0]])
-    assert linear_engine.count_linear(INSTRUCTIONS["LDS"], columns, "silicon")[1] == bad
+@pytest.mark.parametrize(
+    ("columns", "bad"),
+    [
+        ([SHARED_BYTES - 0x400, 0x38400, 0, 0, 0], None),
+        ([SHARED_BYTES - 0x400, 0x400, 0, 0, 0], 0),
+        ([0xC00, SHARED_BYTES - 0x400, 0x400, 0, 0], 0),  # lane 6 alone
+    ],
+)
+def test_bits_that_cancel_are_inside(columns: list[int], bad: int | None) -> None:
+    """All bits together are outside, and a lane is or is not."""
+    found = linear_engine.count_linear(INSTRUCTIONS["LDS"], np.array([columns]), "silicon")
+    assert found[1] == bad
 
 
 def test_copies_and_loops() -> None:

@@ -59,6 +59,7 @@ PARTS: dict[str, Part] = {
             _JUDGE,
             "simulator/law/instructions.py",
         ),
+        seconds=240,
     ),
     "turns": Part(
         (
@@ -74,9 +75,14 @@ PARTS: dict[str, Part] = {
     "closed-forms": Part(
         ("simulator/law/closed_form.py",),
         (
-            "simulator/law/closed_form.py", f"{_JUDGE}::test_closed_forms",
+            "simulator/law/closed_form.py",
+            f"{_JUDGE}::test_closed_forms",
             f"{_H200}::test_closed_forms_equal_the_counters[python]",
-            "tests/property/test_closed_form.py",
+            "tests/property/test_closed_form.py::test_refusals",
+            "tests/property/test_closed_form.py::test_refusals_of_layouts_and_their_addresses",
+            "tests/property/test_closed_form.py::test_columns_come_back",
+            "tests/property/test_closed_form.py::test_one_lane_off_is_not_linear",
+            "tests/property/test_closed_form.py::test_few_layouts_need_no_compiler",
         ),
     ),
     "compiled": Part(

@@ -322,3 +322,9 @@ def test_millions_of_interleaved_elements_are_told_apart_at_once() -> None:
     assert is_injective("((3,2),(32767,4)):((2,3),(32,8))")
     with pytest.raises(LayoutError, match="too many to list"):
         is_injective("((3,2),(9999999,4)):((2,3),(32,8))")
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 99)), min_size=1, max_size=4))
+def test_a_layout_is_injective_where_no_two_offsets_are_equal(modes: list[tuple[int, int]]) -> None:
+    layout = Layout(tuple(size for size, _ in modes), tuple(step for _, step in modes))
+    assert is_injective(layout) == (len(set(layout.offsets())) == layout.size)

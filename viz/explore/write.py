@@ -101,13 +101,13 @@ def _facts(chip: Chip | None) -> dict[str, object]:
     }
 
 
-def emitted(known: Instruction) -> dict[str, object]:
+def emitted(instruction: Instruction) -> dict[str, object]:
     """Return an instruction as the page's law takes it."""
     return {
-        **asdict(known),
-        "is_matrix": known.is_matrix,
-        "phase_lanes": [*map(list, known.phase_lanes)],
-        "fused_lanes": [*map(list, known.fused_lanes)],
+        **asdict(instruction),
+        "is_matrix": instruction.is_matrix,
+        "phase_lanes": [*map(list, instruction.phase_lanes)],
+        "fused_lanes": [*map(list, instruction.fused_lanes)],
     }
 
 

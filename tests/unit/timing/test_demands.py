@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.timing.pipes import bound_of
+from simulator.law.chips import Chip
+from simulator.timing.pipes import bound_of, far_cycles, memory_rate
 from simulator.timing.rates import rates_of
 from tests.unit.timing.works import Line, work
 
@@ -61,3 +62,24 @@ def test_only_what_takes_half_a_percent_is_printed() -> None:
     assert text.startswith("at least 1,001 cycles on H100: issue slots\n")
     assert "FMA" in text
     assert "data pipe" not in text
+
+
+def test_the_l2_and_dram_move_what_cannot_be_there_already() -> None:
+    """DRAM brings what the L2 cannot hold when the kernel begins, and takes what it cannot keep."""
+    h100 = Chip.of("H100")
+    assert (h100.l2_bytes, h100.dram_gb_per_s) == (50 << 20, 3352.32)
+    far = far_cycles((50 << 20) + 3000, (50 << 20) + 6000, h100, 1000)
+    assert far == {"dram": pytest.approx(9000 / 3352.32)}  # at 1 GHz a GB/s is a byte per cycle
+    assert far_cycles(1 << 20, 1 << 20, h100, None) == {"dram": 0}
+    assert far_cycles(1 << 40, 0, Chip.of("B200"), None) == {}  # its clock is not known
+
+
+def test_every_sm_reads_its_blocks_data_from_the_l2() -> None:
+    """Blocks of one address read 4 sectors of 32 bytes each: no SM has them before."""
+    body = [Line("LDG.E", "R0,[R2.64]", lines=4)]
+    found = bound_of(work(body, blocks=1000, apart=0), "H100")
+    rate, way = (memory_rate(f"{name}_bytes", Chip.of("H100")) for name in ("l2", "to_sm"))
+    assert rate is not None
+    assert way is not None
+    assert found.pipes["l2"] == pytest.approx(132 * 4 * 32 / rate)
+    assert found.pipes["to_sm"] == pytest.approx(4 * 32 / way)
