@@ -49,6 +49,8 @@ _EXTERN_CALL = re.compile(
 # Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
     r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
+    r"|(?:(?<=\bstruct )|(?<=\bunion )|(?<=\bclass ))\s*[A-Z_]{2}[A-Z0-9_]*\s*\([^()]*\)"
+    r"(?=\s*[\w{])"
     r"|\b__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)"
 )
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",

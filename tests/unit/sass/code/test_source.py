@@ -275,6 +275,15 @@ def test_types_of_cufft_are_known_without_its_header() -> None:
     )
 
 
+@pytest.mark.parametrize("align", ["__CUDA_ALIGN__(32)", "MY_ALIGN(4 * 8)", "alignas(32)"])
+def test_an_aligned_structure_is_one_declaration(align: str) -> None:
+    text = (
+        f"typedef struct {align} {{ float x[8]; }} eight;\nstruct {align} other {{ int y; }};\n"
+        "__global__ void k(eight *a, other *b) { a[0].x[0] = b[0].y; }\n"
+    )
+    assert kept(text) == text
+
+
 def test_annotations_of_lambdas_go() -> None:
     text = (
         "__global__ void k(int *a) {\n"
