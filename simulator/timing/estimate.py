@@ -168,7 +168,7 @@ def _hot(work: Work, machine: Mapping[str, float]) -> float:
     shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in work.traces)  # fmt: skip
-    return float(max(shared, default=0.0) / max(sectors, 1) * work.blocks)
+    return float(max(shared, default=0.0) / max(int(sectors), 1) * work.blocks)
 
 
 def _atomics(

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.fetching import fetch
 from simulator.timing.queues import NUMBERS, OF_ATOMICS, OF_STORES, dispatch, enqueue, evaluate
-from simulator.timing.state import CODE_LINE, CODE_LINES, NEVER, SLOTS, Kind, Stall
+from simulator.timing.state import CODE_LINE, NEVER, SLOTS, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -24,8 +25,7 @@ _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
 _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _LOST = NUMBERS.index("lost")
-_HELD, _NEAR = NUMBERS.index("code_held"), NUMBERS.index("code_near")
-_CODE_RATE, _FAR_RATE = NUMBERS.index("code_rate"), NUMBERS.index("code_far_rate")
+_HELD = NUMBERS.index("code_held")
 _WINDOW = 3
 """Cycles in which an instruction reads its operands."""
 
@@ -280,47 +280,12 @@ def _issue(
         state.instruction[warp] = number + 1
     after = state.instruction[warp]
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
-        state.fetched[warp] = _fetch(state, machine, partition, after // CODE_LINE, now)
+        state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
     if kind in (_BARRIER, _ARRIVE):
         _arrive(code, state, machine, stalls, warp, number, warps, now)
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
     return -1
-
-
-@jit()
-def _fetch(state: Any, machine: Any, partition: int, line: int, now: int) -> int:
-    """Fetch a line of machine code; when it is there.
-
-    A cache is taken to hold the lines that were fetched last. The line behind the one before is
-    fetched ahead. What runs for the first time is fetched ahead, too: that was not to be seen
-    (gpu_check/data/h100_fetch.csv, cold).
-    """
-    line &= CODE_LINES - 1
-    if state.fetches[partition] - state.fetch[partition, line] < machine[_HELD]:
-        return now
-    of_sm = state.fetches.shape[0] - 1
-    is_new = state.fetch[of_sm, line] < 0
-    if state.fetches[of_sm] - state.fetch[of_sm, line] >= machine[_NEAR]:
-        there = _stream(
-            state, of_sm, line, 0.0 if is_new else 16 * CODE_LINE / machine[_FAR_RATE], now
-        )
-        state.fetch_at[line] = there
-    there = _stream(
-        state, partition, line, 0.0 if is_new else 16 * CODE_LINE / machine[_CODE_RATE], now
-    )
-    return int(max(there, state.fetch_at[line]))
-
-
-@jit()
-def _stream(state: Any, cache: int, line: int, cycles: float, now: int) -> float:
-    """Fetch a line into a cache; when it is there."""
-    state.fetches[cache] += 1
-    state.fetch[cache, line] = state.fetches[cache]
-    earliest = now - cycles if line == state.fetch_line[cache] + 1 else float(now)
-    state.fetch_line[cache] = line
-    state.fetch_free[cache] = max(state.fetch_free[cache], earliest) + cycles
-    return float(state.fetch_free[cache])
 
 
 @jit()

@@ -146,3 +146,16 @@ def test_every_recorded_bound_held() -> None:
     for pair in pairs([beside(model[name], measured[name]) for name in model]):
         # A cap for any kernel, also for those that do not run at their bounds.
         assert pair["measured"] <= model[pair["slow"]]["most"] * 1.01, pair
+
+
+def test_the_second_set_holds_pairs_that_gain_nothing_and_bounds_below_all_of_it() -> None:
+    model = recorded(DATA / "h100_timed_fresh_estimates.csv")
+    measured = recorded(DATA / "h100_timed_fresh.csv")
+    assert len(model) == len(measured) == 28
+    rows = [beside(row, measured[name]) for name, row in model.items()]
+    assert all(row["bound"] <= row["measured"] for row in rows)
+    found = {row["pair"]: row for row in pairs(rows)}
+    for name in ("planes", "roots"):
+        assert 0.99 < found[name]["measured"] < 1.01
+        assert found[name]["removed"] < 1.02
+    assert all(row["removed"] / row["measured"] < 1.1 for row in found.values())

@@ -141,3 +141,31 @@ def test_l1_holds_what_was_loaded_and_a_block_after_it_has_memory_of_its_own() -
     assert run(one).counts["l1_hits"] == 0
     assert run(again, count=4).counts["l1_hits"] == 0
     assert run(again, count=4).counts["l2_sectors"] == 16
+
+
+def test_a_register_that_stands_twice_in_an_instruction_is_read_once() -> None:
+    # gpu_check/data/h100_banks.csv: three of one bank take three cycles; one thrice takes one.
+    one, three = (
+        run(work([Line("FFMA", operands)] * 64, warps=4)).cycles
+        for operands in ("R8,R0,R0,R0", "R8,R0,R2,R4")
+    )
+    assert one < 64 + 16
+    assert three > 3 * 64 - 16
+
+
+def test_machine_code_that_no_cache_holds_is_fetched_slowly() -> None:
+    # gpu_check/data/h100_fetch.csv, 132 SMs, a warp per sub-partition: 1.0, 2.4 and 5.9 cycles.
+    def cycles(length: int) -> float:
+        body = [Line("FADD", "R0,R1,c[0x0][0x0]")] * length
+        long, short = (run(work(body, warps=4, times=times)).cycles for times in (3, 2))
+        return (long - short) / length
+
+    assert cycles(512) == pytest.approx(1.02, abs=0.1)
+    assert cycles(4096) == pytest.approx(2.43, rel=0.1)
+    assert cycles(12288) == pytest.approx(5.86, rel=0.12)
+
+
+def test_the_first_constants_take_their_time_and_later_ones_do_not() -> None:
+    body = [Line("FADD", "R0,R1,c[0x0][0x0]", stall=4)] * 8
+    first, none = (run(work(body), constants=cycles).cycles for cycles in (290, 0))
+    assert 285 <= first - none <= 295
