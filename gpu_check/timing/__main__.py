@@ -8,12 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gpu_check.timing.atomics import measure_atomics
+from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.fetch import measure_fetch
+from gpu_check.timing.fills import measure_fills
+from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
+from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.stalls import measure_gemms
+from gpu_check.timing.turns import measure_turns
+from gpu_check.timing.waits import measure_waits
 
 _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "pipes": measure_pipes,
@@ -26,6 +34,15 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "accesses": measure_accesses,
     "traffic": measure_traffic,
     "queue": measure_queue,
+    "fetch": measure_fetch,
+    "banks": measure_banks,
+    "fills": measure_fills,
+    "flight": measure_flight,
+    "atomics": measure_atomics,
+    "starts": measure_starts,
+    "residency": measure_residency,
+    "waits": measure_waits,
+    "turns": measure_turns,
 }
 
 

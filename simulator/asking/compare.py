@@ -85,9 +85,10 @@ class InputComparison(Result):
     @property
     def verdict(self) -> str:
         """Which takes least time, where times are compared, else the fewest wavefronts."""
-        timed = [(one.time.cycles, one) for one in self.inputs if one.time and one.time.cycles]
+        named = zip(self.inputs, self.labels, strict=True)
+        timed = [(one.time.cycles, name) for one, name in named if one.time and one.time.cycles]
         if len(timed) == len(self.inputs):
-            return self._fastest([(cycles, one.name) for cycles, one in timed])
+            return self._fastest(timed)
         best = min(
             self.inputs, key=lambda one: (one.figures["wavefronts"], one.figures["bank_conflicts"])
         )
@@ -104,6 +105,14 @@ class InputComparison(Result):
             f"{best.name}: {plural(best.figures['wavefronts'], 'wavefront')}{instead},"
             f" {plural(best.figures['bank_conflicts'], 'bank conflict')}"
         )
+
+    @property
+    def labels(self) -> list[str]:
+        """The inputs' names without the words that all of them have."""
+        words = [one.name.split() for one in self.inputs]
+        common = set(words[0]).intersection(*words[1:])
+        found = [" ".join(word for word in each if word not in common) for each in words]
+        return found if all(found) else [one.name for one in self.inputs]
 
     def _fastest(self, timed: Sequence[tuple[int, str]]) -> str:
         (least, name), most = min(timed), max(cycles for cycles, _ in timed)
@@ -156,10 +165,9 @@ class InputComparison(Result):
             sums=[],
             title=self.verdict,
             text=[
-                f"{one.name}: {said}"
-                for one in self.inputs
+                f"{name}: {' '.join(one.time.sentences())}"
+                for one, name in zip(self.inputs, self.labels, strict=True)
                 if one.time is not None
-                for said in one.time.sentences()
             ],
             pictures=[(one.name, one.picture) for one in self.inputs if one.picture],
         )
@@ -285,8 +293,9 @@ def _input(result: Any, name: str) -> Input:
         figures = {name: int(totals[name]) for name in _COSTS}
         return Input(name, "kernel", figures, (), result)
     raise OptionError(
-        f"{short(result)} cannot be compared (accepted: questions in C, layouts, warp shapes,"
-        " kernels' names, results of explain, count, simulate, replay and replay_compiled)"
+        f"{name}, a {type(result).__name__}, cannot be compared (accepted: questions in C, layouts,"
+        " warp shapes, kernels' names, results of explain, count, simulate, replay and"
+        " replay_compiled)"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ __all__ = ["chips", "kernels", "replay"]
 
 @cli.command()
 @format_option
+@html_options
 def chips(*, output: Format) -> int:
     """List the built-in chips: their limits, and whether their law was measured."""
     from simulator.law.chips import CHIPS, Chip
@@ -54,22 +56,22 @@ def chips(*, output: Format) -> int:
     )
     measured = sum(row["law"] == "measured" for row in rows)
     hidden = ("shared_bytes_per_sm", "registers_per_sm", "evidence", "sources")
-    show(
-        Table(
-            rows,
-            {"chips": len(rows), "measured": measured},
-            sums=[],
-            text=[text],
-            hidden=hidden,
-            unknown="not known",
-        ),
-        output,
+    table = Table(
+        rows,
+        {"chips": len(rows), "measured": measured},
+        sums=[],
+        text=[text],
+        hidden=hidden,
+        unknown="not known",
     )
+    keep(replace(table, title=f"{len(rows)} chips, the law of {measured} of them measured"))
+    show(table, output)
     return 0
 
 
 @cli.command()
 @format_option
+@html_options
 def kernels(*, output: Format) -> int:
     """List the kernels that `bankwise replay` knows."""
     from simulator.kernels import get, names
@@ -83,7 +85,9 @@ def kernels(*, output: Format) -> int:
         }
         for kernel in map(get, names())
     ]
-    show(Table(rows, {"kernels": len(rows)}, sums=[], hidden=["document"]), output)
+    table = Table(rows, {"kernels": len(rows)}, sums=[], hidden=["document"])
+    keep(replace(table, title=f"{len(rows)} kernels of published tutorials"))
+    show(table, output)
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simulator.cli.commands import cli, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, show, show_results
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = ["check"]
 @click.option("--sarif", metavar="FILE", type=click.Path(), help="Also write SARIF 2.1.0.")
 @click.option("--fix", is_flag=True, help="Say what would mend a kernel; each fix is run.")
 @format_option
+@html_options
 def check(
     *,
     config: str | None,
@@ -68,6 +70,7 @@ def check(
         raise
     finally:
         _clear()
+    keep(report)
     root = root_of(report.config, os.environ.get("GITHUB_WORKSPACE"))
     if junit:
         _write(junit, as_junit(report, root))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.cli.completion import among, chips, fragments, lane_orders, rules
+from simulator.cli.completion import ElementSize, among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.failing import Costs, fail_options
 from simulator.cli.help import COMMANDS, example, write_commands
@@ -256,8 +256,8 @@ def access_options(command: _Command) -> _Command:
         ),
         click.option(
             "--element",
-            type=click.IntRange(1, 16),
-            help="Bytes per element of the index expression.  [default: 4]",
+            type=ElementSize(),
+            help="Bytes per element of the index expression, or its type.  [default: 4]",
         ),
         click.option(
             "--layout",
@@ -375,6 +375,7 @@ def _count_by_op(
 @cli.command()
 @chip_option
 @format_option
+@html_options
 def ops(*, chip: str | None, output: Format) -> int:
     """List the instructions, with the rules that each follows."""
     from simulator.law.chips import optional_chip
@@ -403,6 +404,8 @@ def ops(*, chip: str | None, output: Format) -> int:
         " kind of partners: i^1 of lane i, or i^2."
         " merges equal words: lanes on one word cost one; where not, each active lane counts."
     )
-    totals = {"instructions": len(rows)}
-    show(Table(rows, totals, sums=[], text=[text]), output)
+    table = Table(rows, {"instructions": len(rows)}, sums=[], text=[text])
+    law = "an H200" if chosen is None else chosen.name
+    keep(replace(table, title=f"{len(rows)} instructions of shared memory, by the law of {law}"))
+    show(table, output)
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from simulator.cli.commands import chip_option, cli, format_option, rule_option
-from simulator.cli.completion import among, ops
+from simulator.cli.completion import ElementSize, among, ops
 from simulator.cli.help import COMMANDS
 from simulator.cli.html import html_options, kept
 from simulator.cli.output import Format, show_results
@@ -20,7 +20,7 @@ __all__ = ["compare"]
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--op", help="Instruction of questions and layouts.", shell_complete=among(ops))
 @click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
-@click.option("--element", type=click.IntRange(1, 16), help="Bytes per element of a layout.")
+@click.option("--element", type=ElementSize(), help="Bytes per element of a layout, or its type.")
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
 @click.option("--time", is_flag=True, help="Of 'sass …': how long each takes, too, as estimated.")
 @rule_option

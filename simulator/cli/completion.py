@@ -6,11 +6,21 @@ docs/how-to/ask.md says how to install it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["among", "chips", "fragments", "kernels", "lane_orders", "objectives", "ops", "rules"]
+__all__ = [
+    "ElementSize",
+    "among",
+    "chips",
+    "fragments",
+    "kernels",
+    "lane_orders",
+    "objectives",
+    "ops",
+    "rules",
+]
 
 Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
 
@@ -22,6 +32,33 @@ def among(values: Callable[[], Iterable[str]]) -> Complete:
         return [value for value in values() if value.lower().startswith(word.lower())]
 
     return complete
+
+
+if TYPE_CHECKING:
+    _Size = click.ParamType[int]
+else:  # click 8.1 has no type arguments
+    _Size = click.ParamType
+
+
+class ElementSize(_Size):
+    """Bytes of an element: a number, or a type of C or CUDA."""
+
+    name = "bytes|type"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes."""
+        from simulator.inputs.types import BYTES
+
+        text = str(value)
+        size = BYTES.get(text, int(text) if text.isdecimal() and len(text) < 3 else 0)
+        if not 1 <= size <= 16:
+            self.fail(
+                f"{value!r} is not the size of an element (accepted: 1 to 16 bytes, or a type such"
+                " as half, float, float4)",
+                param,
+                ctx,
+            )
+        return size
 
 
 def ops() -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from simulator.cli.commands import cli, format_option
 from simulator.cli.completion import among
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 
 __all__ = ["estimate"]
@@ -39,6 +41,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 @click.argument("name", required=False, shell_complete=among(lambda: list(_functions())))
 @click.argument("values", nargs=-1)
 @format_option
+@html_options
 def estimate(*, name: str | None, values: Sequence[str], output: Format) -> int:
     """Estimate a GEMM as its documents do: bytes, instructions, reuse, a roofline.
 
@@ -50,7 +53,9 @@ def estimate(*, name: str | None, values: Sequence[str], output: Format) -> int:
     if name is None:
         rows = [{"estimate": each, "takes": _takes(f), "gives": _gives(f)}
                 for each, f in functions.items()]  # fmt: skip
-        show(Table(rows, {"estimates": len(rows)}, sums=[]), output)
+        table = Table(rows, {"estimates": len(rows)}, sums=[])
+        keep(replace(table, title=f"{len(rows)} estimates of a GEMM"))
+        show(table, output)
         return 0
     if name not in functions:
         raise click.UsageError(f"no estimate {name!r}: {accepted(name, functions)}")
@@ -61,7 +66,9 @@ def estimate(*, name: str | None, values: Sequence[str], output: Format) -> int:
         for part, value in _parts(found)
     ]
     hidden = [] if len(parts) > 1 else ["part"]
-    show(Table(parts, {"estimates": 1}, sums=[], hidden=hidden), output)
+    table = Table(parts, {"estimates": 1}, sums=[], hidden=hidden)
+    keep(replace(table, title=f"{name}: {_gives(function)}"))
+    show(table, output)
     return 0
 
 

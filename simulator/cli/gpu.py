@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simulator.cli.commands import cli, format_option
+from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ __all__ = ["gpu_check"]
     help="Seed of the random accesses.",
 )
 @format_option
+@html_options
 def gpu_check(
     *,
     ops: Sequence[str],
@@ -101,7 +104,8 @@ def _check_options(**given: Any) -> None:
     for mode, used in uses.items():
         flags = mode.split()
         if all(given[flag] not in (False, None) for flag in flags):
-            ignored = {*click.get_current_context().params} - {*flags, *used, "output"}
+            written = {"output", "html", "svg", "cdn", "force"}
+            ignored = {*click.get_current_context().params} - {*flags, *used, *written}
             refuse_ignored(ignored, "with " + " ".join(f"--{flag}" for flag in flags))
             return
 
@@ -193,8 +197,13 @@ def _compared(measured: Iterable[Measurements], ops: Sequence[str], output: Form
     summed = ("accesses", "differing", "wavefronts_equal", "conflicts_equal")
     totals = {name: sum(row[name] or 0 for row in rows if name in row) for name in summed}
     text = [LEGEND, *worst[:3]]
-    show(Table(rows, totals, sums=[("total", totals)], text=text), output)
-    return int(totals["differing"] > 0)
+    table = Table(rows, totals, sums=[("total", totals)], text=text)
+    differing = totals["differing"]
+    said = f"{differing:,} of {totals['accesses']:,} accesses differ from the chip"
+    equal = f"All {totals['accesses']:,} accesses are as on the chip"
+    keep(replace(table, title=said if differing else equal))
+    show(table, output)
+    return int(differing > 0)
 
 
 def _phases(ops: list[str], counters: str, device: int, save: Path | None, output: Format) -> int:
@@ -233,7 +242,9 @@ def _phases(ops: list[str], counters: str, device: int, save: Path | None, outpu
         content = chip_json(open_gpu(device), tables, chip_provenance(device), limits(device))
         write(save, lambda file: file.write_text(content, encoding="utf-8"))
     differing = sum(bool(row["differs"]) for row in rows)
-    show(Table(rows, {"differing": differing}, sums=[]), output)
+    table = Table(rows, {"differing": differing}, sums=[])
+    keep(replace(table, title=f"The phases of {len(rows)} instructions, asked of the chip"))
+    show(table, output)
     return int(differing > 0)
 
 
@@ -268,5 +279,7 @@ def _show_kernels(rows: list[dict[str, Any]], output: Format) -> int:
         "model: wavefronts of the shared-memory instructions. counter: the same, counted."
         " pipe: share of the kernel's time that the model's wavefronts keep the pipe busy."
     )
-    show(Table(rows, {"differing": differing}, sums=[], text=[text]), output)
+    table = Table(rows, {"differing": differing}, sums=[], text=[text])
+    keep(replace(table, title=f"{len(rows) - differing} of {len(rows)} kernels are as counted"))
+    show(table, output)
     return int(differing > 0)

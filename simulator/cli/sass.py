@@ -49,6 +49,9 @@ Found = TypeVar("Found")
 @click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
+@click.option("--let", "lets", multiple=True, metavar="NAME=NUMBER",
+              help="Of launches in FILE: a value that its host code does not tell, of a pointer its"
+              " elements; '*=NUMBER' of all other pointers.")  # fmt: skip
 @click.option(
     "--save-outputs", metavar="FOLDER", help="Write the arguments as the kernel left them."
 )
@@ -109,12 +112,14 @@ def sass(
 
         list_kernels(given, options, kernel, output)
         return dict.fromkeys(rules, Costs())
+    from simulator.cli.options import refuse_ignored
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if _launches_itself(options):
         return _run_file(options, symbols, compiler, rules, output)
+    refuse_ignored(("lets",), "where a launch is given")
     arrays = _arrays(options["arrays"])
     arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
     if options["triton"]:
@@ -216,7 +221,7 @@ def _run_file(
     rules: Sequence[str], output: Format,
 ) -> dict[str, Costs]:  # fmt: skip
     """Replay the launches that a source makes."""
-    from simulator.cli.sources import run_launches
+    from simulator.cli.sources import assumed, run_launches
     from simulator.errors import SassError
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
@@ -237,7 +242,7 @@ def _run_file(
     def tell(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
-    launches = launches_in(path, parse_options(compiler))
+    launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
     says = told.tables and not options["fix_diff"]
     failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
     costs = told.finish(rules)
@@ -297,14 +302,14 @@ def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> 
         of_triton = ("signature", "warps", "stages", "constexprs", "config")
         refuse_ignored(of_triton, "without --triton")
     else:
-        ignored = ("kernel", "block", "shared_bytes", "cubin", "symbols", "cooperative")
+        ignored = ("kernel", "block", "shared_bytes", "cubin", "symbols", "cooperative", "lets")
         refuse_ignored(ignored, "with --triton")
     if listing:
         launch = ["grid", "block", "arguments", "shared_bytes", "blocks", "by", "max_instructions"]
         if "<" not in (kernel or ""):  # else it says what to make of a template
             launch.append("kernel")
-        launch += ["symbols", "cooperative", "save_outputs", "checks", "fix", "fix_diff", "write"]
-        launch.append("time")
+        launch += ["symbols", "cooperative", "lets", "save_outputs", "checks"]
+        launch += ["fix", "fix_diff", "write", "time"]
         refuse_ignored((*launch, "html", "rule", "compare", *FLAGS), "with --list")
 
 

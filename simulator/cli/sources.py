@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPILER",
     "CompilerCommand",
+    "assumed",
     "check_outputs",
     "commands",
     "run_launches",
@@ -110,6 +111,22 @@ def shape(text: str, flag: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.strip().split("x"))
 
 
+def assumed(texts: Sequence[str]) -> dict[str, int | float]:
+    """Read --let; raises BadParameter for what is not NAME=NUMBER."""
+    found: dict[str, int | float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if not re.fullmatch(r"\*|[A-Za-z_][\w.:>()-]*", name) or not re.fullmatch(
+            r"-?\d+(\.\d*)?(e-?\d+)?", value
+        ):
+            raise click.BadParameter(
+                f"{text!r} (accepted: NAME=NUMBER, such as N=1024, or '*=NUMBER')",
+                param_hint="--let",
+            )
+        found[name] = int(value) if value.lstrip("-").isdigit() else float(value)
+    return found
+
+
 def run_launches(
     launches: Launches,
     file: str,
@@ -134,7 +151,8 @@ def run_launches(
         if each.unknown:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"
-                f" known: {', '.join(each.unknown)}. Fill them in:\n  {each.command(file)}"
+                f" known: {', '.join(each.unknown)}. Give them (--let NAME=NUMBER …), or fill them"
+                f" in:\n  {each.command(file)}"
             )
             continue
         try:

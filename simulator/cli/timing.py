@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_timed", "table_of", "time_option"]
 
+_WARP_CYCLES = (
+    "Warp cycles are those of all warps that one SM runs, by what keeps each from issuing; in"
+    " `selected` it issues."
+)
+
 
 def time_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--time`, of which `is_timed` tells."""
@@ -46,6 +51,7 @@ def table_of(report: CompiledReport, by: By) -> Table:
         columns=[*table.columns, *law],
         hidden=[*table.hidden, *law],
         title=f"{report.title} on {found.chip}: {_size(report)}",
+        text=[*table.text, *([_WARP_CYCLES] if table.rows else ())],
     )
 
 

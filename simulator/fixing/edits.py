@@ -41,8 +41,10 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         return f"{fix.array}: its tensor map is made on the host; write {fix.text}"
     if array is None or candidate is None or declared is None:
         return f"{fix.array}: its declaration is not known"
-    if declared.is_dynamic or not declared.dims:
+    if declared.is_dynamic:
         return f"{fix.array}: dynamic shared memory has no sizes in its declaration"
+    if not declared.dims:
+        return f"{fix.array}: its sizes are those of the type {declared.type}; write {fix.text}"
     rows = len(declared.sizes) > 1 and None not in declared.sizes
     pitch = (declared.sizes[-1] or 0) * (declared.element or 0)
     found: list[Edit] = []

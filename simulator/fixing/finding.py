@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -15,6 +16,7 @@ from simulator.fixing.costs import Cost
 from simulator.fixing.fix import Fix, SharedUse, TimedLaunch
 from simulator.fixing.layouts import Candidate, Choice, choose
 from simulator.fixing.modes import choose_mode
+from simulator.fixing.phases import phases_of, times_of, uses_of
 from simulator.fixing.reading import reads_data
 from simulator.fixing.runs import Costs, Runs, moves_of
 from simulator.fixing.said import text_of, triton_of
@@ -30,6 +32,8 @@ _UNITS = {
     "store": "stores from other blocks of the cluster reach it",
     "mbarrier": "it holds mbarriers",
 }
+_MOST_FOLLOWED = 1 << 26
+"""Thread instructions of a launch whose warps are followed from barrier to barrier."""
 _CHEAP = 16
 """Padding that takes at most one in so many bytes is said before a swizzle."""
 
@@ -120,6 +124,37 @@ class _Finding:
 
     def fix(self, array: SharedArray) -> Fix | None:
         """Return what to change in an array; None for one without conflicts."""
+        found = self._fix(array)
+        if found is None or not found.after.bank_conflicts or found.notes or self._refused(array):
+            return found
+        said = self._held_in_turn(array)
+        return replace(found, notes=(*found.notes, said)) if said else found
+
+    def _held_in_turn(self, array: SharedArray) -> str:
+        """Say that an array holds one thing after another, where barriers part them."""
+        times = self.times
+        if times is None or array.units:
+            return ""
+        uses = uses_of(array, self.touched, self.program.sites)
+        for use in uses:
+            use.times |= times.get(use.site.number, set())
+        phases = phases_of(uses)
+        if len(phases) < 2:
+            return ""
+        lines = [sorted({use.site.instruction.line or 0 for use in phase}) for phase in phases]
+        return (
+            f"It holds one thing after another: barriers part {' from '.join(map(_lines, lines))},"
+            " and nothing is carried over. It was not split in time, one layout is for all."
+        )
+
+    @cached_property
+    def times(self) -> Mapping[int, set[int]] | None:
+        """How many barriers warps had passed at each instruction; None: not known."""
+        if self.runs.first.report.thread_instructions > _MOST_FOLLOWED:
+            return None
+        return times_of(self.runs.again.timelines().values(), self.program.instructions)
+
+    def _fix(self, array: SharedArray) -> Fix | None:
         costs = self.runs.before(array)
         before = sum(costs.values(), Cost(0, 0))
         if not before.bank_conflicts and not before.unremovable:

@@ -173,7 +173,8 @@ class Fix(Result):
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
-                said.append(f"Triton: {self.triton}.")
+                of = f", of rows of {self.candidate.tile.cols} elements" if self.candidate else ""
+                said.append(f"Triton{of}: {self.triton}.")
             said.append("It ran with every access at its new place, and left the same outputs.")
         said.append(self.why)
         if self.unremovable:

@@ -16,6 +16,7 @@ from simulator.fixing.arrays import SharedArray
 from simulator.law.accesses import SHARED_BYTES
 from simulator.law.chips import Chip, instruction_on
 from simulator.law.instructions import INSTRUCTIONS, Rule
+from simulator.law.masks import active_table
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.witness import Touched
 from simulator.search.accesses import Group
@@ -127,7 +128,7 @@ class _Search:
         places = self.places[rows] // self.element
         lanes = known.lanes
         masks = self.masks[rows]
-        active = (masks[:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(bool)
+        active = active_table(masks)
         active[:, lanes:] = False
         places = np.where(active, places, 0)
         whole = np.full(int(rows.sum()), 0xFFFFFFFF, dtype=np.uint32)

@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.errors import ExecutionError, LaunchError
 from simulator.fixing.arrays import SharedArray
+from simulator.law.masks import active_table
 from simulator.sass.run.witness import Touched, Witness
 from simulator.sass.sampling import Relaunch
 
@@ -45,10 +46,8 @@ def reads_data(again: Relaunch, touched: Touched, arrays: Sequence[SharedArray])
 
 def _pairs(touched: Touched, rows: Any) -> Any:
     """Return each lane with its place, as numbers, each once."""
-    masks = touched.masks[rows]
-    lanes = np.arange(32)
-    active = (masks[:, None] >> lanes.astype(np.uint32) & 1) != 0
-    return np.unique((touched.places[rows] * 32 + lanes)[active])
+    active = active_table(touched.masks[rows])
+    return np.unique((touched.places[rows] * 32 + np.arange(32))[active])
 
 
 def _shuffled(given: Any) -> Any:

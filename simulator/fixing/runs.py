@@ -15,6 +15,7 @@ from simulator.errors import ExecutionError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.costs import Cost, Pricer, total
 from simulator.fixing.layouts import Candidate
+from simulator.law.masks import active_table
 from simulator.results.tables import Columns, equal
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import GridRun
@@ -106,7 +107,7 @@ class Runs:
     def _of_run(self, run: _Run, array: SharedArray, ranges: Sequence[tuple[int, int]]) -> Costs:
         """Sum up what a run touched within some bytes."""
         touched = run.touched
-        lanes = touched.masks[:, None] >> np.arange(32, dtype=np.uint32) & 1 != 0
+        lanes = active_table(touched.masks)
         first = touched.places[np.arange(len(lanes)), lanes.argmax(axis=1)]
         inside = np.zeros(len(first), dtype=bool)
         for low, high in ranges:

@@ -83,8 +83,8 @@ def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> 
     elif below == 1 << shift and not read & below - 1 and not own:  # or of those before it
         moved = tuple(Term(each.shift - shift, each.mask) for each in terms)
         above = Tile(-(-tile.rows // below), tile.cols, terms=moved)
-        inner_most = subscripts(above, (*sizes[:-2], sizes[-1]), (*outer, last))
-        mixed = inner_most[-1] if inner_most else None
+        found = subscripts(above, (*sizes[:-2], sizes[-1]), (*outer, last))
+        mixed = None if found is None else found[-1]
     if mixed is None:
         row = f"{operand(_flat_place(sizes[:-2], outer))} * {below} + {operand(inner)}"
         mixed = column(tile, row, last)

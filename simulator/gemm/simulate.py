@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from layouts.errors import plural
 from layouts.fragment import FragmentKind
 from layouts.shapes import Shape, parse_shape
 from layouts.swizzle import SwizzleLike
@@ -205,7 +206,10 @@ class FragmentReport(_Figures, Result):
             [{**row, **law} for row in self.rows()],
             self.to_dict()["totals"],
             title=f"{self.title}\nOne k step of one warp",
-            text=[*(f"{part.name}: {part.reason}" for part in self.fragments), *self.notes],
+            text=[
+                *(f"{part.name}: {part.reason}{_harmless(part)}" for part in self.fragments),
+                *self.notes,
+            ],
             hidden=tuple(law),
         )
 
@@ -220,6 +224,17 @@ class FragmentReport(_Figures, Result):
             said = f"{fragment.op}, the worst of {fragment.instructions}"
             figures.append(figure(fragment.name, [("", table)], said=said))
         return super()._repr_html_() + side_by_side(figures)
+
+
+def _harmless(part: Fragment) -> str:
+    """Return what is to be said of conflicts that cost nothing; empty where there are none."""
+    if not part.bank_conflicts or part.excessive:
+        return ""
+    costs = "costs" if part.bank_conflicts == 1 else "cost"
+    return (
+        f" Its {plural(part.bank_conflicts, 'bank conflict')} {costs} nothing:"
+        f" {plural(part.wavefronts, 'wavefront')}, as many as are ideal."
+    )
 
 
 def simulate(

@@ -38,6 +38,7 @@ _VALUE = re.compile(
     r"(?P<sign>(?:[*&\s]|(?:const|volatile|__restrict__|__restrict)(?!\w))*)(?P<name>[A-Za-z_]\w*)\s*"
     r"|\s*\(\s*[*&]\s*(?P<row>[A-Za-z_]\w*)\s*\)\s*(?:\[[^\[\]]*\]\s*)+"
 )
+_LAYOUT = re.compile(r"\s*(?:(?:Sw|S|Swizzle)\s*<\s*\d|\([\d_,\s()]*\)\s*:\s*[\d_(])")
 _AUTO = re.compile(r"\s*(?:const\s+)?auto(?!\w)")
 _ATOMIC = re.compile(
     r"\s*atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_block|_system)?\s*(?=\()"
@@ -95,6 +96,13 @@ def read_question(
             f"expression of type {type(source).__name__} (accepted: text, such as"
             " 'float s[32][32]; s[threadIdx.x][threadIdx.y]')",
             short(source),
+            0,
+        )
+    if _LAYOUT.match(source):
+        raise ExpressionError(
+            "a layout says where data lies: who reads it? (accepted: --layout TEXT, layout=, and a"
+            " row and a column here, such as 'lane%16, lane/16*8') at column 1",
+            source,
             0,
         )
     reader = _Reader(source, element or FLOAT, names or {}, laid=laid, most=most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,14 @@ def is_source(path: Path) -> bool:
     return b"\0" not in text and not is_ptx(text.decode(errors="replace"))
 
 
-def launches_in(path: Path, options: CompilerOptions | None = None) -> Launches:
+def launches_in(
+    path: Path,
+    options: CompilerOptions | None = None,
+    assumed: Mapping[str, int | float] | None = None,
+) -> Launches:
     """Find the kernels and launches in a file and in the headers that it brings along.
+
+    `assumed`: values of names that its host code does not tell: see `find_launches`.
 
     Host code is read, not run: see `launches`. Raises CubinError where the file cannot be read.
     """
@@ -46,7 +53,7 @@ def launches_in(path: Path, options: CompilerOptions | None = None) -> Launches:
         for name, source in unit.files
         if name and len(source.text) <= _LONGEST_HEADER
     ]  # fmt: skip
-    return find_launches(text, outside, near[:_MOST_HEADERS])
+    return find_launches(text, outside, near[:_MOST_HEADERS], assumed)
 
 
 def wanted_launches(

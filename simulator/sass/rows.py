@@ -41,9 +41,9 @@ def make_report(
     if len(found) > _MOST_RACES:
         rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
     rows.notes += notes_of(launch, launch.done.doubts)
+    rows.notes += _on_neighbours(launch.program, tally, times)
     if left_out := launch.memory.system.left_out:
         rows.notes.append(f"{plural(left_out, 'call')} of printf came after the most that are kept")
-    rows.notes += _on_neighbours(launch.program, tally, times)
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
     return CompiledReport(

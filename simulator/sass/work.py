@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["make_work", "sampled_blocks"]
 
 _MOST_SAMPLES = 32
+_MORE_SAMPLES = 128
+"""Where blocks do not execute the same."""
+_UNLIKE = 0.02
+_MOST_INSTRUCTIONS = 2_000_000
+"""Of warps, in samples: few large blocks are enough."""
 
 
 def make_work(launch: GridRun, chip: Chip) -> Work:
@@ -33,6 +38,8 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
     found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
+    more = _more_blocks(launch, firsts, [sum(map(len, steps)) for _, (steps, _) in found])
+    found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
     probed = [] if size > 1 else [
         (block, tracer.take())
         for block, _ in launch.noting(probe_blocks(launch.grid), tracers)
@@ -66,6 +73,24 @@ def _resident(launch: GridRun, chip: Chip) -> int:
         prod(launch.block), max(launch.kernel.registers, 1), launch.taken_shared, Device.of(chip)
     )
     return max(held.blocks, 1)
+
+
+def _more_blocks(launch: GridRun, firsts: list[Dim3], lengths: list[int]) -> list[Dim3]:
+    """Return more blocks where those that ran did not do the same: their mean is to be the grid's.
+
+    `lengths`: steps of each block that ran. The blocks lie as evenly as multiples of the golden
+    ratio, so that no row or column of the grid stands for it.
+    """
+    size = prod(launch.cluster)
+    if size > 1 or not lengths or max(lengths) <= (1 + _UNLIKE) * min(lengths):
+        return []
+    blocks = prod(launch.grid)
+    mean = max(sum(lengths) / len(lengths), 1)
+    wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / mean)) - len(firsts)
+    numbers = [int(turn * 0.6180339887498949 % 1 * blocks) for turn in range(1, wanted + 1)]
+    x, y, _ = launch.grid
+    found = [(number % x, number // x % y, number // (x * y)) for number in numbers]
+    return [block for block in dict.fromkeys(found) if block not in firsts]
 
 
 def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list[Dim3]:

@@ -12,17 +12,18 @@ from simulator.timing.rates import Rates
 from simulator.timing.state import CODE, SLOTS, Kind
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["PIPES", "code_arrays", "sources"]
+__all__ = ["ATOMICS", "PIPES", "code_arrays", "sources"]
 
 PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform", "cbu")
 """Pipes that each sub-partition has, by number."""
 
-_GLOBAL_LOADS = ("LDG", "LD", "LDL", "ATOM", "ATOMG", "CCTL", "TEX", "TLD", "SULD")
-_GLOBAL_STORES = ("STG", "ST", "STL", "RED", "REDG", "SUST")
+_GLOBAL_LOADS = ("LDG", "LD", "LDL", "CCTL", "TEX", "TLD", "SULD")
+_GLOBAL_STORES = ("STG", "ST", "STL", "SUST")
+ATOMICS = ("ATOM", "ATOMG", "RED", "REDG")
 _SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
 _QUEUED = ("SHFL", "REDUX", "MATCH", "MOVM", "S2R", "S2UR", "LDC", "R2UR", "B2R", "SYNCS")
 
-_LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "ATOMG": 0, "B2R": 20, "SYNCS": 20}
+_LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
 _OTHER = 20
 
@@ -53,6 +54,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,
+            "constant": "c[" in each.operands,
             **_synchronizes(kind, each),
         }
         for field, value in values.items():
@@ -63,7 +65,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
 def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
     fixed = {
         "LDGSTS": Kind.COPY, "LDGDEPBAR": Kind.COPIES_END, "DEPBAR": Kind.COPIES_WAIT,
-        "EXIT": Kind.EXIT, "BRA": Kind.BRANCH, "MEMBAR": Kind.FENCE, "NANOSLEEP": Kind.SLEEP,
+        "EXIT": Kind.EXIT, "BRA": Kind.BRANCH, "MEMBAR": Kind.FENCE,
     }  # fmt: skip
     if name in fixed:
         return fixed[name]
@@ -73,6 +75,8 @@ def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
         return Kind.LOAD
     if name in _GLOBAL_STORES:
         return Kind.STORE
+    if name in ATOMICS:
+        return Kind.ATOMIC
     if name in _SHARED:
         return Kind.SHARED
     return Kind.QUEUED if name in _QUEUED or "xu" in pipes else Kind.PLAIN
@@ -88,7 +92,7 @@ def _latency(name: str, kind: Kind, modifiers: list[str], latency: float | None)
 
     A lane's 8 bytes take 8 cycles more than 4, and 16 take 18 (`gpu_check/data/h100_mixes.csv`).
     """
-    if kind == Kind.LOAD:
+    if kind in (Kind.LOAD, Kind.ATOMIC):
         return 18 if "128" in modifiers else 8 if "64" in modifiers else 0
     return int(_LATENCIES.get(name, _OTHER) if latency is None else latency)
 
@@ -99,7 +103,7 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     One warp alone issues an LDS or STS every 4 cycles, an LDS.128 or LDSM of four matrices every 8,
     an STS.128 every 10 (`gpu_check/data/h100_pipes.csv`, warps_1).
     """
-    if name in _GLOBAL_LOADS + _GLOBAL_STORES + _SHARED + ("LDGSTS",):
+    if name in (*_GLOBAL_LOADS, *_GLOBAL_STORES, *ATOMICS, *_SHARED, "LDGSTS"):
         is_store = name.startswith("ST")
         if "128" in modifiers or (name in ("LDSM", "STSM") and "4" in modifiers):
             return 10 if is_store else 8
@@ -130,7 +134,9 @@ def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
     for place, operand in enumerate(given[:SLOTS]):
         register = _REGISTER.search(operand)
         wide = _wide(name, modifiers, place)
-        found.append((int(register[1]), wide) if register else (-1, 0))
+        read = (int(register[1]), wide) if register else (-1, 0)
+        # A register that stands there twice is read once (h100_turns.csv: additions).
+        found.append((-1, 0) if read in found else read)
     return found + [(-1, 0)] * (SLOTS - len(found))
 
 

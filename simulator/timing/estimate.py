@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
-from simulator.timing.code import code_arrays
+from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.footprint import footprint
 from simulator.timing.machine import l1_bytes
 from simulator.timing.queues import NUMBERS
 from simulator.timing.rates import rates_of
 from simulator.timing.sm import simulate
-from simulator.timing.state import COUNTS, MOST_BLOCKS, Stall, new_state
+from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Stall, new_state
+from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
@@ -25,6 +26,9 @@ MOST_INSTRUCTIONS = 6_000_000
 """Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
 _IN_STEP = 0.2
 """Blocks of a wave that end within so much of its time are taken to go in step."""
+_MORE = 1.05
+_WORDS = 8
+"""Of a sector: more lanes than those share words."""
 _STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 
 
@@ -54,8 +58,6 @@ class Estimate:
     """The blocks that were simulated."""
     blocks: int
     """Of the SM that has most."""
-    dram_share: float
-    """Of the sectors that L2 is asked for, those that come from DRAM."""
 
 
 def estimate(
@@ -67,21 +69,29 @@ def estimate(
     """
     sms = chip.multiprocessors or 1
     blocks = -(-work.blocks // sms)
-    share = _dram_share(work, chip, machine)
+    lost, size = _lost(work, chip, machine)
+    share = _share(work, size) if lost else 0.0
     busy = min(1.0, work.blocks / sms)
-    numbers = dict(machine) | {"dram_share": share}
+    numbers = dict(machine) | {"dram_share": share, "lost": lost}
     # An SM alone gets more of the L2 than its share when all are at work.
-    for name in ("l2_rate", "store_rate", "dram_rate"):
+    for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
         numbers[name] = min(machine["l2_alone"], machine[name] / busy)
+    numbers["atom_rate"] = min(machine["atom_alone"], machine["atom_rate"] / busy)
+    numbers["atom_hot"] = _hot(work, machine) / blocks
     plan = _plan(work, blocks)
     run = run_sm(work, chip, numbers, plan, without=without)
     if run.cycles < 0:
         return None
+    asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
+    if lost and asked and size / asked > _MORE * share:
+        # L1 holds what blocks share: more of what is left comes from DRAM.
+        numbers["dram_share"] = min(1.0, size / asked)
+        run = run_sm(work, chip, numbers, plan, without=without)
     active = float(run.cycles)
     left = blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
-    return Estimate(active, run, blocks, share)
+    return Estimate(active, run, blocks)
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
@@ -107,11 +117,10 @@ def _rest(
     return left / wave * per_wave
 
 
-def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
-    """Return the share of L2's sectors that come from DRAM.
+def _lost(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[float, float]:
+    """Return the share of the footprint that the L2 has lost, and the footprint's bytes.
 
-    What the first launch left in the L2 is there as far as the grid's footprint fits; of what does
-    not, each sector comes from DRAM once, and what blocks share is found in the L2.
+    What the first launch left in the L2 is there as far as the grid's footprint fits.
     """
     stores = [
         number
@@ -119,16 +128,70 @@ def _dram_share(work: Work, chip: Chip, machine: Mapping[str, float]) -> float:
         if each.opcode.split(".")[0] in _STORES
     ]
     found = footprint(work.probes, work.traces, work.grid, stores)
-    size = found.read + found.written
+    size = float(found.read + found.written)
     if not chip.l2_bytes:
-        return 0.0
+        return 0.0, size
     low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
-    lost = min(max((size - low) / (high - low), 0.0), 1.0)
-    if not lost:
-        return 0.0
+    return min(max((size - low) / (high - low), 0.0), 1.0), size
+
+
+def _share(work: Work, size: float) -> float:
+    """Return the share of L2's sectors that come from DRAM, where nothing of so many bytes is left.
+
+    Each sector comes from DRAM once; what blocks share is found in the L2 by those that come later.
+    """
     sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
     asked = 32.0 * float(np.mean(sectors)) * work.blocks
-    return min(1.0, lost * size / asked) if asked else 0.0
+    return min(1.0, size / asked) if asked else 0.0
+
+
+def _hot(work: Work, machine: Mapping[str, float]) -> float:
+    """Return the cycles for which the L2 changes the kilobyte that most atomics meet in.
+
+    They are the grid's, per sector that the atomics of a block change.
+
+    One part of the L2 does all of a kilobyte, one sector after the other, and lanes that share a
+    word one by one (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
+    where at least two of them meet.
+    """
+    chosen = [n for n, each in enumerate(work.instructions)
+              if each.opcode.split(".")[0] in ATOMICS]  # fmt: skip
+    if not chosen:
+        return 0.0
+    sums: dict[int, float] = {}
+    seen: dict[int, int] = {}
+    for trace in work.traces:
+        found = _atomics(trace, np.array(chosen), machine)
+        for place, cycles in found.items():
+            sums[place] = sums.get(place, 0.0) + cycles
+            seen[place] = seen.get(place, 0) + 1
+    shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
+    sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
+                  for each in work.traces)  # fmt: skip
+    return float(max(shared, default=0.0) / max(sectors, 1) * work.blocks)
+
+
+def _atomics(
+    trace: BlockTrace, chosen: NDArray[np.int64], machine: Mapping[str, float]
+) -> dict[int, float]:
+    """Return what a block's atomics take, by the kilobyte that they change."""
+    rows, which = trace.rows, trace.global_rows()
+    mine = np.isin(rows.number[which], chosen)
+    which, base = which[mine], trace.base[mine]
+    pairs, times = np.unique(np.stack([which, base], axis=1), axis=0, return_counts=True)
+    found: dict[int, float] = {}
+    for (row, first), count in zip(pairs.tolist(), times.tolist(), strict=True):
+        begin, end = rows.line_begin[row], rows.line_begin[row + 1]
+        sectors = np.bitwise_count(rows.mask[begin:end])
+        lanes = rows.bytes[row] / 4
+        crowd = lanes / max(int(sectors.sum()), 1)
+        each = crowd * machine["atom_word"] if crowd > _WORDS else machine["atom_sector"]
+        places, where = np.unique((first + rows.line[begin:end]) // 8, return_inverse=True)
+        of_place = np.bincount(where, weights=sectors)
+        for place, some in zip(places.tolist(), of_place.tolist(), strict=True):
+            cycles = max(machine["atom_word"], some * each) * count
+            found[place] = found.get(place, 0.0) + cycles
+    return found
 
 
 def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
@@ -173,7 +236,8 @@ def run_sm(
     code = code_arrays(work.instructions, rates_of(chip))
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
-    sizes = np.array([work.warps, resident, len(work.traces)], dtype=np.int64)
+    lines = -(-len(code) // CODE_LINE)
+    sizes = np.array([work.warps, resident, len(work.traces), lines, len(plan)], dtype=np.int64)
     cycles = simulate(code, trace, state[0], numbers, stalls, plan, sizes, without)
     counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
     ends = state["end"][0, : len(plan)].copy()

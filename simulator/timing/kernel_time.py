@@ -157,8 +157,8 @@ class KernelTime(Result):
                 f"About {self.cycles:,} cycles{time}; measured, {low:,} to {high:,} are expected."
             )
             said.append(
-                f"{limiter} needs {self.bound_cycles:,} of them"
-                f" ({self.bound.cycles / max(self.cycles, 1):.0%})."
+                f"At least {self.bound_cycles:,}"
+                f" ({self.bound.cycles / max(self.cycles, 1):.0%}), by the peak of {limiter}."
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(

@@ -5,24 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.state import GROUPS, NEVER, QUEUE, WAYS, Kind, Stall
+from simulator.timing.state import GROUPS, NEVER, PLACES, QUEUE, WAYS, Kind, Stall
 
-__all__ = ["NUMBERS", "dispatch", "enqueue", "evaluate", "settle"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "dispatch", "enqueue", "evaluate", "settle"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "youngest",
+    "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
+    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
+    "code_far_rate", "lost", "request", "atom_hot",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE, _STORE_RATE = 2, 3, 4, 5, 6, 7, 8
-_READ = NUMBERS.index("read_latency")
+_READ, _COPY_RATE = NUMBERS.index("read_latency"), NUMBERS.index("copy_rate")
+_REQUEST = NUMBERS.index("request")
+_L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_ATOM_HOT = NUMBERS.index("atom_hot")
+_ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
+_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+_MEMORY = 1000.0
+"""Cycles over which a place's load is taken."""
+_MOST_LOAD = 0.97
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
 _STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
-_COPIES_WAIT = int(Kind.COPIES_WAIT)
+_COPIES_WAIT, _ATOMIC = int(Kind.COPIES_WAIT), int(Kind.ATOMIC)
 _WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
+_NO_INSTRUCTION = int(Stall.NO_INSTRUCTION)
 
 
 @jit()
@@ -31,6 +42,8 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
     number = state.instruction[warp]
     ready = state.ready[warp]
     best, why = ready, _WAIT
+    if state.fetched[warp] > best:
+        best, why = state.fetched[warp], _NO_INSTRUCTION
     waits = code[number].waits
     scoreboard = 0
     while waits:
@@ -107,13 +120,13 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         queue = (each + turn) & 7
         if state.size[queue] == 0:
             continue
-        if state.free[queue] > now:
-            if state.free[queue] < least:
-                least = state.free[queue]
+        if state.queue_free[queue] > now:
+            if state.queue_free[queue] < least:
+                least = state.queue_free[queue]
             continue
         number = state.entry[queue, state.head[queue], 1]
         kind = code[number].kind
-        needs = kind in (_SHARED, _LOAD, _STORE, _COPY)
+        needs = kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC)
         needs = needs or code[number].data > 0
         if needs and state.data_free > now:
             if state.data_free < least:
@@ -122,12 +135,12 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         _send(code, trace, state, machine, without, queue, now)
         state.head[queue] = (state.head[queue] + 1) % QUEUE
         state.size[queue] -= 1
-        state.free[queue] = now + code[number].local
+        state.queue_free[queue] = now + code[number].local
         state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
         if needs:
             state.turn = (queue + 1) & 7
-        if state.size[queue] and state.free[queue] < least:
-            least = state.free[queue]
+        if state.size[queue] and state.queue_free[queue] < least:
+            least = state.queue_free[queue]
     return least
 
 
@@ -140,7 +153,10 @@ def _send(
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
     kind = code[number].kind
     held, extra = code[number].data, 0
+    share = machine[_DRAM_SHARE] if state.is_lost[warp // state.warps_of_block] else 0.0
     done = now + code[number].latency
+    if code[number].constant:
+        done = max(done, state.constants + code[number].latency)
     for each in range(row, row + rows):
         at = state.accesses + 6 * each
         if trace[at + 1]:
@@ -149,9 +165,9 @@ def _send(
             extra += cycles - trace[at + 3]
         else:
             held += trace[at + 2]
-            there = _global(trace, state, machine, at, base, warp, kind == _STORE, now)
+            there = _global(trace, state, machine, at, base, warp, kind, share, now)
             base += 1
-            done = max(done, there + (code[number].latency if kind == _LOAD else 0))
+            done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     state.counts[2] += held
@@ -176,8 +192,9 @@ def _send(
 
 @jit()
 def _global(
-    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, is_store: bool, now: int
-) -> int:
+    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
+    share: float, now: int,
+) -> int:  # fmt: skip
     """Serve an access to global memory; when its data are there."""
     done = now + int(machine[_L1])
     first = trace[state.bases + base] + state.apart[warp]
@@ -185,12 +202,16 @@ def _global(
         line = first + trace[state.lines + 2 * place]
         mask = trace[state.lines + 2 * place + 1]
         sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+        if kind == _ATOMIC:
+            state.counts[6] += sectors
+            done = max(done, _atomic(state, machine, sectors, now))
+            continue
         sets = state.sets
         index = (line ^ line // sets) % sets
-        way = _find(state, index, line, is_store)
-        if is_store:
+        way = _find(state, index, line, kind == _STORE)
+        if kind == _STORE:
             state.counts[6] += sectors
-            _lower(state, machine, sectors, machine[_STORE_RATE], now)
+            _lower(state, machine, sectors, True, share, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
             continue
@@ -203,7 +224,7 @@ def _global(
         some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
         state.counts[4] += sectors - some
         if some:
-            there = _lower(state, machine, some, machine[_L2_RATE], now)
+            there = _lower(state, machine, some, False, share, now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -227,18 +248,46 @@ def _find(state: Any, index: int, line: int, is_store: bool) -> int:
 
 
 @jit()
-def _lower(state: Any, machine: Any, sectors: int, rate: float, now: int) -> int:
+def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
+    """Ask a place for some cycles of its work; when it is done, but for the latency.
+
+    The busier it was lately, the longer a request waits before: `wait` cycles where it is half
+    busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
+    """
+    begin = max(float(now), state.free[place])
+    state.free[place] = begin + cycles
+    past = min((now - state.load_at[place]) / _MEMORY, 1.0)
+    state.load[place] = state.load[place] * (1 - past) + cycles
+    state.load_at[place] = now
+    load = min(state.load[place] / _MEMORY, _MOST_LOAD)
+    return float(max(begin, now + wait * load / (1 - load)) + cycles)
+
+
+@jit()
+def _lower(state: Any, machine: Any, sectors: int, is_store: bool, share: float, now: int) -> int:
     """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
     state.counts[5] += sectors
-    begin = max(float(now), state.l2_free)
-    state.l2_free = begin + 32 * sectors / rate
-    there = state.l2_free + machine[_L2]
-    state.dram_rest += sectors * machine[_DRAM_SHARE]
+    rate = machine[_COPY_RATE] if is_store else machine[_L2_RATE]
+    cycles = max(32 * sectors / rate, machine[_REQUEST])
+    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
+    if is_store:
+        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
+        there = _ask(state, OF_STORES, cycles, 0.0, now)
+    there += machine[_L2]
+    state.dram_rest += sectors * share
     if state.dram_rest >= 1:
         some = int(state.dram_rest)
         state.dram_rest -= some
         state.counts[7] += some
-        first = max(begin, state.dram_free)
-        state.dram_free = first + 32 * some / machine[_DRAM_RATE]
-        there = max(there, state.dram_free + machine[_DRAM])
+        cycles = 32 * some / machine[_DRAM_RATE]
+        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        there = max(there, far + machine[_DRAM])
     return int(there)
+
+
+@jit()
+def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
+    """Ask L2 to change sectors; when the old values are there."""
+    state.counts[5] += sectors
+    cycles = sectors * max(32 / machine[_ATOM_RATE], machine[_ATOM_HOT])
+    return int(_ask(state, OF_ATOMICS, cycles, 0.0, now) + machine[_ATOM_LATENCY])

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.queues import NUMBERS, dispatch, enqueue, evaluate
-from simulator.timing.state import NEVER, SLOTS, Kind, Stall
+from simulator.timing.queues import NUMBERS, OF_ATOMICS, OF_STORES, dispatch, enqueue, evaluate
+from simulator.timing.state import CODE_LINE, CODE_LINES, NEVER, SLOTS, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -22,12 +22,16 @@ _BARRIER_LATENCY = NUMBERS.index("barrier_latency")
 _LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
 _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
 _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
-_YOUNGEST = NUMBERS.index("youngest")
+_YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
+_LOST = NUMBERS.index("lost")
+_HELD, _NEAR = NUMBERS.index("code_held"), NUMBERS.index("code_near")
+_CODE_RATE, _FAR_RATE = NUMBERS.index("code_rate"), NUMBERS.index("code_far_rate")
 _WINDOW = 3
 """Cycles in which an instruction reads its operands."""
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
+_ATOMIC = int(Kind.ATOMIC)
 _COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
 _EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
@@ -36,7 +40,7 @@ _MIO, _LG, _MATH = (
 )  # fmt: skip
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
 _BRANCHING, _MEMBAR = int(Stall.BRANCH_RESOLVING), int(Stall.MEMBAR)
-_SHORT = int(Stall.SHORT_SCOREBOARD)
+_SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 
 @jit()
@@ -53,9 +57,12 @@ def simulate(
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
     `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
-    the SM holds, blocks that were traced; `without`: every access to shared memory at its floor.
+    the SM holds, blocks that were traced, lines of machine code, blocks of the plan; `without`:
+    every access to shared memory at its floor.
     """
     warps, resident = sizes[0], sizes[1]
+    is_long = sizes[3] > machine[_HELD]
+    state.warps_of_block = warps
     given, ended, now = 0, 0, 0
     while ended < plan.shape[0]:
         least = NEVER
@@ -63,7 +70,9 @@ def simulate(
             if state.block[slot] < 0 and given < plan.shape[0]:
                 at = max(state.free_at[slot], state.launched)
                 if at <= now:
-                    _launch(code, trace, state, slot, given, plan[given], sizes, now)
+                    _launch(
+                        code, trace, state, slot, given, plan[given], sizes, machine[_LOST], now
+                    )
                     state.launched = now + machine[_LAUNCH_INTERVAL]
                     given += 1
                     if given == resident:
@@ -77,7 +86,9 @@ def simulate(
             if state.sleep[partition] <= now:
                 warp = _choose(code, state, machine, partition, now)
                 if warp >= 0:
-                    block = _issue(code, trace, state, machine, stalls, partition, warp, warps, now)
+                    block = _issue(
+                        code, trace, state, machine, stalls, partition, warp, warps, is_long, now
+                    )
                     if block >= 0:
                         ended += 1
                         state.free_at[block] = now + int(machine[_LAUNCH_LATENCY])
@@ -87,6 +98,8 @@ def simulate(
         now = max(now + 1, least) if least < NEVER else _stuck(state, now)
         if now >= NEVER:
             return -1
+    # Stores and atomics may be on their way.
+    now = max(now, int(state.free[OF_STORES]), int(state.free[OF_ATOMICS]))
     state.counts[0] = now
     return now
 
@@ -102,12 +115,16 @@ def _stuck(state: Any, now: int) -> int:
 
 @jit()
 def _launch(
-    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, sizes: Any, now: int
-) -> None:
+    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, sizes: Any, lost: float,
+    now: int,
+) -> None:  # fmt: skip
     """Begin a block in a slot."""
     warps, blocks = sizes[0], sizes[2]
     state.begin[place] = now
     state.block[slot] = place
+    # What the L2 has lost lies side by side: waves of blocks, where there are several, miss it.
+    turn = place // sizes[1] if sizes[4] > sizes[1] else place
+    state.is_lost[slot] = int((turn + 1) * lost + 0.5) > int(turn * lost + 0.5)
     state.alive[slot] = warps
     state.arrived[slot, :] = 0
     # A block that stands for several has memory of its own each time: L1 must not know it.
@@ -126,6 +143,7 @@ def _launch(
         state.instruction[warp] = trace[step]
         state.issued[warp] = now
         state.ready[warp] = now + 1
+        state.fetched[warp] = 0
         state.since[warp] = -1
         state.throttle[warp] = 0
         state.pending[warp, :] = 0
@@ -168,11 +186,16 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
     """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
     number = state.instruction[warp]
     kind = code[number].kind
-    if kind in (_QUEUED, _SHARED):
+    if code[number].constant and state.constants < 0:
+        state.constants = now + int(machine[_CONSTANTS])
+    if code[number].constant and state.constants > now and kind != _QUEUED:
+        why = _IMC
+        state.next[warp] = state.constants
+    elif kind in (_QUEUED, _SHARED):
         if state.size[partition] < machine[0]:
             return True
         why = _MIO
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC):
         if state.size[4 + partition] < machine[1]:
             return True
         why = _LG
@@ -196,7 +219,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
 @jit()
 def _issue(
     code: Any, trace: Any, state: Any, machine: Any, stalls: Any, partition: int, warp: int,
-    warps: int, now: int,
+    warps: int, is_long: bool, now: int,
 ) -> int:  # fmt: skip
     """Issue a warp's next instruction; the slot of the block that ends with it, else -1."""
     number = state.instruction[warp]
@@ -220,7 +243,7 @@ def _issue(
 
     if kind in (_QUEUED, _SHARED):
         enqueue(code, state, partition, warp, number, rows)
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END):
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC):
         enqueue(code, state, 4 + partition, warp, number, rows)
     else:
         pipe, other = code[number].pipe, code[number].other
@@ -247,19 +270,57 @@ def _issue(
         state.at_step[warp] += 1
         if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
             return int(_end(code, state, machine, partition, warp, warps, now))
-        after = state.steps + 4 * trace[state.did + state.at_step[warp]]
-        if trace[after] != trace[step] + trace[step + 1]:
+        to = state.steps + 4 * trace[state.did + state.at_step[warp]]
+        if trace[to] != trace[step] + trace[step + 1]:
             state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
         state.at[warp] = 0
-        state.at_row[warp] = trace[after + 2]
-        state.instruction[warp] = trace[after]
+        state.at_row[warp] = trace[to + 2]
+        state.instruction[warp] = trace[to]
     else:
         state.instruction[warp] = number + 1
+    after = state.instruction[warp]
+    if is_long and (after != number + 1 or after % CODE_LINE == 0):
+        state.fetched[warp] = _fetch(state, machine, partition, after // CODE_LINE, now)
     if kind in (_BARRIER, _ARRIVE):
         _arrive(code, state, machine, stalls, warp, number, warps, now)
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
     return -1
+
+
+@jit()
+def _fetch(state: Any, machine: Any, partition: int, line: int, now: int) -> int:
+    """Fetch a line of machine code; when it is there.
+
+    A cache is taken to hold the lines that were fetched last. The line behind the one before is
+    fetched ahead. What runs for the first time is fetched ahead, too: that was not to be seen
+    (gpu_check/data/h100_fetch.csv, cold).
+    """
+    line &= CODE_LINES - 1
+    if state.fetches[partition] - state.fetch[partition, line] < machine[_HELD]:
+        return now
+    of_sm = state.fetches.shape[0] - 1
+    is_new = state.fetch[of_sm, line] < 0
+    if state.fetches[of_sm] - state.fetch[of_sm, line] >= machine[_NEAR]:
+        there = _stream(
+            state, of_sm, line, 0.0 if is_new else 16 * CODE_LINE / machine[_FAR_RATE], now
+        )
+        state.fetch_at[line] = there
+    there = _stream(
+        state, partition, line, 0.0 if is_new else 16 * CODE_LINE / machine[_CODE_RATE], now
+    )
+    return int(max(there, state.fetch_at[line]))
+
+
+@jit()
+def _stream(state: Any, cache: int, line: int, cycles: float, now: int) -> float:
+    """Fetch a line into a cache; when it is there."""
+    state.fetches[cache] += 1
+    state.fetch[cache, line] = state.fetches[cache]
+    earliest = now - cycles if line == state.fetch_line[cache] + 1 else float(now)
+    state.fetch_line[cache] = line
+    state.fetch_free[cache] = max(state.fetch_free[cache], earliest) + cycles
+    return float(state.fetch_free[cache])
 
 
 @jit()

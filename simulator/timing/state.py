@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CODE",
+    "CODE_LINE",
+    "CODE_LINES",
     "COUNTS",
     "GROUPS",
     "MOST_BLOCKS",
@@ -41,6 +43,10 @@ QUEUE = 64
 GROUPS = 16
 _BARRIERS = 16
 _PIPES = 16
+PLACES = 4
+CODE_LINE = 8
+"""Instructions of a line of machine code: 128 bytes."""
+CODE_LINES = 1 << 14
 WAYS = 16
 _SETS = 128
 SLOTS = 3
@@ -70,7 +76,8 @@ class Kind(IntEnum):
     EXIT = 10
     BRANCH = 11
     FENCE = 12
-    SLEEP = 13
+    ATOMIC = 13
+    """In global memory: the L2 does it."""
 
 
 class Stall(IntEnum):
@@ -89,8 +96,8 @@ class Stall(IntEnum):
     BRANCH_RESOLVING = 10
     MEMBAR = 11
     NO_INSTRUCTION = 12
-    SLEEPING = 13
-    GMMA = 14
+    IMC_MISS = 13
+    """Constants that no cache of the SM holds yet."""
 
 
 STALLS = tuple(stall.name.lower() for stall in Stall)
@@ -110,6 +117,7 @@ CODE = np.dtype(
         ("source", np.int64, (SLOTS,)),  # registers of operands; -1: none is read
         ("wide", np.int64, (SLOTS,)),  # registers of an operand
         ("reuse", np.int64),
+        ("constant", np.int64),  # whether it reads a constant bank
         ("number", np.int64),  # a barrier's, or how many groups of copies may be left
         ("warps", np.int64),  # that a barrier waits for; 0: all of the block
     ]
@@ -137,6 +145,7 @@ STATE = np.dtype(
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
+        ("fetched", *_numbers(MOST_WARPS)),  # when its machine code is there
         ("next", *_numbers(MOST_WARPS)),  # when it may issue; NEVER: it waits for something
         ("why", *_numbers(MOST_WARPS)),  # the stall between the two
         ("since", *_numbers(MOST_WARPS)),  # since when a throttle holds it; -1: none does
@@ -162,12 +171,23 @@ STATE = np.dtype(
         ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
         # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
         # instruction, first row, rows, first base.
-        ("head", *_numbers(8)), ("size", *_numbers(8)), ("free", *_numbers(8)),
+        ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
         ("entry", *_numbers(8, QUEUE, 5)),
         # Of the SM.
-        ("data_free", np.int64), ("turn", np.int64), ("launched", np.int64),
-        ("barrier_free", np.float64), ("l2_free", np.float64), ("dram_free", np.float64),
-        ("dram_rest", np.float64),
+        ("warps_of_block", np.int64), ("data_free", np.int64), ("turn", np.int64),
+        ("launched", np.int64),
+        ("constants", np.int64),  # when they are there; -1: none was read
+        ("is_lost", *_numbers(_RESIDENT)),  # whether the L2 does not hold what a block reads
+        ("barrier_free", np.float64), ("dram_rest", np.float64),
+        # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
+        ("free", np.float64, (PLACES,)),
+        # What each was asked for lately, in cycles, and when.
+        ("load", np.float64, (PLACES,)), ("load_at", np.float64, (PLACES,)),
+        # Machine code: by cache (of each sub-partition, of the SM), how many lines were fetched,
+        # and by line the number of its fetch; when a sub-partition's last one was there, and which.
+        ("fetches", *_numbers(PARTITIONS + 1)), ("fetch", *_numbers(PARTITIONS + 1, CODE_LINES)),
+        ("fetch_free", np.float64, (PARTITIONS + 1,)), ("fetch_line", *_numbers(PARTITIONS + 1)),
+        ("fetch_at", np.float64, (CODE_LINES,)),  # when the SM had a line
         ("sets", np.int64), ("tags", *_numbers(_SETS, WAYS)), ("valid", *_numbers(_SETS, WAYS)),
         ("fill", *_numbers(_SETS, WAYS, 4)), ("used", *_numbers(_SETS, WAYS)),
         # Outcome.
@@ -185,8 +205,10 @@ STATE = np.dtype(
 def new_state(l1_bytes: int) -> NDArray[Any]:
     """Return an SM without blocks: an array of one record."""
     state = np.zeros(1, dtype=STATE)
-    for name in ("trace", "since", "arrived_at", "block", "last", "kept", "tags"):
+    for name in ("trace", "since", "arrived_at", "block", "last", "kept", "tags", "constants"):
         state[name] = -1
+    for name in ("fetch", "fetch_line"):
+        state[name] = -NEVER
     state["next"] = NEVER
     state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
     return state

@@ -128,7 +128,7 @@ class BlockTrace:
     def lines(self) -> tuple[Numbers, Numbers]:
         """Return the lines of global memory that the block touches, and each one's sectors."""
         chosen = np.flatnonzero(~self.rows.is_shared)
-        rows = self._global_rows()
+        rows = self.global_rows()
         if not len(chosen) or not len(rows):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         counts = np.diff(self.rows.line_begin)[rows]
@@ -140,7 +140,7 @@ class BlockTrace:
         np.bitwise_or.at(masks, which, self.rows.mask[place])
         return lines, masks
 
-    def _global_rows(self) -> Numbers:
+    def global_rows(self) -> Numbers:
         """Return the row of each element of `base`."""
         counts = np.diff(self.steps.row_begin)[self.step]
         first = np.repeat(self.steps.row_begin[self.step], counts)

@@ -117,7 +117,9 @@ def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
     assert "Its 2 phases fuse into 1: active lanes i and i^4 agree" in said.inner_text()
     ask(page, "float4 s[32]; s[lane % 8 + lane / 24 * 8]")
     assert verdict(page) == "1 bank conflict that costs nothing: phases of two and one wavefronts"
-    assert "Its law is that of Other, measured." in page.locator("#made").inner_text()
+    made = page.locator("#made").inner_text()
+    assert "Its law is that of Other, measured." in made
+    assert "other sources, and loops of float atomics, are asked on the command line" in made
 
 
 def test_typing_changes_everything_at_once(explored: Any) -> None:

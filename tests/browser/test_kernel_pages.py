@@ -176,3 +176,24 @@ def test_names_are_demangled_and_source_is_not_run(tmp_path: Path, opened: Any) 
     assert EVIL in page.locator(".source").inner_text()
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_where_the_time_goes_fits_and_jumps_to_the_code(
+    width: int, path: Path, opened: Any
+) -> None:
+    page = opened(path, width)
+    page.set_viewport_size({"width": width, "height": 844})
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0
+    before, after = page.locator(".run .stack").all()
+    bars = [each.locator(".stall").all() for each in (before, after)]
+    ends = [max(bar["x"] + bar["width"] for bar in (part.bounding_box() for part in parts))
+            for parts in bars]  # fmt: skip
+    box = before.bounding_box()
+    assert ends[0] == pytest.approx(box["x"] + box["width"], abs=0.02 * box["width"])
+    assert ends[1] < ends[0]
+    line = page.locator(".time .jump").first
+    line.click()
+    assert page.locator(".source .line.at").inner_text() != ""
+    assert page.evaluate("document.activeElement.dataset.line") == line.get_attribute("data-line")

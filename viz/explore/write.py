@@ -51,7 +51,11 @@ def page(
         f" style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
     )
     law = "the one measured on an H200" if chosen is None else f"that of {chosen}, {chosen.law}"
-    made = f"Made by bankwise {version('bankwise')}. Its law is {law}."
+    made = (
+        f"Made by bankwise {version('bankwise')}. Its law is {law}. Copies (LDGSTS) are counted for"
+        " lanes that read global memory side by side; other sources, and loops of float atomics,"
+        " are asked on the command line."
+    )
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',

@@ -19,6 +19,7 @@ from simulator.search.optimum import Optimum
 from viz.compare import compare
 from viz.page.access import beside, memories
 from viz.page.section import Section
+from viz.page.time_view import times_markup
 
 __all__ = ["of_comparison", "of_geometry", "of_optimum"]
 
@@ -41,7 +42,7 @@ def of_geometry(report: FragmentReport) -> Section:
         about=["one k step of one warp", *_law(report.rule, chip)],
         first=[beside(drawn, "nothing to do" if found.level == "free" else _NONE)],
         numbers=_totals(totals),
-        after=[memories(drawn), _warps([report, *([cure] if cure else [])])],
+        below=[memories(drawn), _warps([report, *([cure] if cure else [])])],
         cure=drawn[1].code if cure is not None else "",
         pictures=drawn,
     )
@@ -91,7 +92,16 @@ def of_comparison(found: InputComparison) -> Section:
         asked=" | ".join(name for name, _ in named),
         about=["compared with the first"],
         first=[beside(drawn)] if len(drawn) > 1 else [],
-        after=[memories(drawn)] if len(drawn) > 1 else [],
+        after=[
+            times_markup(
+                [
+                    (name, each.time)
+                    for name, each in zip(found.labels, found.inputs, strict=True)
+                    if each.time is not None
+                ]
+            ),
+        ],
+        below=[memories(drawn)] if len(drawn) > 1 else [],
         pictures=drawn,
         bars=[
             (name, each.figures["wavefronts"], 0 if not each.figures["excessive"] else 3)

@@ -43,6 +43,8 @@ class Section:
     """Figures in one row, by the names of columns."""
     after: Sequence[str] = ()
     """HTML, safe already, after the figures."""
+    below: Sequence[str] = ()
+    """HTML, safe already, after the table."""
     cure: str = ""
     """The cure in a line, for the summary."""
     pictures: Sequence[Picture] = ()
@@ -74,6 +76,7 @@ def rendered(
                 *part.after,
                 table(part.rows),
                 f"<ul>{said}</ul>" if said else "",
+                *part.below,
                 *(details(words, table(rows)) for words, rows in part.folded),
                 "</section>",
             ],
@@ -97,7 +100,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     names = list(rows[0])
-    words = {name for name in names if any(isinstance(row[name], str) for row in rows)}
+    words = {
+        name for name in names if 2 * sum(isinstance(row[name], str) for row in rows) > len(rows)
+    }
     long = {name for name in words if any(len(str(row[name])) > _LONG for row in rows)}
 
     def kind(name: str, row: Mapping[str, Any] | None = None) -> str:
@@ -134,13 +139,13 @@ def is_bad(name: str, row: Mapping[str, Any]) -> bool:
 def shown(value: Any) -> str:
     """Return a value as a reader sees it.
 
-    >>> shown(None), shown(1234), shown(0.333333333)
-    ('', '1,234', '0.333333')
+    >>> shown(None), shown(1234), shown(0.333333333), shown(-0.0)
+    ('', '1,234', '0.333333', '0')
     """
     if value is None:
         return ""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        return f"{value:,}" if isinstance(value, int) else f"{value + 0.0:,.6g}"  # no -0
     return str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -11,11 +11,13 @@ from layouts.errors import plural
 from simulator.asking.answer import Answer
 from simulator.asking.compare import InputComparison, compare
 from simulator.asking.words import Level
+from simulator.checking.report import CheckReport
 from simulator.gemm.simulate import FragmentReport
 from simulator.kernels.replay import KernelReport
 from simulator.law.explaining import Explanation
 from simulator.results.columns import COSTS, OUTCOMES, law_columns
 from simulator.results.sites import SiteTable
+from simulator.results.text import Table
 from simulator.search.optimum import Optimum
 from simulator.timing.kernel_time import KernelTime
 from viz.errors import DrawError
@@ -23,13 +25,11 @@ from viz.kernel_bars import kernel_bars
 from viz.page.access import of_access
 from viz.page.compared import of_comparison, of_geometry, of_optimum
 from viz.page.compiled import of_compiled
+from viz.page.listed import of_check, of_listing
 from viz.page.section import Section
 from viz.page.time_view import of_time
 from viz.parity import parity, quantities
 from viz.sweep_heatmap import columns_of, named, outcomes, sweep_heatmap
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["compared", "section"]
 
@@ -50,6 +50,10 @@ def section(result: object) -> Section:
         return of_compiled(result)
     if isinstance(result, Optimum):
         return of_optimum(result)
+    if isinstance(result, CheckReport):
+        return of_check(result)
+    if isinstance(result, Table):
+        return of_listing(result)
     if isinstance(result, KernelTime):
         return of_time(result)
     table = columns_of(result)

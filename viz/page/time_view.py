@@ -15,7 +15,7 @@ from simulator.timing.pipes import NAMES
 from simulator.timing.state import STALLS
 from viz.page.section import Section, details, table
 
-__all__ = ["of_time", "time_markup"]
+__all__ = ["of_time", "time_markup", "times_markup"]
 
 _MOST_LINES = 8
 _MOST_PIPES = 8
@@ -54,7 +54,7 @@ def time_markup(
         parts = [said, _pipes(time)]
     else:
         parts = [
-            _runs(time), _legend(time), said,
+            _runs(time), _legend(_both(time), thin=len(_both(time)) > 1), said,
             f'<div class="time-parts">{_pipes(time)}{_lines(time, files, sources)}</div>',
             _instructions(time),
         ]  # fmt: skip
@@ -66,6 +66,26 @@ def time_markup(
     )
     head = f'<h3>Where the time goes</h3><span class="faint">{how}; no GPU ran</span>'
     return f'<section class="time"><header>{head}</header>{"".join(parts)}</section>'
+
+
+def times_markup(times: Sequence[tuple[str, KernelTime]]) -> str:
+    """Return the times of several kernels as bars of one scale; "" where none is known."""
+    known = [time for _, time in times if time.cycles is not None]
+    if not known:
+        return ""
+    longest = max(known, key=lambda time: time.cycles or 0)
+    runs = "".join(
+        _run(escape(name), time, longest, _time_of(time))
+        if time.cycles is not None
+        else f'<div class="run"><b>{escape(name)}</b><span>{escape(time.notes[-1])}</span></div>'
+        for name, time in times
+    )
+    chips = " and ".join(dict.fromkeys(time.chip for time in known))
+    head = f'<h3>Time</h3><span class="faint">estimated for {chips}; no GPU ran</span>'
+    return (
+        f'<section class="time"><header>{head}</header><div class="runs">{runs}</div>'
+        f"{_legend(known)}</section>"
+    )
 
 
 def _runs(time: KernelTime) -> str:
@@ -116,18 +136,22 @@ def _words(reason: str) -> str:
     return {"launch": "launch", "selected": "issuing"}.get(reason) or heading(reason)
 
 
-def _legend(time: KernelTime) -> str:
-    """Return the colours of the reasons that both bars and lines show."""
-    seen = _shares(time) | _shares(time.without_conflicts)
-    largest = {
-        reason: max(_shares(each).get(reason, 0.0) for each in (time, time.without_conflicts))
-        for reason in seen
-    }
+def _both(time: KernelTime) -> list[KernelTime]:
+    after = time.without_conflicts
+    return [time] if after is time else [time, after]
+
+
+def _legend(times: Sequence[KernelTime], *, thin: bool = False) -> str:
+    """Return the colours of the reasons that bars show, and what thin bars are."""
+    largest: dict[str, float] = {}
+    for each in times:
+        for reason, share in _shares(each).items():
+            largest[reason] = max(share, largest.get(reason, 0.0))
     shown = ["launch", *(reason for reason in largest if largest[reason] >= _SHOWN)]
     items = "".join(
         f'<span><i class="stall {reason}"></i>{escape(_words(reason))}</span>' for reason in shown
     )
-    if time.without_conflicts is not time:
+    if thin:
         items += '<span><i class="after"></i>thin: without conflicts</span>'
     return f'<div class="legend">{items}</div>'
 

@@ -194,11 +194,12 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
             continue
         if f".nv.constant0.{kernel}" not in sections:
             continue  # a device function of its own
-        if any(
-            rela in sections and sections[rela]["sh_size"]
-            for rela in (f".rela.text.{kernel}", f".rel.text.{kernel}")
-        ):
-            raise CubinError(f"{kernel} is not linked yet (accepted: a linked cubin)")
+        if called := _called(sections, symbols, kernel):
+            hint = "; -D NDEBUG leaves asserts out" if "__assertfail" in called else ""
+            raise CubinError(
+                f"{kernel} is not linked yet: it names {', '.join(called)}"
+                f" (accepted: a linked cubin{hint})"
+            )
         kernels[kernel] = _kernel(
             kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
             registers.get(kernel, 0), system,
@@ -286,6 +287,16 @@ def _system(sections: dict[str, Any], symbols: list[Any]) -> Iterator[tuple[int,
     for bank, relocation, _, symbol in _relocations(sections, symbols):
         if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name:
             yield bank, relocation["r_offset"], symbol.name
+
+
+def _called(sections: dict[str, Any], symbols: list[Any], kernel: str) -> list[str]:
+    """Name what a kernel's instructions name and the linker has to place."""
+    found: dict[str, None] = {}
+    for name in (f".rela.text.{kernel}", f".rel.text.{kernel}"):
+        if name in sections and sections[name]["sh_size"]:
+            for relocation in sections[name].iter_relocations():
+                found[symbols[relocation["r_info_sym"]].name or "a section"] = None
+    return [name for name in found if name != kernel] or list(found)
 
 
 def _relocations(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
+    PROPERTIES,
     Allocation,
     Cell,
     Dim3,
@@ -56,6 +57,8 @@ class Evaluator:
         self.macros = macros
         self.aliases = aliases
         self.scopes: list[dict[str, Cell]] = [{}]
+        self.assumed: Mapping[str, int | float] = {}
+        """Values of names that nothing tells."""
         self.depth = 0
 
     # ---- Variables. --------------------------------------------------------------------------
@@ -68,6 +71,8 @@ class Evaluator:
 
     def declare(self, name: str, value: Any, kind: str = "") -> Cell:
         """Make a variable in the innermost scope."""
+        if isinstance(value, Unknown) and not kind.endswith("*"):
+            value = self.assumed.get(name, value)
         cell = Cell(value, kind)
         self.scopes[-1][name] = cell
         return cell
@@ -79,6 +84,10 @@ class Evaluator:
         if cell is not None and isinstance(cell.value, Type) and not plain.endswith("*"):
             plain = cell.value.name
         return type_size(plain, self.aliases)
+
+    def assume(self, value: Any) -> Any:
+        """Give what is assumed of a name whose value is not known."""
+        return self.assumed.get(value.name, value) if isinstance(value, Unknown) else value
 
     # ---- Expressions. ------------------------------------------------------------------------
     def value(self, node: Node | None) -> Any:
@@ -139,7 +148,7 @@ class Evaluator:
         if macro is not None and macro.parameters is None and macro.body != name:
             found = self.from_text(macro.body)
             return Unknown(name) if isinstance(found, Unknown) else found
-        return Unknown(name)
+        return self.assume(Unknown(name))
 
     def _qualified_identifier(self, node: Node) -> Any:
         name = node.child_by_field_name("name")
@@ -215,6 +224,10 @@ class Evaluator:
         argument = node.child_by_field_name("argument")
         if text_of(node.children[0]) == "&":
             cell = self.place(argument)
+            if cell is None and argument is not None and argument.type == "subscript_expression":
+                base = self.value(argument.child_by_field_name("argument"))
+                if isinstance(base, Allocation):
+                    return base  # &a[i]
             return Reference(cell) if cell is not None else self.value(argument)
         value = self.value(argument)
         return value.cell.value if isinstance(value, Reference) else Unknown(text_of(node))
@@ -237,7 +250,10 @@ class Evaluator:
         if isinstance(base, dict):
             found = base.get(name)
             return found.value if isinstance(found, Cell) else Unknown(text_of(node))
-        return Unknown(text_of(node))
+        owner = self.place(node.child_by_field_name("argument"))
+        if owner is not None and owner.type == "cudaDeviceProp" and name in PROPERTIES:
+            return PROPERTIES[name]
+        return self.assume(Unknown(text_of(node)))
 
     def _initializer_list(self, node: Node) -> Any:
         return [self.value(each) for each in node.named_children if each.type != "comment"]

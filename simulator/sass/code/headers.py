@@ -103,6 +103,13 @@ _SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "u
 _DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
 
 
+_CUFFT = {
+    "cufftReal": "float", "cufftDoubleReal": "double", "cufftComplex": "cuComplex",
+    "cufftDoubleComplex": "cuDoubleComplex",
+}  # fmt: skip
+"""Types of cuFFT's that kernels take, by what cufft.h makes them of."""
+
+
 @lru_cache(maxsize=1)
 def headers_folders() -> tuple[Path, ...]:
     """Return where the CUDA headers lie: of the packages, or of a toolkit."""
@@ -247,6 +254,9 @@ def stand_in(
     prelude += [f"#include <{place}>" for place in wanted]
     if any(not is_standard(each) for each in missing):  # headers that would bring these along
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
+    if any(each.startswith("cufft") for each in missing) and named & _CUFFT.keys():
+        prelude.append("#include <cuComplex.h>")
+        prelude += [f"typedef {made} {name};" for name, made in _CUFFT.items()]
     if any(re.fullmatch(r"cuda[A-Z]\w+", word) for word in named):
         prelude.append("#include <cuda_runtime_api.h>")
     if named & _DEVICE_RUNTIME:  # which NVRTC has only in code that is linked later

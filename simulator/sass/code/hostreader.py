@@ -1,8 +1,8 @@
 """Reading host code from `main` on, statement by statement, without running any of it.
 
 Of a loop the first pass is read (the first 32 of one that launches), of a branch whose condition
-is not known both ways. Functions that `main` never calls are read afterwards, with parameters
-that are not known.
+is not known both ways. Ways that are not taken are read too where they launch, and change nothing:
+`maybe` says so. Functions that `main` never calls are read last, with unknown parameters.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx
 _MOST_STEPS = 200_000
 _DEEPEST_CALL = 12
 _MOST_PASSES = 32  # of a loop that launches
+_DEEPEST_WAY = 3  # ways not taken, one inside the other
+_LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
+_WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
 class _ReturnError(Exception):
@@ -50,6 +53,10 @@ class HostReader(Evaluator):
         for each in sources:
             self.fields |= field_types(each)
         self.read_functions: set[str] = set()
+        self.launching: set[str] = set()
+        """Functions that launch, or call one that does."""
+        self.maybe = 0
+        """Ways not taken that are being read."""
         self.steps = 0
         self.calls = 0
         self.result: Any = None
@@ -64,6 +71,7 @@ class HostReader(Evaluator):
             for node, template, head in listed:
                 if "__global__" not in head and "__device__" not in head.split("__host__")[0]:
                     self.functions.setdefault(_name(node), (node, template))
+        self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
         for name, (node, _) in list(self.functions.items()):
@@ -73,6 +81,35 @@ class HostReader(Evaluator):
                 if each.type in ("kernel_call_syntax", "identifier")
             ):
                 self._run(name, None)
+
+    def _find_launching(self) -> None:
+        bodies = {name: text_of(node) for name, (node, _) in self.functions.items()}
+        called = {name: set(_WORDS.findall(text)) - {name} for name, text in bodies.items()}
+        self.launching = {name for name, text in bodies.items() if _LAUNCHES.search(text)}
+        while (
+            more := {name for name, words in called.items() if words & self.launching}
+            - self.launching
+        ):
+            self.launching |= more
+
+    def _read_too(self, node: Node | None) -> None:
+        """Read a way that is not taken, where it launches; afterwards all is as before."""
+        if node is None or self.maybe >= _DEEPEST_WAY:
+            return
+        text = text_of(node)
+        if not _LAUNCHES.search(text) and not self.launching.intersection(_WORDS.findall(text)):
+            return
+        before, result = self._snapshot(), self.result
+        self.maybe += 1
+        try:
+            self._statement(node)
+        except _ReturnError:
+            pass
+        finally:
+            self.maybe -= 1
+            self.result = result
+            for cell, value in before:
+                cell.value = value
 
     # ---- Functions. --------------------------------------------------------------------------
     def _run(self, name: str, given: list[Any] | None, types: tuple[Any, ...] = ()) -> Any:
@@ -170,6 +207,7 @@ class HostReader(Evaluator):
         if other is not None and other.type == "else_clause":
             other = other.named_children[0] if other.named_children else None
         if not isinstance(condition, Unknown):
+            self._read_too(other if condition else then)
             self._statement(then if condition else other)
             return
         before = self._snapshot()
@@ -200,7 +238,7 @@ class HostReader(Evaluator):
         """Read a loop's body once; what it assigned is not known afterwards."""
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
-        launches = body is not None and re.search(r"<<<|\bcudaLaunch", text_of(body))
+        launches = body is not None and _LAUNCHES.search(text_of(body))
         before = self._snapshot()
         try:
             for _ in range(_MOST_PASSES if launches else 1):
@@ -220,6 +258,11 @@ class HostReader(Evaluator):
         cases = [n for n in (body.named_children if body is not None else ())
                  if n.type == "case_statement"]  # fmt: skip
         taken = isinstance(chosen, Unknown)
+        if not taken:
+            for each in cases:
+                label = each.child_by_field_name("value")
+                if label is None or self.value(label) != chosen:
+                    self._read_too(each)
         before = self._snapshot()
         for each in cases:
             label = each.child_by_field_name("value")
@@ -283,6 +326,8 @@ class HostReader(Evaluator):
                 value = Allocation(count * size if isinstance(count, int) and size else None, kind)
             if kind in self.fields and not stars:
                 value = self._struct(kind, value)
+            if isinstance(value, list) and len(value) == 1 and array is None and not stars:
+                value = value[0]  # int n{32};
             if array is None and not stars and element is None:
                 value = self._cast(value, kind) if not isinstance(value, Unknown) else Unknown(name)
             self.declare(name, value, kind + "*" * stars + ("[]" if array is not None else ""))

@@ -7,14 +7,21 @@ Host code is read as far as it can be evaluated: numbers, dim3, sizes of allocat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.describing import Described, describe
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
-from simulator.sass.code.hostvalues import Allocation, Reference, Type, Unknown, plain_type
+from simulator.sass.code.hostvalues import (
+    ATTRIBUTES,
+    Allocation,
+    Reference,
+    Type,
+    Unknown,
+    plain_type,
+)
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, signatures, walk
 from simulator.sass.code.source import Source
@@ -26,6 +33,9 @@ __all__ = ["FoundLaunch", "Launches", "find_launches"]
 
 _ALLOCATE = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsync", "cuMemAlloc",
              "cudaHostAlloc", "hipMalloc"}  # fmt: skip
+
+_ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute": None}
+# What host code asks of the device, with the answer; None: by the attribute.
 
 
 @dataclass(frozen=True)
@@ -74,29 +84,44 @@ def _quoted(text: str) -> str:
 
 
 def find_launches(
-    text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = ()
-) -> Launches:
+    text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = (),
+    assumed: Mapping[str, int | float] | None = None,
+) -> Launches:  # fmt: skip
     """Find the launches in a source, in the order in which its host code reaches them.
 
     `outside`: macros from elsewhere. `others`: headers of the project, whose kernels, types and
-    functions count.
+    functions count. `assumed`: values of names that host code does not tell, such as parameters of
+    a function that nothing calls; of a pointer its elements, and of "*" those of all others.
     """
     source = Source(text, outside or {})
-    reader = _Reader([source, *others])
+    reader = _Reader([source, *others], assumed or {})
     reader.read()
-    return Launches(reader.kernels, tuple(dict.fromkeys(reader.found)))
+    return Launches(reader.kernels, tuple(dict.fromkeys(_chosen(reader.found, reader.possible))))
+
+
+def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:
+    """Give the launches of the program, and of ways that it does not take what it lacks."""
+    known = {each.kernel for each in found if not each.unknown}
+    ways = [each for each in possible if each.kernel not in known]
+    sure = {each.kernel for each in ways if not each.unknown}
+    found = [each for each in found if not each.unknown or each.kernel not in sure]
+    launched = sure | {each.kernel for each in found}
+    return found + [each for each in ways if not each.unknown or each.kernel not in launched]
 
 
 class _Reader(HostReader):
     """Takes note of launches, and of what allocations give their arguments."""
 
-    def __init__(self, sources: list[Source]) -> None:
+    def __init__(self, sources: list[Source], assumed: Mapping[str, int | float]) -> None:
         super().__init__(sources)
+        self.assumed = assumed
         self.kernels: dict[str, list[Signature]] = {}
         for each in sources:
             for name, listed in signatures(each).items():
                 self.kernels.setdefault(name, []).extend(listed)
         self.found: list[FoundLaunch] = []
+        self.possible: list[FoundLaunch] = []
+        """Those on ways that the program does not take."""
 
     # ---- Calls and launches. -----------------------------------------------------------------
     def _call_expression(self, node: Node) -> Any:
@@ -119,6 +144,14 @@ class _Reader(HostReader):
                 kind = cell.cell.type
                 element = plain_type(kind)[:-1] if plain_type(kind).endswith("*") else None
                 cell.cell.value = Allocation(size if isinstance(size, int) else None, element)
+            return 0
+        if name in _ASKED and given:
+            cell = self.value(given[0])
+            answer = _ASKED[name]
+            if answer is None and len(given) >= 2:
+                answer = ATTRIBUTES.get(text_of(given[1]).rsplit("::", 1)[-1])
+            if isinstance(cell, Reference) and answer is not None:
+                cell.cell.value = answer
             return 0
         if name.startswith("cudaMemset") and len(given) >= 3:
             target = self.value(given[0])
@@ -194,7 +227,7 @@ class _Reader(HostReader):
             f"<{', '.join(shown)}>" if shown else ""
         )
         shared = configuration[2] if len(configuration) > 2 else 0
-        self.found.append(
+        (self.possible if self.maybe else self.found).append(
             FoundLaunch(
                 full, node.start_point.row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,

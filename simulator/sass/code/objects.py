@@ -27,6 +27,9 @@ _ACCEPTED = (
     " `with bankwise.triton()`"
 )
 
+_WRITE_FILES = {"cutlass": "the CuTe DSL", "tilelang": "TileLang", "tvm": "TVM"}
+"""Packages whose kernels come as files."""
+
 
 @dataclass(frozen=True)
 class ObjectCode:
@@ -62,6 +65,11 @@ def code_of(value: Any, arguments: Sequence[Any], arch: str) -> ObjectCode:
         return ObjectCode(value.code, list(arguments), getattr(value, "name", None), options)
     if type(value).__module__.startswith("cuda.core"):
         return _cuda_core(value, arguments)
+    if package in _WRITE_FILES:
+        raise LaunchError(
+            f"{short(value)} is a kernel of {_WRITE_FILES[package]}, which is not compiled here"
+            " (accepted: the cubin or the PTX that its own package writes, as a file or as bytes)"
+        )
     raise LaunchError(f"{short(value)} is not code ({_ACCEPTED})")
 
 

@@ -40,13 +40,17 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _BARE_CALL = re.compile(
     r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
 )
-# A macro that stands for a declaration elsewhere, with arguments that no parameter looks like.
+# A macro that stands for a declaration elsewhere, with arguments that no parameter looks like:
+# extern CASE(576, 4); DEPRECATED(int old(int a), "why");
 _EXTERN_CALL = re.compile(
-    r"(?m)^[ \t]*extern[ \t]+([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)[ \t]*;"
+    r"(?m)^[ \t]*(?:extern[ \t]+(?=[A-Z])|(?=[A-Z]\w*DEPRECATED))([A-Z][A-Z0-9_]+)[ \t]*"
+    r"\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\)[ \t]*;"
 )
 # Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
     r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
+    r"|(?:(?<=\bstruct )|(?<=\bunion )|(?<=\bclass ))\s*[A-Z_]{2}[A-Z0-9_]*\s*\([^()]*\)"
+    r"(?=\s*[\w{])"
     r"|\b__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)"
 )
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",

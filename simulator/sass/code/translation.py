@@ -31,8 +31,12 @@ from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
 
-# NVRTC takes no annotations of lambdas; one inside a kernel is the device's without.
-_OF_LAMBDA = re.compile(r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])")
+# NVRTC takes no annotations of lambdas, and none of the host's on what is evaluated when compiling;
+# without them, what a kernel names is the device's.
+_ANNOTATION = re.compile(
+    r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])"
+    r"|\b__host__\b(?=\s+(?:static\s+|inline\s+)*(?:constexpr|consteval)\b)"
+)
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _MOST_WALKED = 200_000
@@ -99,8 +103,8 @@ def translate(
     texts = {}
     used: set[str] = set()
     for name, each in files.items():
-        text = each.source.hide(_hidden(each, kept.get(name, set())))
-        texts[name] = _written(each, _OF_LAMBDA.sub(lambda found: blank(found[0]), text))
+        left = each.source.hide(_hidden(each, kept.get(name, set())))
+        texts[name] = _written(each, _ANNOTATION.sub(lambda found: blank(found[0]), left))
         used |= _features(texts[name])
     named = {word for each in texts.values() for word in words(each)}
     source = texts.pop("")

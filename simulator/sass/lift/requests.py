@@ -16,6 +16,7 @@ from simulator.sass.lift.syncs import Syncs
 __all__ = [
     "AsyncStore",
     "Bulk",
+    "BulkGroup",
     "ClusterBarrier",
     "GroupWait",
     "Mbarrier",
@@ -100,6 +101,14 @@ class Bulk:
 
 
 @dataclass(frozen=True)
+class BulkGroup:
+    """UTMACMDFLUSH and DEPBAR: ends a group of copies out of shared memory, or waits for them."""
+
+    left: int | None = None
+    """How many groups may run on behind a wait; None: it ends a group."""
+
+
+@dataclass(frozen=True)
 class Product:
     """HGMMA, QGMMA, IGMMA or BGMMA: a warpgroup's matrix product."""
 
@@ -141,5 +150,6 @@ class SystemCall:
 
 
 Request = (
-    Mbarrier | TileCopy | Bulk | Product | GroupWait | ClusterBarrier | AsyncStore | SystemCall
-)
+    Mbarrier | TileCopy | Bulk | BulkGroup | Product | GroupWait | ClusterBarrier | AsyncStore
+    | SystemCall
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.errors import MemoryAccessError, TensorMapError
-from simulator.sass.lift.requests import AsyncStore, Bulk, Reply, TileCopy
+from simulator.sass.lift.requests import AsyncStore, Bulk, BulkGroup, Reply, TileCopy
 from simulator.sass.lift.watching import PIECE
 from simulator.sass.run import barriers, mbarrier, tma
 from simulator.sass.run.map_fields import MapFields
@@ -19,7 +19,7 @@ from simulator.sass.run.warps import lanes_of
 if TYPE_CHECKING:
     from simulator.sass.run.units import Units
 
-__all__ = ["serve_bulk", "serve_store", "serve_tile"]
+__all__ = ["serve_bulk", "serve_group", "serve_store", "serve_tile"]
 
 
 # ---- Tiles. ------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     if request.action != "load":
         coordinates = state.uniforms(warp, request.place + 1, request.rank)
         combine = reduction(request.operation, fields.element) if request.operation else None
-        _read(units, owner, place, fields.bytes, call)
+        _read(units, owner, place, fields.bytes, call, stays=True)
         _see_tile(owner, call, fields, place)
         moved = tma.store_tile(
             fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
@@ -97,11 +97,27 @@ def _tell(
         barriers.complete(block, there, size)
 
 
-def _read(units: Units, owner: Units, place: int, size: int, call: Call) -> None:
-    """Have what a copy reads from its block's shared memory watched."""
+def _read(
+    units: Units, owner: Units, place: int, size: int, call: Call, stays: bool = False
+) -> None:
+    """Have what a copy reads from its block's shared memory watched.
+
+    `stays`: on the chip it may read on until its group is waited for.
+    """
     if units.watch and owner is units:
         pieces = slice(place // PIECE, -(-(place + size) // PIECE))
         units.watch.read(pieces, [call.warp], call.number)
+        if stays:
+            units.watch.send(call.warp, call.number, pieces)
+
+
+def serve_group(units: Units, call: Call, request: BulkGroup) -> int:
+    """Take note that a warp ended a group of copies, or waited for such groups."""
+    if units.watch and request.left is None:
+        units.watch.commit(call.warp)
+    elif units.watch and request.left is not None:
+        units.watch.wait_copies(call.warp, request.left)
+    return Reply.GO_ON
 
 
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
@@ -121,7 +137,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
     if request.way == "G.S":
         owner, place = units.block_at(state.uniform(warp, request.source))
         address = state.uniform_pair(warp, request.to)
-        _read(units, owner, place, size, call)
+        _read(units, owner, place, size, call, stays=True)
         place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)

@@ -27,6 +27,10 @@ _SAYS = {
         "writes an operand of {other}, which may not be done reading it (do next:"
         " wgmma.wait_group, then write or tell the producer)"
     ),
+    "early refill": (
+        "writes what {other} may still be reading (do next: cp.async.bulk.wait_group.read in the"
+        " thread that copies, then a barrier)"
+    ),
     "early touch": (
         "reads or writes registers of {other}, which may not be done (do next: wgmma.wait_group"
         " first)"

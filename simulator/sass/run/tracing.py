@@ -100,10 +100,8 @@ class Tracer:
         for place, (which, mask, turn, amount) in enumerate(noted.heads.tolist()):
             site = self.sites[which]
             if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
-                # Of a unit: sectors and bytes of TMA, wavefronts of wgmma.
-                cycles_of, size = (amount, 0) if site.unit == "gmma" else (0, amount)
-                if site.space == "neighbour":  # it passes beside this block's pipe
-                    size = 0
+                # Of a unit: sectors and bytes of TMA. What wgmma reads follows from its shape.
+                cycles_of, size = 0, amount if site.unit == "tma" else 0
                 row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
                 named[place] = self._rows.setdefault(row, len(self._rows))
                 continue

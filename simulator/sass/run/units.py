@@ -19,6 +19,7 @@ from simulator.errors import MemoryAccessError
 from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
+    BulkGroup,
     ClusterBarrier,
     GroupWait,
     Mbarrier,
@@ -49,6 +50,7 @@ _SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
     ClusterBarrier: barriers.serve_cluster,
     TileCopy: copies.serve_tile,
     Bulk: copies.serve_bulk,
+    BulkGroup: copies.serve_group,
     AsyncStore: copies.serve_store,
     Product: products.serve,
     GroupWait: products.serve_wait,

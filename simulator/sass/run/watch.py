@@ -10,7 +10,9 @@ doubt is:
 * a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
   mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
-  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async").
+  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async");
+* a store or TMA writes what a copy to global memory reads, and its warp has not waited since by
+  `cp.async.bulk.wait_group`, with `.read` or without.
 
 Where it is not known whether an order holds on the chip, it is taken to hold.
 """
@@ -44,7 +46,7 @@ Pieces = slice | NDArray[np.int64]
 """16-byte pieces of shared memory, by address / 16."""
 
 
-Kind = Literal["unfenced", "early read", "early write", "early touch"]
+Kind = Literal["unfenced", "early read", "early write", "early touch", "early refill"]
 
 
 @dataclass(frozen=True, order=True)
@@ -118,7 +120,12 @@ class Watch:
         self._synchronised: dict[int, int] = {}
         """By warp: the step of its last wait that ended."""
         self._products: dict[int, tuple[int, int]] = {}
-        """Those in flight: their warpgroup and instruction, by a number that counts up."""
+        """Those in flight: their warpgroup and instruction, by a number that counts up.
+
+        Copies out of shared memory are among them: their groups are a warp's, below 0.
+        """
+        self._sent: dict[int, int] = {}
+        """By warp: its last copy."""
         self._last = 0
         self._groups: dict[int, list[int]] = {}
         """By warpgroup: the last product of each group that ended and may be in flight."""
@@ -234,6 +241,23 @@ class Watch:
                 del self._products[each]
         self._set_until()
 
+    # ---- Copies out of shared memory. ----------------------------------------------------------
+    def send(self, warp: int, number: int, pieces: Pieces) -> None:
+        """Note a copy of a warp that may read on."""
+        self._last += 1
+        self.reading[pieces] = self._last
+        self._products[self._last] = -1 - warp, number
+        self._sent[warp] = self._last
+        self._set_until()
+
+    def commit(self, warp: int) -> None:
+        """Note that a warp ended a group of copies."""
+        self._groups.setdefault(-1 - warp, []).append(self._sent.get(warp, 0))
+
+    def wait_copies(self, warp: int, left: int) -> None:
+        """Note that a warp waited until no more than `left` groups of its copies still read."""
+        self.wait_groups(-1 - warp, left)
+
     def _set_until(self) -> None:
         self.fields[0] = min(self._products, default=_NEVER + 1) - 1
 
@@ -241,7 +265,8 @@ class Watch:
         """Check a write to what products read."""
         for product in np.unique(self.reading[first:end]).tolist():
             if product in self._products:
-                self._doubt("early write", number, self._products[product][1])
+                group, reader = self._products[product]
+                self._doubt("early refill" if group < 0 else "early write", number, reader)
         self.reading[first:end] = 0
 
     # ---- Doubts. -------------------------------------------------------------------------------

@@ -117,7 +117,8 @@ def test_task_g_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["totals"] == {"worse": False}
     for words, problem in (
         ([CONFLICT], "one input has nothing to be compared with"),
-        (["4x8", "ops"], "is not a command with a report"),
+        (["4x8", "schema"], "is not a command with a report"),
+        (["4x8", "ops"], "ops, a Table, cannot be compared"),
         (["4x8", "simulate --compare"], "has 2 results"),
         ([CONFLICT, PADDED, "--rule", "x"], "unknown rule 'x'"),
     ):

@@ -290,3 +290,25 @@ def test_shells_complete_choices(words: str, word: str, found: set[str]) -> None
     offered = {item.value for item in complete.get_completions(words.split(), word)}
     assert found <= offered
     assert all(each.lower().startswith(word) for each in offered)
+
+
+def test_an_element_may_be_named_by_its_type(capsys: pytest.CaptureFixture[str]) -> None:
+    for element in ("2", "half"):
+        assert (
+            main(["count", "--op", "LDS.U16", "--element", element, "lane*64", "--format", "csv"])
+            == 0
+        )
+    first, second = capsys.readouterr().out.split("\n\n")[0].splitlines()[1::2]
+    assert first == second
+    assert main(["count", "--op", "LDS", "--element", "hlaf", "lane"]) == 2
+    assert "accepted: 1 to 16 bytes, or a type such as half" in capsys.readouterr().err
+
+
+def test_conflicts_of_a_geometry_that_cost_nothing_are_said_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["simulate", "--warp-shape", "2x16"]) == 0
+    out = capsys.readouterr().out
+    assert "Its 4 bank conflicts cost nothing: 8 wavefronts, as many as are ideal." in out
+    assert main(["simulate", "--warp-shape", "4x8"]) == 0
+    assert "cost nothing" not in capsys.readouterr().out

@@ -152,10 +152,10 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
     [
         (
             ["report", "{}/a.html", "frobnicate"],
-            "not a command with a report .accepted: compare, count, explain",
+            "not a command with a report .accepted: check, chips, compare, count, estimate",
         ),
         (["report", "{}/a.html", ""], "not a command with a report"),
-        (["report", "{}/a.html", "ops"], "not a command with a report"),
+        (["report", "{}/a.html", "schema"], "not a command with a report"),
         (["report", "{}/a.html", "explain 'lane"], "No closing quotation"),
         (["report", "{}/a.html", "simulate --lds 77"], "lds 77 is not a load width"),
         (["report", "{}/a.html", "simulate --help"], "'simulate --help': --help is not for"),

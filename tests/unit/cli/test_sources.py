@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 from simulator.cli import main
+from simulator.cli.sources import assumed
 from tests.sass_kernels import needs_compiler, needs_tools
 
 pytestmark = [needs_tools, needs_compiler]
@@ -177,3 +179,14 @@ def test_variables_are_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     np.save(wanted, np.ones(1, dtype=np.int32))
     assert main([*base, "--set", "w=arange:i32[2]", "--check", f"0={wanted}"]) == 0
     assert main([*base, "--set", "w"]) == 2
+
+
+@pytest.mark.parametrize("text", ["N", "=4", "N=", "N=four", "a b=3", "N=__import__('os')"])
+def test_what_is_let_must_be_a_number_with_a_name(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="accepted: NAME=NUMBER"):
+        assumed([text])
+
+
+def test_what_is_let_is_read() -> None:
+    given = ["N=1024", "p.x=2.5", "*=-3"]
+    assert assumed(given) == {"N": 1024, "p.x": 2.5, "*": -3}

@@ -43,6 +43,7 @@ def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None
     assert re.search(r"\n0x0270 +LDS +transpose\.cu +16 ", text)
     assert re.search(r"\nAbout [\d,]+ cycles, [\d.]+ µs; measured, [\d,]+ to [\d,]+ are", text)
     assert re.search(r"\nWithout bank conflicts about [\d,]+ cycles: ×\d\.\d\d\.", text)
+    assert "Warp cycles are those of all warps that one SM runs" in text
     assert "bank conflicts  " not in text  # the columns of conflicts are not beside it
 
 
@@ -97,6 +98,15 @@ def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[st
     assert main(["compare", *slower]) == 1
     capsys.readouterr()
     assert "elapsed_cycles" not in printed("compare", *words[:2])["rows"][0]
+
+
+def test_inputs_are_called_by_the_words_that_tell_them_apart() -> None:
+    from simulator import compare
+
+    questions = ["float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]"]
+    found = compare(*questions, names=["sass k.cu -DA=1", "sass k.cu -DA=2"])
+    assert found.labels == ["-DA=1", "-DA=2"]
+    assert compare(*questions, names=["a b", "a"]).labels == ["a b", "a"]
 
 
 def test_what_has_no_time_is_not_compared_by_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,8 @@ LAYOUTS: list[tuple[tuple[int, ...], Kind, int, tuple[Term, ...]]] = [
     ((8, 16), "swizzle", 0, (Term(4, 7),)),
     ((16, 16), "swizzle", 0, (Term(3, 12), Term(5, 1))),
     ((4, 8, 8), "swizzle", 0, (Term(6, 3),)),  # of the first subscript
+    ((4, 8, 8), "swizzle", 0, (Term(6, 1),)),
+    ((4, 8, 8), "swizzle", 0, (Term(2, 1), Term(6, 2))),  # and of the last
     ((4, 8, 8), "swizzle", 0, (Term(3, 7),)),  # of the second
     ((4, 8, 8), "swizzle", 0, (Term(5, 7),)),  # of both
     ((2, 4, 8, 8), "swizzle", 0, (Term(6, 7),)),
@@ -127,6 +129,9 @@ def test_triton_has_paddings_and_one_run_of_bits() -> None:
     assert triton_of(padded) == "#ttg.padded_shared<[64:+8] {order = [1, 0]}>"
     assert triton_of(swizzled) == (
         "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
+    )
+    assert triton_of(Tile(32, 32, terms=(Term(4, 28),))) == (
+        "#ttg.swizzled_shared<{vec = 4, perPhase = 2, maxPhase = 8, order = [1, 0]}>"
     )
     assert triton_of(Tile(32, 64, terms=(Term(3, 40),))) == ""
     assert triton_of(Tile(32, 64, terms=(Term(3, 8), Term(5, 16)))) == ""

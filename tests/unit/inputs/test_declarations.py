@@ -82,6 +82,8 @@ def test_what_is_assumed_of_a_count_is_said() -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "column"),
     [
+        ("Sw<3,3,3> o 0 o (64,64):(64,1)", "a layout says where data lies: who reads it?", 0),
+        ("(64,64):(64,1)", "a layout says where data lies: who reads it?", 0),
         ("float4 s[32]; s[lane].q", "float4 has no member q (accepted: x, y, z, w)", 21),
         ("float4 s[32]; s[lane]->x", "-> is of an address (accepted: .x)", 21),
         ("float s[64]; s[tid]++", "a load and a store at once", 19),

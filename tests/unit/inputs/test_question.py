@@ -253,7 +253,9 @@ def test_a_long_sum_is_read_once() -> None:
 
 WORDS = st.sampled_from(
     ["float", "s", "[32]", "[lane]", ";", "s[lane]", "=", "*(float4*)&", "(", ")", "+", "tx", ",",
-     "reinterpret_cast<float2*>", "(int)", "0x1F", "//", "/*", "\n", "?", ":", "int r", "[", "]"]
+     "reinterpret_cast<float2*>", "(int)", "0x1F", "//", "/*", "\n", "?", ":", "int r", "[", "]",
+     "struct P {", "union {", "}", "P p[4];", "p[lane]", ".x", "->", "#define N(a) a", "N", "&",
+     "float *q =", "q", "typedef", "using T =", "T", "atomicAdd(&", "min(", "sizeof(float)", "++"]
 )  # fmt: skip
 
 

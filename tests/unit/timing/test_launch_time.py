@@ -162,7 +162,7 @@ def test_more_blocks_than_are_simulated_have_a_note() -> None:
 def test_a_table_shows_the_reasons_that_occur_and_holds_them_all() -> None:
     found = time_of(work([*CONFLICTS], warps=8, times=20), "H100")
     table = found.table()
-    assert {"gmma", "sleeping"} <= set(table.hidden)
+    assert {"membar", "lg_throttle"} <= set(table.hidden)
     assert "short_scoreboard" not in table.hidden
     assert set(STALLS) <= set(table.rows[0])
     assert [row["warp_cycles"] for row in table.rows] == sorted(

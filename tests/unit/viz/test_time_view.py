@@ -13,7 +13,7 @@ from simulator.timing.launch_time import time_of
 from tests.pages import Page
 from tests.unit.timing.works import Line, work
 from viz import markdown, report
-from viz.page.time_view import time_markup
+from viz.page.time_view import time_markup, times_markup
 
 CONFLICTS = [Line("LDS", "R0,[R2]", write=0, cycles=32, floor=1), Line("FADD", "R1,R0,R0", waits=1)]
 
@@ -79,6 +79,20 @@ def test_without_conflicts_there_is_one_bar_and_without_cycles_the_bound_and_why
     assert "latencies and queues of A100 were not measured" in unknown
     assert 'class="pipes"' in unknown
     assert 'class="pipes"' not in time_markup(slow("B200"), [], {})
+
+
+def test_times_of_several_kernels_have_one_scale() -> None:
+    long, short = slow(), slow().without_conflicts
+    html = times_markup([("a <b>", long), ("fast", short), ("none", slow("A100"))])
+    first, second, third = re.findall(r'<div class="run">.*?</div>', html)
+    assert "a &lt;b&gt;" in first
+    for run, time in ((first, long), (second, short)):
+        assert time.cycles is not None
+        assert long.cycles is not None
+        shares = [float(each) for each in re.findall(r"width:([\d.]+)%", run)]
+        assert sum(shares) == pytest.approx(100 * time.cycles / long.cycles, abs=2)
+    assert "latencies and queues of A100 were not measured" in third
+    assert times_markup([("none", slow("A100"))]) == times_markup([]) == ""
 
 
 def test_a_time_is_a_result_of_a_report() -> None:

@@ -28,9 +28,9 @@ _ARGUMENTS = 16
 
 
 @lifts(
-    "NOP", "YIELD", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
+    "NOP", "YIELD", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
     "CCTLT", "NANOSLEEP", "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
-    "UTMACMDFLUSH", "UTMACCTL", "UTMAPF", "UBLKPF",
+    "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
 )  # fmt: skip
 def _nothing(line: Line) -> Emit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, cast
 
 from simulator.errors import UnsupportedError
@@ -12,6 +13,7 @@ from simulator.sass.lift.operands import DecodeProblem, Memory, Predicate, Regis
 from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
+    BulkGroup,
     ClusterBarrier,
     GroupWait,
     Mbarrier,
@@ -155,6 +157,19 @@ def _bulk(line: Line) -> Emit:
     request = Bulk(way, to, source, size, operation.lower(), element, "MULTICAST" in options)
     _count_copies(line, is_store=way == "G.S")
     return served(line, request)
+
+
+@lifts("UTMACMDFLUSH", "DEPBAR", says="Ends a group of TMA's stores; waits for copies.")
+def _bulk_group(line: Line) -> Emit:
+    text = line.instruction.operands
+    line.skip()
+    if line.name == "UTMACMDFLUSH":
+        return served(line, BulkGroup())
+    found = re.fullmatch(r"SB\d,\s*(0x[0-9a-f]+)", text.strip())
+    # Every copy is done at once: only the watch wants to know who has waited.
+    if found is None or all(each.opcode != "UTMACMDFLUSH" for each in line.instructions):
+        return lambda block: None
+    return served(line, BulkGroup(int(found[1], 16)))
 
 
 def _count_copies(line: Line, is_store: bool) -> None:

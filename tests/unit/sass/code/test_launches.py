@@ -158,3 +158,38 @@ def test_integers_are_cs(a: int, b: int, operator: str) -> None:
     quotient = abs(a) // b * (1 if a >= 0 else -1)
     wanted = {"+": a + b, "-": a - b, "*": a * b, "/": quotient, "%": a - quotient * b}[operator]
     assert launch.arguments[1] == f"i32={wanted}"
+
+
+KERNELS = "".join(f"__global__ void k{i}(float *a, int n) {{}}\n" for i in (1, 2, 3))
+
+
+def test_ways_that_are_not_taken_show_the_launches_of_kernels_that_have_no_other() -> None:
+    text = KERNELS + (
+        "void f1(float *a, int n) { k1<<<n / 32, 32>>>(a, n); }\n"
+        "void f2(float *a, int n, int b) { k2<<<n / b, b>>>(a + 1, n); }\n"
+        "void run(int which, float *a, int n, int b) { switch (which) {\n"
+        "  case 1: f1(a, n); break; case 2: f2(a, n, b); n = 7; break; default: exit(1); } }\n"
+        "int main(int argc, char **argv) { constexpr int N{256U}; float *a;\n"
+        "  cudaMalloc(&a, N * sizeof(float)); int which = 1; if (argc > 1) which = atoi(argv[1]);\n"
+        "  run(which, a, N, 64);\n"
+        "  if (which == 1) { f1(a, N); } else { k1<<<9, 9>>>(a, 9); k3<<<1, N>>>(&a[4], N); } }\n"
+    )
+    found = find_launches(text).launches
+    assert [(each.kernel, each.grid, each.block) for each in found] == [
+        ("k1", "8", "32"), ("k2", "4", "64"), ("k3", "1", "256")
+    ]  # fmt: skip
+    assert {each.arguments for each in found} == {("random:f32[256]", "i32=256")}
+
+
+def test_what_host_code_does_not_tell_can_be_assumed() -> None:
+    text = KERNELS + (
+        "void f(float *x, float *y, size_t N) { cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);\n"
+        "  int sms; cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);\n"
+        "  k1<<<dim3(N / 2, sms), p.warpSize>>>(x, N); k2<<<1, N>>>(y, N); }\n"
+    )
+    assert [each.unknown for each in find_launches(text).launches] == [("elements of a", "N")] * 2
+    first, second = find_launches(text, assumed={"N": 64, "x": 100, "*": 200}).launches
+    assert (first.grid, first.block, first.arguments) == (
+        "32x132", "32", ("random:f32[100]", "i32=64")
+    )  # fmt: skip
+    assert (second.block, second.arguments) == ("64", ("random:f32[200]", "i32=64"))

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from simulator.errors import CompileError
+from simulator.errors import CompileError, CubinError
 from simulator.sass.code import compiling
 from simulator.sass.code.compiling import Compiled, compile_source
+from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.translation import Translation, translate
+from tests.sass_kernels import needs_compiler
 
 pytest.importorskip("tree_sitter_cuda")
 
@@ -97,3 +99,13 @@ def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
     can_compile = False  # the first error is the one that its author understands
     with pytest.raises(CompileError, match=r"number\.h\(3\)"):
         compile_source(SOURCE, "sm_90", "source.cu", options=options)
+
+
+@needs_compiler
+def test_a_cubin_that_is_not_linked_says_what_it_names() -> None:
+    source = """extern __device__ void __assertfail(int);
+__global__ void check(int *a) { __assertfail(a[0]); }"""
+    options = CompilerOptions(other=("--relocatable-device-code=true",))
+    made = compile_source(source, "sm_90", "source.cu", options=options)
+    with pytest.raises(CubinError, match=r"is not linked yet: it names .*__assertfail"):
+        read_cubin(made.cubin)

@@ -108,3 +108,12 @@ def test_a_kernel_of_numba_is_compiled_for_its_arguments() -> None:
         replay_compiled(kernel, grid=1, block=32, args=[a.T, a, 1.0, 32])
     with pytest.raises(CompileError, match="does not compile with Numba"):
         replay_compiled(kernel, grid=1, block=32, args=[a])
+
+
+@pytest.mark.parametrize(
+    ("module", "said"), [("cutlass.cute", "CuTe DSL"), ("tilelang.jit", "Tile")]
+)
+def test_kernels_of_packages_that_write_files_are_refused_by_name(module: str, said: str) -> None:
+    kernel = type("Kernel", (), {"__module__": module})()
+    with pytest.raises(LaunchError, match=rf"a kernel of .*{said}.*the cubin or the PTX"):
+        code_of(kernel, [], "sm_90")

@@ -242,6 +242,48 @@ def test_waiting_for_the_grid_before_brings_the_device_runtime_along() -> None:
         assert ("<cuda_device_runtime_api.h>" in found) is wanted
 
 
+def test_deprecated_declarations_do_not_take_what_follows_with_them() -> None:
+    text = (
+        "#define OLD_DEPRECATED(func, hint) func __attribute__((deprecated(hint)))\n"
+        'extern "C" {\nOLD_DEPRECATED(API struct tensor * add(\n    struct tensor * a,\n'
+        '    void (*f)(int)),\n  "use add_1 instead");\n'
+        'enum pool { MAX, AVERAGE };\nOLD_DEPRECATED(API int two(int a), "no");\n}\n'
+        "__global__ void k(const enum pool op) {}\n"
+    )
+    source = kept(text)
+    assert "enum pool { MAX, AVERAGE };" in source
+    assert "add(" not in source
+    assert "two(" not in source
+
+
+def test_the_hosts_mark_goes_from_what_is_evaluated_when_compiling() -> None:
+    text = (
+        "template <int N> __host__ consteval int most() { return N; }\n"
+        "__host__ __device__ constexpr int two() { return 2; }\n"
+        "__global__ __launch_bounds__(most<64>()) void k(int *a) { a[0] = two(); }\n"
+    )
+    assert kept(text) == text.replace("__host__ consteval", "         consteval")
+
+
+def test_types_of_cufft_are_known_without_its_header() -> None:
+    text = "#include <cufft.h>\n__global__ void k(cufftComplex *a) { a[0].x = 1; }"
+    made = translate(text, None).headers[PRELUDE]
+    assert "typedef cuComplex cufftComplex;" in made
+    assert (
+        "cufftComplex"
+        not in translate(text.replace("cufftComplex", "float2"), None).headers[PRELUDE]
+    )
+
+
+@pytest.mark.parametrize("align", ["__CUDA_ALIGN__(32)", "MY_ALIGN(4 * 8)", "alignas(32)"])
+def test_an_aligned_structure_is_one_declaration(align: str) -> None:
+    text = (
+        f"typedef struct {align} {{ float x[8]; }} eight;\nstruct {align} other {{ int y; }};\n"
+        "__global__ void k(eight *a, other *b) { a[0].x[0] = b[0].y; }\n"
+    )
+    assert kept(text) == text
+
+
 def test_annotations_of_lambdas_go() -> None:
     text = (
         "__global__ void k(int *a) {\n"

@@ -1,0 +1,129 @@
+"""How often an FFMA can be issued, by the registers that it reads: machine code with other numbers.
+
+The assembler chooses registers so that they do not meet. Here the FFMAs of a compiled loop get
+other source registers and reuse bits, of all residues modulo four, and nothing else is changed.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from gpu_check.device import open_gpu
+from gpu_check.hopper.runner import compiled
+
+__all__ = ["PATTERNS", "banks_source", "measure_banks", "rewritten"]
+
+_COUNT, _TURNS = 256, 32
+_FFMA = 0x223
+"""The low twelve bits of an FFMA of three registers."""
+
+_SOURCE = """
+extern "C" __global__ void __launch_bounds__(512) banks(long long* when, float* sink,
+                                                       const float* zeros, int turns) {{
+    float d[16], s[16];
+    for (int k = 0; k < 16; ++k) {{ s[k] = zeros[k + threadIdx.x & 31]; d[k] = k; }}
+    long long start = 0;
+    #pragma unroll 1
+    for (int turn = -1; turn < turns; ++turn) {{
+        if (turn == 0) {{ __syncthreads(); start = clock64(); }}
+        {body}
+    }}
+    const long long end = clock64();
+    float sum = 0;
+    for (int k = 0; k < 16; ++k) sum += d[k] + s[k];
+    if (sum == 12345) *sink = sum;
+    if ((threadIdx.x & 31) == 0) {{
+        when[2 * (threadIdx.x / 32)] = start; when[2 * (threadIdx.x / 32) + 1] = end;
+    }}
+}}
+"""
+
+PATTERNS: dict[str, list[tuple[tuple[int, int, int], int]]] = {
+    "0 1 2": [((0, 1, 2), 0)],
+    "0 1 3": [((0, 1, 3), 0)],
+    "0 0 1": [((0, 0, 1), 0)],
+    "0 2 1": [((0, 2, 1), 0)],
+    "1 3 0": [((1, 3, 0), 0)],
+    "0 0 0": [((0, 0, 0), 0)],
+    "0 2 0": [((0, 2, 0), 0)],
+    "0 0 2": [((0, 0, 2), 0)],
+    "1 1 1": [((1, 1, 1), 0)],
+    "1 3 1": [((1, 3, 1), 0)],
+    "0 0 0, then 0 1 2": [((0, 0, 0), 0), ((0, 1, 2), 0)],
+    "0 0 0, then 1 1 1": [((0, 0, 0), 0), ((1, 1, 1), 0)],
+    "0 0 0, then 0 1 2 three times": [((0, 0, 0), 0), *[((0, 1, 2), 0)] * 3],
+    "0 0 0, the first kept": [((0, 0, 0), 1)],
+    "0 0 0, the first two kept": [((0, 0, 0), 3)],
+    "0 1 0, the first two kept": [((0, 1, 0), 3)],
+}
+"""Residues modulo four of the three sources of successive FFMAs, and their reuse bits."""
+
+
+def banks_source() -> str:
+    """Return CUDA source of a loop of FFMAs."""
+    one = 'asm volatile("fma.rn.f32 %0, %1, %2, %0;" : "+f"(d[{d}]) : "f"(s[{a}]), "f"(s[{b}]));'
+    body = [one.format(d=k % 16, a=k * 3 % 16, b=(k * 3 + 1) % 16) for k in range(_COUNT)]
+    return _SOURCE.format(body="\n        ".join(body))
+
+
+def rewritten(image: bytes, pattern: list[tuple[tuple[int, int, int], int]]) -> bytes:
+    """Return a cubin whose FFMAs read registers of these residues.
+
+    Half of those that the loop uses are read, in turn, the others written; one that is kept is the
+    same all the time.
+    """
+    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
+    at = [
+        k for k in range(len(words) - 1)
+        if words[k] & 0xFFF == _FFMA and words[k] >> 12 & 0xF == 7  # no guard
+    ]  # fmt: skip
+    runs = [k for k in at if k + 2 in at or k - 2 in at]
+    every = sorted({int(words[k] >> shift & 0xFF) for k in runs for shift in (16, 24, 32)})
+    parts = [[r for r in every if r % 4 == n] for n in range(4)]
+    of = [cycle(part[: len(part) // 2]) for part in parts]
+    targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
+    fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
+    for turn, k in enumerate(runs):
+        residues, reuse = pattern[turn % len(pattern)]
+        a, b, c = (
+            fixed[place, n] if reuse >> place & 1 else next(of[n])
+            for place, n in enumerate(residues)
+        )
+        low, high = int(words[k]), int(words[k + 1])
+        low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24 | b << 32
+        high = high & ~0xFF & ~(0xF << 58) | c | reuse << 58
+        words[k], words[k + 1] = low, high
+    return words.tobytes() + image[len(words) * 8 :]
+
+
+def measure_banks(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per pattern: cycles per FFMA of a sub-partition with 1, 2 and 4 warps of it."""
+    open_gpu(device)
+    import cupy
+
+    rows = []
+    with cupy.cuda.Device(device):
+        with TemporaryDirectory() as folder:
+            image = compiled(banks_source(), Path(folder))
+        zeros, sink = cupy.zeros(32, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
+        when = cupy.zeros(64, dtype=np.int64)
+        for name, pattern in PATTERNS.items():
+            module = cupy.cuda.function.Module()
+            module.load(rewritten(image, pattern))
+            kernel = module.get_function("banks")
+            row: dict[str, Any] = {"registers": name}
+            for warps in (4, 8, 16):
+                least = float("inf")
+                for _ in range(4):
+                    kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
+                    times = when.get()[: 2 * warps]
+                    elapsed = int(times[1::2].max() - times[0::2].min())
+                    least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
+                row[f"warps_{warps // 4}"] = round(least, 4)
+            rows.append(row)
+    return rows
