@@ -1,7 +1,7 @@
 """Who holds the data pipe of an SM beside loads of shared memory: lines that arrive, and stores.
 
 Each of 32 warps does some LDS of one wavefront, and one access of global memory, again and again.
-What a turn takes more than its LDS is what the access takes of the pipe, with its data in L1 (near)
+What a turn takes more than its LDS is what the access takes of the pipe. Its data is in L1 (near)
 or in the L2 (far).
 """
 

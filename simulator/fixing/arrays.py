@@ -154,7 +154,7 @@ class _Finder:
     def _joined(
         self, low: NDArray[np.int64], high: NDArray[np.int64]
     ) -> Iterator[tuple[int, int, StaticArray | None, tuple[str, ...]]]:
-        """Give the regions, those as one between which one access reaches; of such, their names."""
+        """Yield the regions, those as one that one access reaches across; of such, their names."""
         ends = np.array([start + size for start, size, _ in self.regions] or [0])
         first, last = (
             np.searchsorted(ends, places[self.is_real], side="right") for places in (low, high)

@@ -1,7 +1,7 @@
 """Arrays that hold one thing after another: barriers part their uses, and nothing is carried over.
 
-Uses belong together that share a time between two barriers of the block, and so do a load and the
-store that wrote its bytes last. Where several such groups remain, an array is used for as many
+Uses belong together that share a time between two barriers of the block. So do a load and the store
+that wrote its bytes last. Where several such groups remain, an array is used for as many
 things. It is looked for in order to say it: one layout is for all of them.
 """
 

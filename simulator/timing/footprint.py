@@ -1,10 +1,11 @@
 """How much global memory a grid touches at least: bytes read and written, each sector once.
 
-An instruction whose sectors move by a constant from block to block along each axis of the grid
-touches the union of those of all blocks. Whether it does is seen in probes: the blocks at the
-grid's origin, one further on each axis, the last one and the one before it on all axes. What every
-block that ran has in common so is taken to be the whole grid's. Where a block at a far edge of the
-grid touches less, the last blocks of each axis are left out. Else only what was executed counts.
+The sectors of an instruction may move by a constant from block to block along each axis of the
+grid: then it touches the union of those of all blocks. Whether it does is seen in probes: the
+blocks at the grid's origin, one further on each axis, the last one and the one before it on all
+axes. What every block that ran has in common so is taken to be the whole grid's. Where a block at a
+far edge of the grid touches less, the last blocks of each axis are left out. Else only what was
+executed counts.
 """
 
 from __future__ import annotations

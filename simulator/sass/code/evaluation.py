@@ -86,7 +86,7 @@ class Evaluator:
         return type_size(plain, self.aliases)
 
     def assume(self, value: Any) -> Any:
-        """Give what is assumed of a name whose value is not known."""
+        """Return what is assumed of a name whose value is not known."""
         return self.assumed.get(value.name, value) if isinstance(value, Unknown) else value
 
     # ---- Expressions. ------------------------------------------------------------------------

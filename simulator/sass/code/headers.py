@@ -163,7 +163,7 @@ def _feature(name: str) -> str | None:
 
 
 def small_features(names: Iterable[str]) -> set[str]:
-    """Give those of `std` whose headers define no macro and no function of C.
+    """Return those of `std` whose headers define no macro and no function of C.
 
     A header that knows NVRTC brings what it needs of those, and forgets some of the others.
     """

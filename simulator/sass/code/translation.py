@@ -130,12 +130,12 @@ def translate(
 
 
 def _features(text: str) -> set[str]:
-    """Give what a text names of `std`."""
+    """Return what a text names of `std`."""
     return set(re.findall(r"\bstd::(\w+)", plain(text)))
 
 
 def _whole(files: dict[str, _File]) -> list[str]:
-    """Give the headers that know NVRTC, with all of their library that belongs to them.
+    """Return the headers that know NVRTC, with all of their library that belongs to them.
 
     That is what they include of it, and what includes them.
     """
@@ -198,7 +198,7 @@ def _gather(
 
 
 def _root(found: Path, wanted: str, includer: Path | None) -> Path:
-    """Give the folder from which a header was included; within a library it is the library's."""
+    """Return the folder from which a header was included; within a library it is the library's."""
     if includer is not None and found.is_relative_to(includer):
         return includer
     parts = Path(wanted).parts
@@ -354,7 +354,7 @@ def _hidden(file: _File, kept: set[Declaration]) -> list[tuple[int, int]]:
 
 
 def _written(file: _File, text: str) -> str:
-    """Give what is left of a file's text, with headers of the project by their full path."""
+    """Return what is left of a file's text, with headers of the project by their full path."""
     if not file.changes:
         return text
     rows = text.split("\n")
