@@ -152,6 +152,13 @@ def test_code_of_another_architecture_has_a_note() -> None:
     assert found.notes == ("the code is for compute capability 8.0: H100 would run other code",)
 
 
+def test_waits_that_are_not_estimated_have_a_note() -> None:
+    body = [Line("UTMALDG.2D", "[UR8], [UR4]"), Line("HGMMA.64x8x16.F32", "R24, gdesc[UR4], R24")]
+    found = time_of(work([*body, *CONFLICTS]), "H100")
+    said = "waits for copies of TMA, wgmma are not in the estimate: it may take longer"
+    assert found.notes == (said,)
+
+
 def test_more_blocks_than_are_simulated_have_a_note() -> None:
     found = time_of(work([Line("FFMA")], blocks=1_000_000, resident=32), "H100")
     assert any("of the 7576 blocks of an SM were simulated" in note for note in found.notes)
