@@ -90,7 +90,10 @@ def test_a_place_that_cannot_be_written_is_tolerated(
     assert kept.find(kept.key("block", 3)) is None
 
 
-def test_what_was_not_read_for_longest_goes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_FILES"])
+def test_what_was_not_read_for_longest_goes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
     monkeypatch.setattr(kept, "_OFTEN", 1)
     monkeypatch.setattr(kept, "_written", 0)
     monkeypatch.setattr(kept, "_bound", lambda folder: None)
@@ -102,7 +105,7 @@ def test_what_was_not_read_for_longest_goes(folder: Path, monkeypatch: pytest.Mo
     size = (folder / names[0]).stat().st_size
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parents[1]))
-    monkeypatch.setattr(kept, "MOST_BYTES", 4 * size)
+    monkeypatch.setattr(kept, limit, 4 * size if limit == "MOST_BYTES" else 4)
     monkeypatch.setattr(kept, "_written", 0)
     kept.keep(kept.key("new"), CODE)
     left = {each.name for each in folder.iterdir()}
