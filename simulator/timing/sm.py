@@ -87,7 +87,7 @@ def simulate(
                 warp = _choose(code, state, machine, partition, now)
                 if warp >= 0:
                     block = _issue(
-                        code, trace, state, machine, stalls, partition, warp, warps, is_long, now
+                        code, trace, state, machine, stalls, partition, warp, is_long, now
                     )
                     if block >= 0:
                         ended += 1
@@ -219,7 +219,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
 @jit()
 def _issue(
     code: Any, trace: Any, state: Any, machine: Any, stalls: Any, partition: int, warp: int,
-    warps: int, is_long: bool, now: int,
+    is_long: bool, now: int,
 ) -> int:  # fmt: skip
     """Issue a warp's next instruction; the slot of the block that ends with it, else -1."""
     number = state.instruction[warp]
@@ -269,7 +269,7 @@ def _issue(
     if state.at[warp] == trace[step + 1]:
         state.at_step[warp] += 1
         if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
-            return int(_end(code, state, machine, partition, warp, warps, now))
+            return int(_end(code, state, machine, partition, warp, state.warps_of_block, now))
         to = state.steps + 4 * trace[state.did + state.at_step[warp]]
         if trace[to] != trace[step] + trace[step + 1]:
             state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
@@ -282,7 +282,7 @@ def _issue(
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
     if kind in (_BARRIER, _ARRIVE):
-        _arrive(code, state, machine, stalls, warp, number, warps, now)
+        _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
     return -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ def talk(target: Any, conversation: Ask) -> None:
         async with Client(target, read_timeout_seconds=300) as client:
             await conversation(client)
 
-    anyio.run(run)
+    # Of another thread, for in this one a browser's tests may have a loop of their own.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, run).result()
 
 
 def over_stdio(root: Path) -> StdioServerParameters:
