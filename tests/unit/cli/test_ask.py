@@ -131,6 +131,19 @@ def test_a_first_word_is_a_question_or_a_command(said: Run) -> None:
     assert "--warps and --block both say how many warps there are" in problem
 
 
+@pytest.mark.parametrize("command", [(), ("explain",), ("count",)])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "float4 s[32]; s[lane].y",
+        "struct P {float x,y,z;}; P s[64]; s[tid].y",
+        "float2 s[32]; s[tid].x",
+    ],
+)
+def test_a_question_may_end_in_a_member(said: Run, command: tuple[str, ...], question: str) -> None:
+    assert said(*command, question) == said(*command, f"{question};")
+
+
 def test_a_question_may_begin_with_a_minus(said: Run) -> None:
     assert said("-lane + 31", "--op", "LDS").startswith("Conflict-free")
     assert said("explain", "--op", "LDS", "--", "-lane + 31").startswith("Conflict-free")
