@@ -63,8 +63,9 @@ def count(
     A question takes the place of `addresses`, or of both: then the instruction follows from the
     type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
     (8, 8, 4). By default that is one warp, or 32×32 threads where `threadIdx.y` is named. `element`
-    is the bytes of an element that neither a declaration nor a layout names, by default 4. `names`
-    have values. `active` is an expression: threads for which it is 0 are inactive.
+    is the bytes of an element that neither a declaration nor a layout names: by default 4, and 2
+    where a matrix instruction reads a layout. `names` have values. `active` is an expression:
+    threads for which it is 0 are inactive.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
