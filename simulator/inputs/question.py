@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from layouts.errors import short
 from layouts.expression import Evaluate, nested
+from layouts.triton import is_triton
 from simulator.errors import ExpressionError
 from simulator.inputs.declaring import Declarations
 from simulator.inputs.place import Array, ArrayPlace, Index
@@ -98,7 +99,7 @@ def read_question(
             short(source),
             0,
         )
-    if _LAYOUT.match(source):
+    if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
             "a layout says where data lies: who reads it? (accepted: --layout TEXT, layout=, and a"
             " row and a column here, such as 'lane%16, lane/16*8') at column 1",
