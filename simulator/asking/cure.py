@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from layouts.c_text import column, operand
 from layouts.errors import plural
 from layouts.tile import Tile
-from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
 from simulator.inputs.asked import AskedAccess
 from simulator.law.counting import Counts, count
@@ -27,6 +26,7 @@ from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import group
 from simulator.search.swizzles import Swizzles, TileProblem, best_layout
+from simulator.search.touching import access_of, tile_of
 
 __all__ = ["MOST_PAD", "Cure", "cures", "explained"]
 
