@@ -188,7 +188,7 @@ def read_accesses(
 
 def _ends_in_a_name(text: str) -> bool:
     """Whether what a dot leads to is a thread's number or a member, and not a kind of file."""
-    return is_question(text) or re.search(r"(threadIdx|blockDim)\.[xyz]$", text) is not None
+    return is_question(text) or re.search(r"(?i)(threadIdx|blockDim)\.[xyz]$", text) is not None
 
 
 def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:

@@ -46,6 +46,12 @@ _ATOMIC = re.compile(
 )
 
 
+def _by_thread(dimensions: int) -> str:
+    """Return subscripts as a block has them: threads side by side read elements side by side."""
+    axes = [f"threadIdx.{axis}" for axis in "zyx"[max(3 - dimensions, 0) :]]
+    return "".join(f"[{each}]" for each in ["0"] * (dimensions - 3) + axes)
+
+
 @dataclass(frozen=True)
 class Question:
     """An access to an array, as it was read."""
@@ -123,7 +129,7 @@ class _Reader(Declarations):
         if found is None:
             last = next(reversed(self.scope.arrays.values()), None)
             example = (
-                last.name + "[threadIdx.x]" * len(last.sizes)
+                last.name + _by_thread(len(last.sizes))
                 if last
                 else "float s[32][32]; s[threadIdx.x][threadIdx.y]"
             )
