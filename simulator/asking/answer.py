@@ -207,6 +207,8 @@ class Answer(Explanation):
                 f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
             )
             yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
+            if each.everywhere:
+                yield AnswerLine(f"         every access as {each.everywhere}")
         yield AnswerLine(f"         {self.caveat}")
 
     def _figures(self) -> Iterator[AnswerLine]:
@@ -265,8 +267,8 @@ class Answer(Explanation):
 _FOLDED = "What each wavefront serves"
 
 _CURE = (
-    "kind", "text", "notation", "bytes", "more", "operations", "wavefronts", "bank_conflicts",
-    "excessive", "cycles",
+    "kind", "text", "everywhere", "notation", "bytes", "more", "operations", "wavefronts",
+    "bank_conflicts", "excessive", "cycles",
 )  # fmt: skip
 """What JSON says of a cure."""
 

@@ -19,7 +19,7 @@ from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.inputs.asked import AskedAccess
 from simulator.law import counting, explaining
-from simulator.law.chips import ChipLike
+from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.counting import Counts, Engine
 from simulator.law.indices import Addresses
 from simulator.law.instructions import Instruction, Rule
@@ -63,8 +63,9 @@ def count(
     A question takes the place of `addresses`, or of both: then the instruction follows from the
     type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
     (8, 8, 4). By default that is one warp, or 32×32 threads where `threadIdx.y` is named. `element`
-    is the bytes of an element that neither a declaration nor a layout names, by default 4. `names`
-    have values. `active` is an expression: threads for which it is 0 are inactive.
+    is the bytes of an element that neither a declaration nor a layout names: by default 4, and 2
+    where a matrix instruction reads a layout. `names` have values. `active` is an expression:
+    threads for which it is 0 are inactive.
 
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
@@ -131,7 +132,7 @@ def explain(
         )  # fmt: skip
         bytes_ = np.array([one.addresses])
         warps = counting.count(one.instruction, bytes_, one.mask, sources=one.sources, rule=rule)
-        return answer_of(one, warps)
+        return answer_of(one, warps, chip=optional_chip(chip))
     asked = asked_of(
         op, addresses, mask, layout=layout, element=element, chip=chip, block=block, names=names,
         active=active, warp=warp,
@@ -156,11 +157,15 @@ def answer(asked: AskedAccess, rule: Rule = "silicon", sources: ArrayLike | None
         one = replace(one, chip=asked.chip.name)
     if asked.tile is not None:
         one = replace(one, tile=asked.tile, element=asked.element)
-    return answer_of(one, warps, asked, worst)
+    return answer_of(one, warps, asked, worst, asked.chip)
 
 
 def answer_of(
-    one: explaining.Explanation, warps: Counts, asked: AskedAccess | None = None, worst: int = 0
+    one: explaining.Explanation,
+    warps: Counts,
+    asked: AskedAccess | None = None,
+    worst: int = 0,
+    chip: Chip | None = None,
 ) -> Answer:
     """Return an explained access with the figures of all warps, and its question if any."""
     block = None if asked is None else asked.block
@@ -170,9 +175,16 @@ def answer_of(
         warp=worst if asked is None else asked.warps[worst],
         warps=warps,
         block=None if block is None else (block.x, block.y, block.z),
-        assumed=() if asked is None else asked.assumed,
+        assumed=(*(() if asked is None else asked.assumed), *_law(chip, one)),
         asked=asked,
     )
+
+
+def _law(chip: Chip | None, one: explaining.Explanation) -> tuple[str, ...]:
+    """Return that nobody compared accesses of the chip with the law, if so."""
+    if chip is None or chip.law != "assumed" or one.instruction.name in chip.measured:
+        return ()
+    return (f"the H200's law for {chip.name}: not measured there",)
 
 
 def _refuse_for_addresses(**options: Any) -> None:

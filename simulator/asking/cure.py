@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from layouts.c_text import column, operand
 from layouts.errors import plural
 from layouts.tile import Tile
-from simulator.asking.touching import access_of, tile_of
 from simulator.errors import BankwiseError
 from simulator.inputs.asked import AskedAccess
 from simulator.law.counting import Counts, count
@@ -27,6 +26,7 @@ from simulator.law.instructions import Rule
 from simulator.law.specification import BANKS, WORD
 from simulator.search.accesses import group
 from simulator.search.swizzles import Swizzles, TileProblem, best_layout
+from simulator.search.touching import access_of, tile_of
 
 __all__ = ["MOST_PAD", "Cure", "cures", "explained"]
 
@@ -60,6 +60,11 @@ class Cure:
     cycles: int
     addresses: NDArray[np.int64] = field(repr=False, compare=False)
     """In bytes, shape (warps, 32); 0 for a lane that is not active."""
+    everywhere: str = ""
+    """How to write any access, where `text` does not show it; else empty.
+
+    A swizzle of column 0 is the row alone: `s[r][0 ^ r]` reads `s[r][r]`.
+    """
 
     @property
     def size(self) -> str:
@@ -162,7 +167,8 @@ def _swizzled(asked: AskedAccess, tile: Tile | None, rule: Rule) -> Cure | None:
     best = _best(asked, tile, rule, pads=(0,), swizzles="cute")
     if best is None:
         return None
-    return _counted("swizzle", asked, tile, _written(asked, tile, best), best, rule)
+    found = _counted("swizzle", asked, tile, _written(asked, tile, best), best, rule)
+    return replace(found, everywhere=_everywhere(asked, tile, best, found.text))
 
 
 def _counted(
@@ -221,6 +227,19 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         return text
     flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
     return f"(&{name}{'[0]' * len(parts)})[{flat.c(col='i')}]"
+
+
+def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) -> str:
+    """Return any access with the swizzle, if column 0 makes the text look like something else."""
+    question = asked.question
+    if tile is None or asked.tile is not None or question.offsets:
+        return ""
+    last = question.subscripts[-1]
+    if question.source[last.start : last.end].strip() != "0":
+        return ""
+    sizes = question.array.sizes
+    found = _columns(question.array.name, [*"pqrc"[-len(sizes) :]], sizes, layout)
+    return "" if found == text else found
 
 
 def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: Tile) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +14,13 @@ import click
 from simulator.cli.completion import ElementSize, among, chips, fragments, lane_orders, rules
 from simulator.cli.completion import ops as ops_
 from simulator.cli.failing import Costs, fail_options
-from simulator.cli.help import COMMANDS, example, write_commands
+from simulator.cli.help import (
+    COMMANDS,
+    example,
+    is_asked,
+    refuse_options_first,
+    write_commands,
+)
 from simulator.cli.html import ARGUMENTS, html_options, is_drawn, keep
 from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
@@ -110,9 +115,10 @@ class _Root(click.Group):
         if args and args[0] in _AS_OPTIONS:
             word, *rest = args
             args = [*rest, _AS_OPTIONS[word]]
-        if args and args[0] not in COMMANDS and re.search(r"[\s\[(;]", args[0]):
+        if args and args[0] not in COMMANDS and is_asked(args[0]):
             question, *options = args
             args = ["explain", *options, "--", question]  # which may begin with a minus
+        refuse_options_first(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def resolve_command(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Sequence
+
 import click
 
-__all__ = ["COMMANDS", "SECTIONS", "example", "write_commands"]
+__all__ = [
+    "COMMANDS", "SECTIONS", "example", "is_asked", "refuse_options_first", "write_commands",
+]  # fmt: skip
 
 _ASK = "'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
 
@@ -71,3 +77,26 @@ def write_commands(
                         indent,
                     )
                     formatter.write(f"{summary}\n{indent}  $ {commands[name][1]}\n")
+
+
+def is_asked(word: str) -> bool:
+    """Return whether a word is a question in C rather than a command's name.
+
+    >>> is_asked("float s[32]; s[lane]"), is_asked("--chip=H100")
+    (True, False)
+    """
+    return re.search(r"[\s\[(;]", word) is not None
+
+
+def refuse_options_first(group: click.Group, context: click.Context, words: Sequence[str]) -> None:
+    """Raise UsageError for options before a question or a command, with the words in order."""
+    own = {text for option in group.get_params(context) for text in option.opts}
+    if not words or not words[0].startswith("-") or words[0] in own:
+        return
+    for place, word in enumerate(words):
+        if word in COMMANDS or is_asked(word):
+            what = "command" if word in COMMANDS else "question"
+            ordered = shlex.join([word, *words[:place], *words[place + 1 :]])
+            context.fail(
+                f"{words[0]}: options stand after the {what} (accepted: bankwise {ordered})"
+            )

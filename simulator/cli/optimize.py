@@ -159,8 +159,8 @@ def _questions(
 ) -> dict[str, int]:
     """Put questions into the options of `optimize`; gives what is left of the names: none."""
     from layouts.shapes import parse_shape
-    from simulator.asking.touching import touches
     from simulator.errors import SearchError
+    from simulator.search.touching import touches
 
     shape = None if options["tile"] is None else parse_shape(options["tile"], "RC", "tile")
     element = options["element"] if is_given("element") or shape else None

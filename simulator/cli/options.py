@@ -15,6 +15,7 @@ from layouts.swizzle import Swizzle
 from layouts.warp import LaneOrder
 from simulator.errors import InputError, OptionError
 from simulator.inputs.asked import AskedAccess, read
+from simulator.inputs.question import is_question
 from simulator.inputs.values import read_pair, read_swizzle
 from simulator.law.accesses import ALL_LANES
 from simulator.law.indices import RESERVED
@@ -162,7 +163,7 @@ def read_accesses(
 
         source = accesses if accesses and is_file else "standard input"
         return from_data(_read(accesses if is_file else None), source, op, bits)
-    if re.search(r"\.[A-Za-z]\w*$", accesses) and not _ends_in_a_thread(accesses):
+    if re.search(r"\.[A-Za-z]\w*$", accesses) and not _ends_in_a_name(accesses):
         raise InputError(
             f"{accesses} is neither an expression nor a file of a known kind (accepted:"
             f" {', '.join(_FILES)}; anything else through standard input)"
@@ -185,8 +186,9 @@ def read_accesses(
     return asked
 
 
-def _ends_in_a_thread(text: str) -> bool:
-    return re.search(r"(threadIdx|blockDim)\.[xyz]$", text) is not None
+def _ends_in_a_name(text: str) -> bool:
+    """Whether what a dot leads to is a thread's number or a member, and not a kind of file."""
+    return is_question(text) or re.search(r"(?i)(threadIdx|blockDim)\.[xyz]$", text) is not None
 
 
 def one_access(accesses: Accesses, number: int | None) -> tuple[str, Any, Any]:

@@ -51,8 +51,9 @@ def report(
     from viz import markdown
     from viz import report as write
 
+    also = "" if form else ".md"
     form = form or ("md" if file.lower().endswith(".md") else "html")
-    check_target(file, force=force, page=form == "html")
+    check_target(file, force=force, page=form == "html", also=also)
     if form == "md" and cdn:
         raise click.UsageError("--cdn is for a page, not for Markdown")
     flags = ["--fail-on-conflict"] * fail_on_conflict

@@ -143,20 +143,13 @@ class Tools:
         numbers of turns, {"i": 32}. The answer says the layout in C and in CuTe's notation, what it
         costs, and whether none can be better.
         """
-        from simulator.asking.touching import touches
         from simulator.search import optimize
 
         if not accesses:
             raise InputError("no accesses (accepted: one question in C or more)")
-        found = touches(
-            accesses, loops=loops or {}, names=names, block=block, chip=self._chip(chip)
-        )
-        first = found[0]
         best = optimize(
-            [each.access for each in found],
-            element=first.element,
-            tile=None if first.tile is None else (first.tile.rows, first.tile.cols),
-            chip=self._chip(chip), rule=rule, objective=objective,
+            accesses, loops=loops, names=names, block=block, chip=self._chip(chip), rule=rule,
+            objective=objective,
         )  # fmt: skip
         return _reply(str(best), best.table())
 

@@ -248,7 +248,8 @@ def _laid(asked: AskedAccess, layout: TileLike, element: int | None) -> AskedAcc
     if found.tile is not None:
         sizes = (found.tile.rows, found.tile.cols)[-len(modes) :]
     array = replace(question.array, type=_element(found.element) or FLOAT, sizes=sizes)
-    assumed = () if found.sized else (f"{found.element} bytes per element",)
+    kind = ", b16" if asked.instruction.is_matrix else ""
+    assumed = () if found.sized else (f"{found.element} bytes per element{kind}",)
     return replace(
         asked,
         question=replace(question, array=array, type=array.type),

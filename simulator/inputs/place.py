@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from layouts.expression import Compiler, Evaluate, by_precedence
+from simulator.inputs.refusals import not_of_a_thread
 from simulator.inputs.types import CType, member_of, type_at
 
 if TYPE_CHECKING:
@@ -261,11 +262,7 @@ class PlaceCompiler(Compiler):
             array = Array(f"{owner}.{name}", found.type, found.sizes)
             return _whole(array, base.children[0])
         if owner and not self.scope.knows(owner):
-            raise self.error(
-                f"{owner}.{name} is not a number of a thread (accepted: threadIdx.x, .y, .z,"
-                " blockDim.x, .y, .z)",
-                base.children[0],
-            )
+            raise self.error(not_of_a_thread(owner, f".{name}"), base.children[0])
         place = self._place(base, token, "a member")
         found = member_of(place.type, name)
         if found is None:

@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from layouts.errors import short
 from layouts.expression import Evaluate, nested
+from layouts.triton import is_triton
 from simulator.errors import ExpressionError
 from simulator.inputs.declaring import Declarations
 from simulator.inputs.place import Array, ArrayPlace, Index
@@ -43,6 +44,12 @@ _AUTO = re.compile(r"\s*(?:const\s+)?auto(?!\w)")
 _ATOMIC = re.compile(
     r"\s*atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_block|_system)?\s*(?=\()"
 )
+
+
+def _by_thread(dimensions: int) -> str:
+    """Return subscripts as a block has them: threads side by side read elements side by side."""
+    axes = [f"threadIdx.{axis}" for axis in "zyx"[max(3 - dimensions, 0) :]]
+    return "".join(f"[{each}]" for each in ["0"] * (dimensions - 3) + axes)
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ def read_question(
             short(source),
             0,
         )
-    if _LAYOUT.match(source):
+    if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
             "a layout says where data lies: who reads it? (accepted: --layout TEXT, layout=, and a"
             " row and a column here, such as 'lane%16, lane/16*8') at column 1",
@@ -122,7 +129,7 @@ class _Reader(Declarations):
         if found is None:
             last = next(reversed(self.scope.arrays.values()), None)
             example = (
-                last.name + "[threadIdx.x]" * len(last.sizes)
+                last.name + _by_thread(len(last.sizes))
                 if last
                 else "float s[32][32]; s[threadIdx.x][threadIdx.y]"
             )

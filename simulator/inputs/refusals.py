@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 
-__all__ = ["why"]
+__all__ = ["not_of_a_thread", "why"]
+
+_THREAD = "threadIdx.x, .y, .z, blockDim.x, .y, .z"
+
+
+def not_of_a_thread(owner: str, member: str) -> str:
+    """Return that a member is not a number of a thread, with the name that may be meant.
+
+    >>> not_of_a_thread("threadidx", ".x").partition(" accepted: ")[0]
+    'threadidx.x is not a number of a thread (did you mean threadIdx.x?'
+    """
+    near = difflib.get_close_matches(owner.lower(), ("threadidx", "blockdim"), 1, 0.8)
+    axis = re.fullmatch(r"\.\s*([xyzXYZ])", member)
+    meant = ""
+    if near and axis:
+        name = {"threadidx": "threadIdx", "blockdim": "blockDim"}[near[0]]
+        meant = f"did you mean {name}.{axis[1].lower()}? "
+    return f"{owner}{member} is not a number of a thread ({meant}accepted: {_THREAD})"
 
 
 def why(text: str, column: int) -> tuple[str, int, str] | None:
@@ -25,11 +43,8 @@ def why(text: str, column: int) -> tuple[str, int, str] | None:
         odd = f"{name[1]}{member[0]} is not an integer"
         return odd, name.start(), " (accepted: 33, 33u, 0x21)"
     if name and member:
-        return (
-            f"{name[1]}{member[0]} is not a number of a thread",
-            name.start(),
-            " (accepted: threadIdx.x, .y, .z, blockDim.x, .y, .z)",
-        )
+        said, brace, ways = not_of_a_thread(name[1], member[0]).partition(" (")
+        return said, name.start(), brace + ways
     if at.startswith("(") and name and not name[1].isdigit():
         return (
             f"{name[1]}() cannot be called in an index",

@@ -60,7 +60,8 @@ def locate(
 ) -> Located:
     """Return byte addresses; without a layout and an element size they are as given.
 
-    Indices of inactive lanes mean nothing. `element` is by default what the layout says, or 4.
+    Indices of inactive lanes mean nothing. `element` is by default what the layout says; else 2
+    for matrices (b16) and 4 for other instructions.
     `said` is the text that the indices come from, for a refusal to repeat.
 
     >>> from simulator.law.instructions import INSTRUCTIONS
@@ -152,13 +153,13 @@ def _laid(
     if isinstance(layout, str):
         text, shape = split_shape(layout)
         if is_c(text) and shape is None:
-            size = _size(element, 4)
+            size = _size(element, instruction.element)
             if len(parts) > 1 or re.search(r"\brow\b", text):
                 _two(parts, layout, given)
             return Located(_by_text(text, parts) * size, None, size, element is not None)
         layout = _read(text, shape)
     if isinstance(layout, Layout) and layout.rank > 2:
-        size = _size(element, 4)
+        size = _size(element, instruction.element)
         if len(parts) != layout.rank:
             raise AddressError(
                 f"{short(given)} has {len(parts)} parts for layout {layout} (accepted: an index for"
@@ -168,7 +169,7 @@ def _laid(
     tile = Tile.of(layout)
     tile.check_inside()
     sized = (element or tile.element) is not None
-    tile = tile.sized(_size(element, tile.element or 4))
+    tile = tile.sized(_size(element, tile.element or instruction.element))
     size = tile.element or 4
     if len(parts) == 1 and tile.rows == 1:
         parts = [np.zeros_like(parts[0]), parts[0]]

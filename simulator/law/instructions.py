@@ -215,6 +215,11 @@ class Instruction:
         return self.name.startswith(("LDSM", "STSM"))
 
     @property
+    def element(self) -> int:
+        """Bytes of an element of a layout that does not say: those of b16 for matrices, else 4."""
+        return 2 if self.is_matrix else 4
+
+    @property
     def is_copy(self) -> bool:
         """LDGSTS: each lane also has a source in global memory."""
         return self.name.startswith("LDGSTS")

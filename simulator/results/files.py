@@ -18,18 +18,20 @@ _PAGES = ("", ".html", ".htm")
 _TRIAL = 4096  # bytes: on a full disk a file can still be made, but not filled
 
 
-def check_target(path: str | os.PathLike[str], *, force: bool = True, page: bool = False) -> Path:
+def check_target(
+    path: str | os.PathLike[str], *, force: bool = True, page: bool = False, also: str = ""
+) -> Path:
     """Return the file that `path` leads to, once a trial beside it could be written.
 
     For the beginning of long work whose end is `save`. Raises OutputError as that does; without
     `force`, also for a file that exists; for a `page`, which is HTML, also for a name that ends
-    as other files do.
+    as other files do. `also` is an ending that the caller knows beside that of a page.
     """
     suffix = Path(os.fsdecode(path)).suffix if page and isinstance(path, _PATH) else ""
     if suffix.lower() not in _PAGES:
         raise OutputError(
             f"{str(path)!r} ends in {suffix}, and a page is HTML (accepted: a name that ends in"
-            " .html; for text, --format md or csv of the command itself)"
+            f" .html{also and f' or {also}'}; for text, --format md or csv of the command itself)"
         )
     target = _target(path)
     if target.exists() and not force:

@@ -44,8 +44,8 @@ _ELAPSED = {**_MAYBE_INTEGER, "description": "estimated, from the launch to the 
 """Cycles of a kernel; those of an access are the pipe's."""
 _CURE = _object(
     kind={"enum": ["pad", "swizzle", "layout"]}, text=_TEXT, notation=_TEXT, bytes=_MAYBE_INTEGER,
-    more=_MAYBE_INTEGER, operations=_INTEGER, wavefronts=_INTEGER, bank_conflicts=_INTEGER,
-    excessive=_INTEGER, cycles=_INTEGER,
+    everywhere=_TEXT, more=_MAYBE_INTEGER, operations=_INTEGER, wavefronts=_INTEGER,
+    bank_conflicts=_INTEGER, excessive=_INTEGER, cycles=_INTEGER,
 )  # fmt: skip
 _FIX = _object(
     lines=_map({"type": "array"}),

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from layouts.expression import Expression
 from layouts.shapes import is_integer
 from simulator.errors import AddressError, MaskError, SearchError
+from simulator.inputs.question import is_question
 from simulator.law.accesses import check_mask, integers
 from simulator.law.chips import Chip, instruction_on
 from simulator.law.indices import RESERVED
@@ -49,7 +50,7 @@ class Access:
     """
 
     op: str
-    index: Index
+    index: Index = ""
     """(row, col) or a flat index: a function, a C expression (or two, "row, col"), or integers
     of shape (..., 32), or a pair of such arrays."""
     weight: int = 1
@@ -64,7 +65,14 @@ class Access:
     """Active lanes of integers of shape (..., 32): bit l for lane l, shape (...); None: all."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.op, str) and is_question(self.op):
+            raise SearchError(
+                f"{self.op!r} is a question in C, not an instruction (accepted: optimize(question),"
+                " or an instruction and an index: Access('LDS', 'lane, 0'))"
+            )
         instruction(self.op)
+        if isinstance(self.index, str) and not self.index.strip():
+            raise SearchError(f"{self.op} has no index (accepted: Access({self.op!r}, 'lane, 0'))")
         if not isinstance(self.loops, Mapping):
             raise SearchError(
                 f"loops {self.loops!r} of {self} are not trip counts (accepted: {{name: trips}})"

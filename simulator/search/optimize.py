@@ -12,6 +12,7 @@ occupancy. The winner is counted again by the law in pure Python, whatever found
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ __all__ = ["OBJECTIVES", "optimize"]
 
 
 def optimize(
-    accesses: Iterable[Access] | None = None,
+    accesses: str | Iterable[Access | str] | None = None,
     *,
     kernel: str | Kernel | None = None,
     fragment: Mapping[str, Any] | None = None,
@@ -50,6 +51,8 @@ def optimize(
     tile: Shape | None = None,
     element: int = 4,
     names: Mapping[str, int] | None = None,
+    block: Any = None,
+    loops: Mapping[str, int] | None = None,
     array: str | None = None,
     m: int = 4096,
     n: int = 4096,
@@ -65,7 +68,9 @@ def optimize(
     Parameters
     ----------
     accesses
-        What touches a tile, or, without a `tile`, memory at flat indices.
+        What touches a tile, or, without a `tile`, memory at flat indices. Or questions in C, such
+        as "float s[32][32]; s[threadIdx.x][0]" or "8*STS: float s[32][32]; s[lane][0]", a text or
+        several: then the array that they declare is the tile.
     kernel
         A kernel, or its name: all of its shared-memory accesses, or those of one `array`.
     fragment
@@ -86,6 +91,10 @@ def optimize(
         Bytes of an element of it: 1, 2, 4, 8 or 16.
     names
         Values of further names that the accesses use.
+    block
+        Threads of the block that questions are of, as for `count`.
+    loops
+        Trip counts of names in questions: an access of each warp for each turn.
     array
         The kernel's array that is the `tile`.
     m, n, k
@@ -119,6 +128,8 @@ def optimize(
     (1056, 64, 'row*32 + (col ^ row)')
     >>> optimize([column, row], tile="32x32", space={"pad": range(33)}).expression
     'row*33 + col'
+    >>> optimize("float s[32][32]; s[threadIdx.x][threadIdx.y]").expression
+    'row*32 + (col ^ row)'
     """
     from simulator.search.run import Search
 
@@ -137,6 +148,8 @@ def optimize(
         ("tile", tile, fragment is None),
         ("array", array, kernel is not None),
         ("names", names or None, accesses is not None),
+        ("block", block, accesses is not None),
+        ("loops", loops or None, accesses is not None),
         ("element", None if element == 4 else element, accesses is not None),
     ):
         if extra is not None and not used:
@@ -153,7 +166,18 @@ def optimize(
         known = _kernel(kernel, form)
         problem = _of_kernel(known, space, (m, n, k), form, array, shape, chosen)
     else:
-        problem = _of_accesses(accesses, space, shape, element, names or {}, chosen)
+        given = _listed(accesses)
+        if any(isinstance(each, str) for each in given):
+            size = None if element == 4 and shape is None else element
+            given, shape, element = _asked(
+                given, loops=loops, names=names, block=block, element=size, tile=shape, chip=chosen
+            )
+            names = None
+        elif block is not None or loops:
+            raise SearchError(
+                "block and loops are for questions in C (accepted: Access(..., loops={'i': 32}))"
+            )
+        problem = _of_accesses(given, space, shape, element, names or {}, chosen)
     return Search(problem, objective, rule, limit, trials).optimum()
 
 
@@ -168,8 +192,40 @@ def _kernel(kernel: str | Kernel, form: Form) -> Kernel:
     return known
 
 
+def _listed(given: Any) -> list[Any]:
+    """Return the accesses, each an Access or a question in C."""
+    listed = [given] if isinstance(given, str) else given
+    accesses = list(listed) if isinstance(listed, Iterable) else []
+    if not accesses or not all(map(_is_access, accesses)):
+        raise SearchError(
+            f"{given!r} is not a list of accesses (accepted: a list of Access, or of questions in"
+            " C, such as 'float s[32][32]; s[threadIdx.x][threadIdx.y]')"
+        )
+    return accesses
+
+
+def _is_access(given: object) -> bool:
+    if isinstance(given, str):
+        return re.fullmatch(r"\s*[\w.]*\s*", given) is None  # more than an instruction
+    return isinstance(given, Access)
+
+
+def _asked(
+    given: Sequence[Any], **options: Any
+) -> tuple[list[Access], tuple[int, ...] | None, int]:
+    """Return questions as accesses, with the array's rows and columns and bytes of an element."""
+    from simulator.search.touching import touches
+
+    if not all(isinstance(each, str) for each in given):
+        raise SearchError("some accesses are questions in C, some are not (accepted: all alike)")
+    found = touches(given, **options)
+    tile = found[0].tile
+    shape = None if tile is None else (tile.rows, tile.cols)
+    return [each.access for each in found], shape, found[0].element
+
+
 def _of_accesses(
-    given: Iterable[Access] | None,
+    accesses: Sequence[Access],
     space: Mapping[str, Any] | None,
     shape: tuple[int, ...] | None,
     element: int,
@@ -179,9 +235,6 @@ def _of_accesses(
     from simulator.search.cases import tile_case
     from simulator.search.run import Problem
 
-    accesses = tuple(given) if isinstance(given, Iterable) else ()
-    if not accesses or not all(isinstance(each, Access) for each in accesses):
-        raise SearchError(f"{given!r} is not a list of accesses (accepted: a list of Access)")
     used = set().union(*(each.free for each in accesses))
     if space is None:
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}

@@ -160,6 +160,34 @@ def test_cures_are_what_optimize_finds_and_count_counts(
         assert cure.operations == best.operations
 
 
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("float s[32][32]; s[threadIdx.x][0]", "s[r][c ^ r]"),
+        ("float s[64][32]; *(float4*)&s[lane][0] = v", "s[r][c ^ ((r & 7) << 2)]"),
+        ("float a[2][32][32]; a[1][lane][0]", "a[q][r][c ^ ((q*32 + r) & 31)]"),
+        ("float s[32][32]; s[lane][1]", ""),
+    ],
+)
+def test_a_swizzle_of_column_0_says_the_rule_that_the_other_access_needs(
+    text: str, rule: str
+) -> None:
+    answer = explain(text)
+    (swizzle,) = (cure for cure in answer.cures if cure.kind == "swizzle")
+    assert swizzle.everywhere == rule
+    assert ("         every access as " in str(answer)) == bool(rule)
+    assert len(str(answer).splitlines()) <= 15
+    if not rule:
+        return
+    line = f"         every access as {rule}"
+    assert line in str(answer).splitlines()
+    assert len(line) <= 80
+    # What the text folds to is the rule at column 0.
+    lines = "int q = 1; int r = lane; int c = 0; " + text.rpartition(";")[0].partition("; ")[0]
+    access = f"*(float4*)&{rule} = v" if "float4" in text else rule
+    assert count(f"{lines}; {access}").totals()["bank_conflicts"] == swizzle.bank_conflicts
+
+
 _SHORT = {
     2: "int r = lane%16; int c = lane/16*8; ",
     3: "int q = lane/4; int r = lane%4; int c = 0; ",

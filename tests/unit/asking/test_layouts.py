@@ -31,6 +31,36 @@ def test_the_example_of_the_issue(capsys: pytest.CaptureFixture[str]) -> None:
     assert "LDSM.16.M88.4 on A100: 4 phases" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("op", ["ldmatrix.x4", "stmatrix.x4", "ldmatrix.x2.trans", "LDS.128"])
+def test_a_layout_of_matrices_holds_halves_where_nobody_says(op: str) -> None:
+    size = 4 if op == "LDS.128" else 2
+    assumed, said = (explain(op, INDEX, layout=PLAIN, element=each) for each in (None, size))
+    assert assumed.addresses == said.addresses
+    assert [cure.text for cure in assumed.cures] == [cure.text for cure in said.cures]
+    assert assumed.assumed[0].startswith(f"{size} bytes per element")
+    assert ("b16" in str(assumed)) == (size == 2)
+    rows = np.arange(32) % 16, np.arange(32) // 16 * 8
+    assert counting.count(op, rows, layout=PLAIN).to_dict() == (
+        counting.count(op, rows, layout=PLAIN, element=size).to_dict()
+    )
+    text = counting.count(op, rows, layout="row*72 + col")
+    assert text.to_dict() == counting.count(op, rows, layout="row*72+col", element=size).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("chip", "said"),
+    [("A100", ("the H200's law for A100: not measured there",)), ("H100", ()), (None, ())],
+)
+def test_an_answer_says_that_the_law_of_a_chip_is_assumed(
+    chip: str | None, said: tuple[str, ...]
+) -> None:
+    addresses = explain("LDS", [4 * lane for lane in range(32)], chip=chip)
+    assert addresses.assumed == said
+    asked = explain("float s[32]; s[lane]", block=32, chip=chip)
+    assert asked.assumed == said
+    assert f"Assumed  {''.join(said)}" in str(asked) if said else "Assumed" not in str(asked)
+
+
 @given(st.integers(0, 40), st.integers(0, 31), st.booleans())
 def test_a_text_is_the_same_as_its_arrays(pad: int, step: int, swizzled: bool) -> None:
     layout = f"(32,64):({64 + pad},1)" if not swizzled else "Sw<3,2,3> o 0 o (32,64):(64,1)"

@@ -131,6 +131,37 @@ def test_a_first_word_is_a_question_or_a_command(said: Run) -> None:
     assert "--warps and --block both say how many warps there are" in problem
 
 
+@pytest.mark.parametrize("command", [(), ("explain",), ("count",)])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "float4 s[32]; s[lane].y",
+        "struct P {float x,y,z;}; P s[64]; s[tid].y",
+        "float2 s[32]; s[tid].x",
+    ],
+)
+def test_a_question_may_end_in_a_member(said: Run, command: tuple[str, ...], question: str) -> None:
+    assert said(*command, question) == said(*command, f"{question};")
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        (
+            ["--chip", "H100", "float s[8]; s[0]"],
+            "the question (accepted: bankwise 'float s[8]; s[0]' --chip H100)",
+        ),
+        (["--format=csv", "ops"], "the command (accepted: bankwise ops --format=csv)"),
+    ],
+)
+def test_options_before_the_question_are_told_where_they_stand(
+    said: Run, words: list[str], way: str
+) -> None:
+    option = words[0]
+    assert said(*words, code=2) == f"bankwise: {option}: options stand after {way}\n"
+    assert "No such option '--what'" in said("--what", code=2)
+
+
 def test_a_question_may_begin_with_a_minus(said: Run) -> None:
     assert said("-lane + 31", "--op", "LDS").startswith("Conflict-free")
     assert said("explain", "--op", "LDS", "--", "-lane + 31").startswith("Conflict-free")

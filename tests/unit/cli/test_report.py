@@ -180,6 +180,7 @@ def test_report_tells_of_conflicts(tmp_path: Path) -> None:
         (["simulate", "--html", "{}"], "is not a file"),
         (["simulate", "--html", "{}/a.png"], "a.png' ends in .png, and a page is HTML"),
         (["report", "{}/a.md", "simulate", "--format", "html"], "a.md' ends in .md"),
+        (["report", "{}/a.pdf", "simulate"], "accepted: a name that ends in .html or .md;"),
         (["report", "{}/a.html", "sweep simulate --pad 0 --plot {}/b.html"], "are not for"),
     ],
 )

@@ -84,6 +84,12 @@ def test_what_is_assumed_of_a_count_is_said() -> None:
     [
         ("Sw<3,3,3> o 0 o (64,64):(64,1)", "a layout says where data lies: who reads it?", 0),
         ("(64,64):(64,1)", "a layout says where data lies: who reads it?", 0),
+        ("Sw<3,3,3> o 0 o (128,64):(64,1)", "a layout says where data lies: who reads it?", 0),
+        (
+            "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>",
+            "a layout says where data lies: who reads it?",
+            0,
+        ),
         ("float4 s[32]; s[lane].q", "float4 has no member q (accepted: x, y, z, w)", 21),
         ("float4 s[32]; s[lane]->x", "-> is of an address (accepted: .x)", 21),
         ("float s[64]; s[tid]++", "a load and a store at once", 19),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simulator import Kernel, Launch, SharedSite, count, replay, simulate
+from simulator.cli import main
 from simulator.errors import SearchError
 from simulator.search import Access, Optimum, Term, TileLayout, optimize
 
@@ -349,3 +351,15 @@ def test_results_as_columns() -> None:
     assert "LDS" in found._repr_html_()
     assert found.summary()["notation"] == found.notation
     assert found.blocks_per_sm == 32
+
+
+def test_a_question_in_c_is_read_as_the_command_line_reads_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = ["float s[64][64]; s[threadIdx.x][i]", "2*STS: float s[64][64]; s[i][threadIdx.x]"]
+    best = optimize(texts, loops={"i": 4}, block=64)
+    words = [word for text in texts for word in ("--access", text)]
+    assert main(["optimize", *words, "--loop", "i=4", "--block", "64", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == best.rows()
+    alone = optimize("half t[64][64]; t[tid][0]", space={"swizzle": "cute"})
+    assert (alone.leading_dimension, alone.bytes) == (64, 64 * 64 * 2)

@@ -19,6 +19,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [ROW], "kernel": "leimao.v07"}, "give one of"),
     ({"accesses": []}, "accepted: a list of Access"),
     ({"accesses": ["LDS"]}, "accepted: a list of Access"),
+    ({"accesses": "LDS"}, "accepted: a list of Access, or of questions in C"),
+    ({"accesses": ["float s[8]; s[0]", ROW]}, "some accesses are questions in C, some are not"),
+    ({"accesses": [ROW], "tile": "32x32", "block": 64}, "block and loops are for questions in C"),
+    ({"kernel": "leimao.v07", "block": 64}, "block 64 would be ignored"),
     ({"accesses": ROW}, "accepted: a list of Access"),
     ({"accesses": [ROW], "tile": "32x32", "array": "As"}, "'As' would be ignored"),
     ({"accesses": [ROW], "tile": "32x32", "space": ["pad"]}, r"is not a mapping \(accepted: "),
@@ -119,3 +123,10 @@ def test_accesses_that_are_none(given: dict[str, Any], message: str) -> None:
 def test_layouts_that_are_none(given: dict[str, Any]) -> None:
     with pytest.raises(SearchError):
         TileLayout(**given)
+
+
+def test_an_access_says_the_way_out_to_who_gives_it_a_question() -> None:
+    with pytest.raises(SearchError, match=r"is a question in C, .*accepted: optimize\(question\)"):
+        Access("float s[32][32]; s[threadIdx.x][threadIdx.y]")
+    with pytest.raises(SearchError, match=r"LDS has no index \(accepted: Access\('LDS', 'lane, 0'"):
+        Access("LDS")

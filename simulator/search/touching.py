@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from layouts.tile import Tile
-from simulator.asking.reading import asked_of
 from simulator.errors import SearchError
-from simulator.inputs.asked import AskedAccess
+from simulator.inputs.asked import AskedAccess, read
 from simulator.search.accesses import Access
 
 __all__ = ["Touch", "access_of", "tile_of", "touch", "touches"]
@@ -48,14 +47,11 @@ def touch(
     trips = loops or {}
     names = options.pop("names", None) or {}
     turns = [
-        asked_of(
-            text if op is None else op,
-            None if op is None else text,
-            names={**names, **dict(zip(trips, turn, strict=True))},
-            **options,
-        )
+        read(text, op, names={**names, **dict(zip(trips, turn, strict=True))}, **options)
         for turn in product(*map(range, trips.values()))
     ]
+    for each in turns:
+        each.check()
     first = turns[0]
     array = first.question.array
     tile = tile_of(turns)
