@@ -18,7 +18,7 @@ from simulator.cli.failing import FLAGS, Costs, must_hold
 from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
-from simulator.cli.sources import COMPILER, CompilerCommand, shape
+from simulator.cli.sources import COMPILER, CompilerCommand, blocks_for, shape
 from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
@@ -58,7 +58,8 @@ Found = TypeVar("Found")
 @click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
-@click.option("--blocks", default="sample", show_default=True, help="sample or all.")
+@click.option("--blocks", default="sample", show_default=True,
+              help="sample or all; all with --check and --save-outputs.")  # fmt: skip
 @click.option(
     "--arch",
     help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]",
@@ -95,6 +96,7 @@ def sass(
     launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    options["blocks"] = blocks_for(options)
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ __all__ = [
     "COMPILER",
     "CompilerCommand",
     "assumed",
+    "blocks_for",
     "check_outputs",
     "commands",
     "run_launches",
@@ -34,6 +35,7 @@ _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-dev
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
 _HOTTEST = 10
+_OUTPUTS = (("--check", "checks"), ("--save-outputs", "save_outputs"))
 
 
 class CompilerCommand(click.Command):
@@ -194,6 +196,25 @@ def run_launches(
 def _of_the_grid(report: CompiledReport) -> bool:
     """Whether a report's figures are those of the whole grid."""
     return report.extrapolated or report.blocks == prod(report.grid)
+
+
+def blocks_for(options: Mapping[str, Any]) -> str:
+    """Return which blocks run: all of them where the kernel's outputs are looked at.
+
+    Raises UsageError where a sample is asked for, whose outputs are only a part.
+    """
+    from simulator.cli.options import is_given
+
+    blocks: str = options["blocks"]
+    used = [flag for flag, name in _OUTPUTS if options[name]]
+    if not used:
+        return blocks
+    if is_given("blocks") and blocks != "all":
+        raise click.UsageError(
+            f"--blocks {blocks} with {' and '.join(used)}: blocks that do not run store nothing"
+            f" (accepted with {' and '.join(used)}: --blocks all, or no --blocks)"
+        )
+    return "all"
 
 
 def save_outputs(folder: str, report: CompiledReport) -> None:
