@@ -223,7 +223,7 @@ def _run_file(
     rules: Sequence[str], output: Format,
 ) -> dict[str, Costs]:  # fmt: skip
     """Replay the launches that a source makes."""
-    from simulator.cli.sources import assumed, run_launches
+    from simulator.cli.sources import assumed, check_compiles, run_launches
     from simulator.errors import SassError
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
@@ -245,8 +245,11 @@ def _run_file(
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
-    says = told.tables and not options["fix_diff"]
-    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
+    failed = run_launches(
+        launches, options["file"], options["kernel"], replay, tell,
+        compiles=lambda: check_compiles(options["file"], options["arch"], compiler),
+        hot=told.tables and not options["fix_diff"],
+    )  # fmt: skip
     costs = told.finish(rules)
     if failed and must_hold():
         raise SassError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ __all__ = [
     "CompilerCommand",
     "assumed",
     "blocks_for",
+    "check_compiles",
     "check_outputs",
     "commands",
     "run_launches",
@@ -135,12 +137,14 @@ def run_launches(
     kernel: str | None,
     replay: Callable[[FoundLaunch, dict[str, Any]], dict[str, CompiledReport]],
     show: Callable[[FoundLaunch, dict[str, CompiledReport]], None],
+    compiles: Callable[[], None],
     hot: bool = True,
 ) -> int:
     """Replay each launch that is known in full, and ask for the rest by name.
 
     Gives how many of the launches in the file could not be replayed; `hot` prints the lines with
-    most conflicts at the end. Raises SassError where nothing could be replayed.
+    most conflicts at the end. Raises SassError where nothing could be replayed: what `compiles`
+    raises, if the source could not be read in full, as then the questions may be wrong.
     """
     from simulator.errors import SassError
     from simulator.sass.found import launch_of, wanted_launches
@@ -180,6 +184,8 @@ def run_launches(
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
     if not replayed:
+        if launches.is_doubtful:
+            compiles()
         text = "\n".join(problems) or (
             f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
         )
@@ -191,6 +197,16 @@ def run_launches(
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
     return len(wanted) - replayed
+
+
+def check_compiles(file: str, arch: str, compiler: Sequence[str]) -> None:
+    """Raise CompileError for source that does not compile; what else is wrong is asked later."""
+    from simulator.errors import CubinError, ToolError
+    from simulator.sass.code.images import load
+    from simulator.sass.code.options import parse_options
+
+    with suppress(CubinError, ToolError):
+        load(Path(file), arch, None, parse_options(compiler))
 
 
 def _of_the_grid(report: CompiledReport) -> bool:
