@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -62,8 +62,9 @@ Found = TypeVar("Found")
               help="sample or all; all with --check and --save-outputs.")  # fmt: skip
 @click.option(
     "--arch",
-    help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]",
-    shell_complete=among(lambda: ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a")),
+    help="sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 or"
+    " sm_121.  [default: the chip's; sm_90]",
+    shell_complete=among(lambda: _architectures()),
 )
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
@@ -138,6 +139,12 @@ def sass(
     _show_reports(reports, output, options["by"])
     _use_outputs(options, next(iter(reports.values())))
     return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
+
+
+def _architectures() -> tuple[str, ...]:
+    from simulator.sass.architectures import Arch
+
+    return get_args(Arch)
 
 
 def _run_triton(

@@ -20,6 +20,7 @@ from simulator.cli import main
 from simulator.cli import sass as command
 from simulator.cli.commands import cli
 from simulator.sass import replay
+from simulator.sass.architectures import ARCHITECTURES
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 
 pytestmark = needs_tools
@@ -60,6 +61,11 @@ def test_all_blocks_run_where_outputs_are_looked_at(
     said = capsys.readouterr().err
     assert "--blocks sample with --check: blocks that do not run store nothing" in said
     assert "(accepted with --check: --blocks all, or no --blocks)" in said
+
+
+def test_help_names_every_architecture() -> None:
+    said = run("sass", "--help")
+    assert [each.name for each in ARCHITECTURES.values() if each.name not in said] == []
 
 
 def test_json_and_csv_hold_the_same_rows() -> None:
