@@ -13,12 +13,21 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-__all__ = ["ARGUMENTS", "command_line", "html_options", "is_drawn", "keep", "kept", "page_options"]
+__all__ = [
+    "ARGUMENTS",
+    "are_compared",
+    "command_line",
+    "html_options",
+    "is_drawn",
+    "keep",
+    "kept",
+    "page_options",
+]
 
 _KEPT = "bankwise.results"
 ARGUMENTS = "bankwise.arguments"
@@ -36,6 +45,15 @@ def kept() -> list[object]:
     """Return the results that the running command, or those before it in a report, kept."""
     results: list[object] = click.get_current_context().meta.setdefault(_KEPT, [])
     return results
+
+
+def are_compared(results: Sequence[object], inputs: int = 1) -> bool:
+    """Return whether two results are to be compared: not different kernels of one input.
+
+    A file's launches follow one another; one does not take the place of the other.
+    """
+    kernels = {name for each in results if isinstance(name := getattr(each, "kernel", None), str)}
+    return inputs == len(results) or len(kernels) <= 1
 
 
 def is_drawn() -> bool:
@@ -91,7 +109,10 @@ def html_options(command: _Command) -> _Command:
         if svg is not None:
             picture(*kept(), file=svg, force=force)
         if html is not None:
-            report(*kept(), file=html, command=command_line(), cdn=cdn, force=force)
+            report(
+                *kept(), file=html, command=command_line(), cdn=cdn, force=force,
+                compare=are_compared(kept()),
+            )  # fmt: skip
         for written in filter(None, (html, svg)):
             click.echo(f"Wrote {click.format_filename(written)}", err=True)
         return code

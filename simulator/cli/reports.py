@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from simulator.cli.commands import cli
-from simulator.cli.html import command_line, keep, kept, page_options
+from simulator.cli.html import are_compared, command_line, keep, kept, page_options
 
 __all__ = ["report", "run_input"]
 
@@ -61,7 +61,10 @@ def report(
     if form == "md":
         markdown(*kept(), file=file, title=title, command=command_line(), force=force)
     else:
-        write(*kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force)
+        write(
+            *kept(), file=file, title=title, command=command_line(), cdn=cdn, force=force,
+            compare=are_compared(kept(), len(inputs)),
+        )  # fmt: skip
     click.echo(f"Wrote {click.format_filename(file)}", err=True)
     return max(codes)
 

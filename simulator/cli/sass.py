@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -18,7 +18,7 @@ from simulator.cli.failing import FLAGS, Costs, must_hold
 from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.output import Format, Table, show
-from simulator.cli.sources import COMPILER, CompilerCommand, shape
+from simulator.cli.sources import COMPILER, CompilerCommand, blocks_for, shape
 from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
@@ -58,11 +58,13 @@ Found = TypeVar("Found")
 @click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
-@click.option("--blocks", default="sample", show_default=True, help="sample or all.")
+@click.option("--blocks", default="sample", show_default=True,
+              help="sample or all; all with --check and --save-outputs.")  # fmt: skip
 @click.option(
     "--arch",
-    help="sm_80, sm_86, sm_89 or sm_90.  [default: the chip's; sm_90]",
-    shell_complete=among(lambda: ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a")),
+    help="sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 or"
+    " sm_121.  [default: the chip's; sm_90]",
+    shell_complete=among(lambda: _architectures()),
 )
 @click.option("--cubin", is_flag=True, help="Refuse FILE unless it is device code.")
 @click.option("--by", type=click.Choice(["instruction", "line"]), default="instruction",
@@ -95,6 +97,7 @@ def sass(
     launch on the command line, every launch that its host code makes is replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    options["blocks"] = blocks_for(options)
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
@@ -136,6 +139,12 @@ def sass(
     _show_reports(reports, output, options["by"])
     _use_outputs(options, next(iter(reports.values())))
     return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
+
+
+def _architectures() -> tuple[str, ...]:
+    from simulator.sass.architectures import Arch
+
+    return get_args(Arch)
 
 
 def _run_triton(
@@ -221,7 +230,7 @@ def _run_file(
     rules: Sequence[str], output: Format,
 ) -> dict[str, Costs]:  # fmt: skip
     """Replay the launches that a source makes."""
-    from simulator.cli.sources import assumed, run_launches
+    from simulator.cli.sources import assumed, check_compiles, run_launches
     from simulator.errors import SassError
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
@@ -243,8 +252,11 @@ def _run_file(
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
-    says = told.tables and not options["fix_diff"]
-    failed = run_launches(launches, options["file"], options["kernel"], replay, tell, says)
+    failed = run_launches(
+        launches, options["file"], options["kernel"], replay, tell,
+        compiles=lambda: check_compiles(options["file"], options["arch"], compiler),
+        hot=told.tables and not options["fix_diff"],
+    )  # fmt: skip
     costs = told.finish(rules)
     if failed and must_hold():
         raise SassError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ __all__ = [
     "COMPILER",
     "CompilerCommand",
     "assumed",
+    "blocks_for",
+    "check_compiles",
     "check_outputs",
     "commands",
     "run_launches",
@@ -34,6 +37,7 @@ _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-dev
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
 _HOTTEST = 10
+_OUTPUTS = (("--check", "checks"), ("--save-outputs", "save_outputs"))
 
 
 class CompilerCommand(click.Command):
@@ -133,12 +137,14 @@ def run_launches(
     kernel: str | None,
     replay: Callable[[FoundLaunch, dict[str, Any]], dict[str, CompiledReport]],
     show: Callable[[FoundLaunch, dict[str, CompiledReport]], None],
+    compiles: Callable[[], None],
     hot: bool = True,
 ) -> int:
     """Replay each launch that is known in full, and ask for the rest by name.
 
     Gives how many of the launches in the file could not be replayed; `hot` prints the lines with
-    most conflicts at the end. Raises SassError where nothing could be replayed.
+    most conflicts at the end. Raises SassError where nothing could be replayed: what `compiles`
+    raises, if the source could not be read in full, as then the questions may be wrong.
     """
     from simulator.errors import SassError
     from simulator.sass.found import launch_of, wanted_launches
@@ -178,6 +184,8 @@ def run_launches(
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
     if not replayed:
+        if launches.is_doubtful:
+            compiles()
         text = "\n".join(problems) or (
             f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
         )
@@ -191,9 +199,38 @@ def run_launches(
     return len(wanted) - replayed
 
 
+def check_compiles(file: str, arch: str, compiler: Sequence[str]) -> None:
+    """Raise CompileError for source that does not compile; what else is wrong is asked later."""
+    from simulator.errors import CubinError, ToolError
+    from simulator.sass.code.images import load
+    from simulator.sass.code.options import parse_options
+
+    with suppress(CubinError, ToolError):
+        load(Path(file), arch, None, parse_options(compiler))
+
+
 def _of_the_grid(report: CompiledReport) -> bool:
     """Whether a report's figures are those of the whole grid."""
     return report.extrapolated or report.blocks == prod(report.grid)
+
+
+def blocks_for(options: Mapping[str, Any]) -> str:
+    """Return which blocks run: all of them where the kernel's outputs are looked at.
+
+    Raises UsageError where a sample is asked for, whose outputs are only a part.
+    """
+    from simulator.cli.options import is_given
+
+    blocks: str = options["blocks"]
+    used = [flag for flag, name in _OUTPUTS if options[name]]
+    if not used:
+        return blocks
+    if is_given("blocks") and blocks != "all":
+        raise click.UsageError(
+            f"--blocks {blocks} with {' and '.join(used)}: blocks that do not run store nothing"
+            f" (accepted with {' and '.join(used)}: --blocks all, or no --blocks)"
+        )
+    return "all"
 
 
 def save_outputs(folder: str, report: CompiledReport) -> None:

@@ -91,7 +91,7 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
         from simulator.sass.map_text import tensor_map
 
         return tensor_map(text, lambda name: argument(name, position, arrays))
-    if found := re.fullmatch(r"(random|zeros|ones|arange):([\w ]+)\[([\d,\s]*)\]", text):
+    if found := re.fullmatch(r"(random|zeros|ones|arange):([\w ]+)\[([^][]*)\]", text):
         name = _type_name(found[2], text)
         return _array(found[1], name, _shape(found[3], text), position, text)
     if found := re.fullmatch(r"([\w ]+)=(.+)", text):
@@ -146,6 +146,11 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def _shape(text: str, whole: str) -> tuple[int, ...]:
+    if odd := re.search(r"[^\d,\s]+", text):
+        raise LaunchError(
+            f"argument {whole!r}: {odd[0]!r} in the shape [{text}] (accepted: positive integers,"
+            " numbers of elements)"
+        )
     sizes = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and 0 < int(part) < 2**40 for part in sizes if len(part) < 14):
         raise LaunchError(f"argument {whole!r}: shape [{text}] (accepted: positive integers)")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Parameter
+from simulator.sass.code.demangling import demangled, parameter_types
 
 __all__ = ["Parameters", "Pointer"]
 
@@ -91,6 +92,21 @@ class _Record:
     size: int
 
 
+def _wrong_number(given: int, parameters: Sequence[Parameter], kernel: str) -> str:
+    """Say how many arguments a kernel takes, and which of them are missing."""
+    types = parameter_types(kernel)
+    known = len(types) == len(parameters)
+    said = f"{given} arguments for the {len(parameters)} parameters of {demangled(kernel)}"
+    if parameters:
+        sizes = ", ".join(str(each.size) for each in parameters)
+        said += f"({', '.join(types)})" if known else f" (their bytes: {sizes})"
+    missing = [
+        f"argument {place} ({f'{types[place]}, ' if known else ''}{parameters[place].size} bytes)"
+        for place in range(given, len(parameters))
+    ]
+    return f"{said}; missing: {', '.join(missing)}, counted from 0" if missing else said
+
+
 class Parameters:
     """The arguments of a launch, made fit for a kernel's parameters.
 
@@ -102,11 +118,7 @@ class Parameters:
         self, parameters: Sequence[Parameter], arguments: Sequence[Any], kernel: str
     ) -> None:
         if len(arguments) != len(parameters):
-            sizes = ", ".join(str(each.size) for each in parameters)
-            raise LaunchError(
-                f"{len(arguments)} arguments for the {len(parameters)} parameters of {kernel}"
-                + (f" (their bytes: {sizes})" if parameters else "")
-            )
+            raise LaunchError(_wrong_number(len(arguments), parameters, kernel))
         self.arrays: list[NDArray[Any]] = []
         """Every array that the kernel may reach, those inside structures too."""
         self.mapped: set[int] = set()

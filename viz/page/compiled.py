@@ -23,7 +23,7 @@ from viz.page.time_view import time_markup
 if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
 
-__all__ = ["PARTS", "of_compiled"]
+__all__ = ["PARTS", "headline", "of_compiled"]
 
 _MOST_BARS = 12
 _MOST_DRAWN = 40  # lines whose worst accesses are drawn
@@ -38,7 +38,7 @@ def of_compiled(result: Any) -> Section:
     listings = report.listings()
     lines = lines_of(report, listings)
     total = report.totals()["all"]
-    title, level, said = _verdict(report, lines)
+    title, level, said = _verdict(report, lines, view)
     hot = _hottest(report, view)
     drawn = [] if hot is None else _pictures(report, view, hot)
     grid, block = (_shape(shape) for shape in (report.grid, report.block))
@@ -115,7 +115,29 @@ PARTS: list[Callable[[CompiledReport, KernelView], str]] = [_time, _fixes]
 """Further parts of a kernel's page, below its code: each returns HTML, safe already, or ""."""
 
 
-def _verdict(report: CompiledReport, lines: Sequence[CostlyLine]) -> tuple[str, Level, list[str]]:
+def headline(hot: CostlyLine, worst: Sequence[Explanation]) -> str:
+    """Return what a line costs in a few words; `worst` are its instructions' worst accesses.
+
+    Warps that are off execute the line, too, and many accesses may be free: the ways are those of
+    the worst access, "up to" where the line's others take fewer.
+    """
+    times = hot.figures["wavefronts"] / (hot.figures["ideal"] or 1)
+    price = f"at {hot.place}, {hot.figures['share'] or 0:.0%} of the kernel's wavefronts"
+    ways = max((_ways(one) for one in worst), default=0.0)
+    if ways <= 1:
+        return f"{times:.3g} times the ideal wavefronts {price}"
+    return f"{'Up to ' if times < 0.99 * ways else ''}{ways:.3g}-way bank conflicts {price}"
+
+
+def _ways(one: Explanation) -> float:
+    """Return wavefronts per wavefront that an access would take without conflicts."""
+    least = one.wavefronts - one.instruction.passes * one.bank_conflicts
+    return one.wavefronts / least if least > 0 else 0.0
+
+
+def _verdict(
+    report: CompiledReport, lines: Sequence[CostlyLine], view: KernelView
+) -> tuple[str, Level, list[str]]:
     total = report.totals()["all"]
     waves, conflicts = total["wavefronts"], total["bank_conflicts"]
     if not waves:
@@ -128,9 +150,13 @@ def _verdict(report: CompiledReport, lines: Sequence[CostlyLine]) -> tuple[str, 
     hot = next((line for line in lines if line.figures["excessive"]), None)
     if hot is None:
         return f"Bank conflicts: {least}", "conflict", []
-    ways, share = hot.figures["n_way"], hot.figures["share"] or 0
-    title = f"{ways:g}-way bank conflicts at {hot.place}, {share:.0%} of the kernel's wavefronts"
-    return title, "conflict", [f"{least}, {plural(conflicts, 'bank conflict')}."]
+    found, at = report.instructions, (files_of(report)[hot.file], hot.number)
+    worst = [
+        view.worst[address]
+        for address, *place in zip(found["address"], found["file"], found["line"], strict=True)
+        if (*place,) == at and address in view.worst
+    ]
+    return headline(hot, worst), "conflict", [f"{least}, {plural(conflicts, 'bank conflict')}."]
 
 
 def _hottest(report: CompiledReport, view: KernelView) -> tuple[int, Explanation] | None:

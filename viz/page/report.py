@@ -21,15 +21,16 @@ def report(
     command: str | None = None,
     cdn: bool = False,
     force: bool = False,
+    compare: bool = True,
 ) -> str:
     """Return an HTML page on results, and write it to `file`: tables, sentences, figures.
 
     A result is what `explain`, `simulate`, `replay`, `replay_compiled`, `optimize` or `compare`
     returned, the columns of a sweep, or a comparison with a GPU (see `viz.parity`). The page of one
     begins with its verdict, that of several with a table of them; two of the same kind are
-    compared, too. The page works without a network; with `cdn` it is small and loads Plotly from
-    Plotly's server. `command` is what the page names as its origin. The same results give the
-    same bytes.
+    compared, too, unless `compare` is False. The page works without a network; with `cdn` it is
+    small and loads Plotly from Plotly's server. `command` is what the page names as its origin. The
+    same results give the same bytes.
 
     >>> from bankwise import explain
     >>> html = report(explain("LDS", range(0, 128, 4)), cdn=True)
@@ -45,7 +46,7 @@ def report(
     if not results:
         raise DrawError("nothing to report (accepted: one or more results)")
     sections = [section(result) for result in results]
-    if len(results) == 2:
+    if compare and len(results) == 2:
         sections = [*compared(*results), *sections]
     made = command
     if made is None:

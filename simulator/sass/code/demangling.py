@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["demangled", "same_name"]
+__all__ = ["demangled", "parameter_types", "same_name"]
 
 _LONGEST = 4096
 
@@ -21,19 +21,35 @@ def demangled(symbol: str) -> str:
 
     A symbol that cannot be read is given as it is.
     """
+    read = _read(symbol)
+    return symbol if read is None else _tidy(read[0])
+
+
+def parameter_types(symbol: str) -> tuple[str, ...]:
+    """Return the types of a kernel's parameters, as far as its symbol has them.
+
+    >>> parameter_types("_Z7pairsumPKfPfi"), parameter_types("softmax")
+    (('float const*', 'float*', 'int'), ())
+    """
+    read = _read(symbol)
+    return () if read is None else tuple(map(_tidy, read[1]))
+
+
+def _read(symbol: str) -> tuple[str, list[str]] | None:
+    """Read a symbol's name and its parameters' types; None where it cannot be read."""
     if not symbol.startswith("_Z") or len(symbol) > _LONGEST:
-        return symbol
+        return None
     try:
         import itanium_demangler
 
         node = itanium_demangler.parse(symbol)
         if node is None:
-            return symbol
-        name = str(getattr(node, "name", None) or node)
+            return None
+        types = [str(each) for each in getattr(node, "arg_tys", None) or ()]
+        return str(getattr(node, "name", None) or node), types
     except (ImportError, NotImplementedError, RecursionError, ValueError, TypeError,
             AttributeError, IndexError, KeyError):  # fmt: skip
-        return symbol
-    return _tidy(name)
+        return None
 
 
 def _tidy(name: str) -> str:

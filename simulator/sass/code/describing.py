@@ -42,13 +42,15 @@ class Described:
             return "true" if value else "false"
         if isinstance(value, int | float):
             return str(int(value))
-        return self.ask(value.name if isinstance(value, Unknown) else str(value))
+        if isinstance(value, Unknown):
+            return self.ask(value.name, value.expression)
+        return self.ask(str(value))
 
-    def ask(self, name: str) -> str:
-        """Take note of a name that is asked for; give it as one word."""
+    def ask(self, name: str, expression: str = "") -> str:
+        """Take note of a name that is asked for; give it, or what is made of it, as one word."""
         self.unknown.append(name)
-        word = re.sub(r"\s+", "", re.sub(r"(?<=\w)\s+(?=\w)", "_", name))
-        return f"<{word[:60]}>"
+        word = re.sub(r"\s+", "", re.sub(r"(?<=\w)\s+(?=\w)", "_", expression or name))
+        return f"<{word if len(word) <= 60 else word[:59] + '…'}>"
 
     def shape(self, value: Any) -> str:
         """Return a grid's or a block's extents."""
@@ -147,7 +149,9 @@ def _argument(
 def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
     if isinstance(value, bool | int | float):
         return repr(float(value)) if "f" in kind else str(int(value))
-    return described.ask(value.name if isinstance(value, Unknown) else name)
+    if isinstance(value, Unknown):
+        return described.ask(value.name, value.expression)
+    return described.ask(name)
 
 
 def _pointer(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:

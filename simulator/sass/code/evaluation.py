@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Evaluator", "text_of"]
 
 _DEEPEST = 40
+_MADE = ("unary_expression", "binary_expression", "conditional_expression", "call_expression")
+# What is made of a value is not that value, where it is not known either.
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "fmin": min, "fmax": max, "abs": abs, "fabs": abs,
@@ -99,7 +101,10 @@ class Evaluator:
             return Unknown(text_of(node))
         self.depth += 1
         try:
-            return method(node)
+            found = method(node)
+            if isinstance(found, Unknown) and node.type in _MADE:
+                return Unknown(found.name, text_of(node))
+            return found
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             return Unknown(text_of(node))
         finally:

@@ -88,6 +88,8 @@ class Unknown:
     """What could not be evaluated, by the name that it has in the source."""
 
     name: str
+    expression: str = field(default="", compare=False)
+    """What was made of it, such as `n / 1024`; empty: the name itself."""
 
 
 @dataclass

@@ -24,7 +24,7 @@ from simulator.sass.code.hostvalues import (
 )
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, signatures, walk
-from simulator.sass.code.source import Source
+from simulator.sass.code.source import Source, parser
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -73,6 +73,8 @@ class Launches:
 
     kernels: dict[str, list[Signature]]
     launches: tuple[FoundLaunch, ...]
+    is_doubtful: bool = False
+    """Whether something in the source could not be read: macros, or what is not C++."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -96,7 +98,11 @@ def find_launches(
     source = Source(text, outside or {})
     reader = _Reader([source, *others], assumed or {})
     reader.read()
-    return Launches(reader.kernels, tuple(dict.fromkeys(_chosen(reader.found, reader.possible))))
+    return Launches(
+        reader.kernels,
+        tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
+        parser().parse(source.readable().encode()).root_node.has_error,
+    )
 
 
 def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:

@@ -68,8 +68,10 @@ def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
                     text_of(each) for each in listed.named_children if each.type != "comment"
                 )
         body = node.child_by_field_name("body")
-        # The parser may not see macros before it: they belong to the head.
+        # The parser may not see macros before it: they belong to the head, not what ends before.
         before = source.text.rfind("\n", 0, start) + 1
+        line = plain(source.text[before:start])
+        before += max(line.rfind(";"), line.rfind("}")) + 1
         head = source.text[before : body.start_byte if body else node.end_byte]
         yield node, template, plain(head)
 

@@ -6,7 +6,7 @@ import importlib.util
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ from simulator.sass.source import source_lines
 from simulator.sass.triton.driver import TritonLaunch, make_driver
 from simulator.sass.triton.tensors import Tensor, unwrapped, wrapped
 
-__all__ = ["Config", "TritonLaunches", "check_installed", "triton"]
+__all__ = ["Config", "TritonLaunches", "check_installed", "in_script", "triton"]
 
 Config = str | int | Mapping[str, Any]
 """Which configurations of an autotuned kernel run: "all", a place among them, or what they hold."""
 
-_RUNNING: list[object] = []
+_RUNNING: list[_Session] = []
 
 
 class TritonLaunches(list[CompiledReport]):
@@ -81,26 +81,82 @@ def triton(
     if blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")
     check_rule(rule)
-    if _RUNNING:
-        raise OptionError("bankwise.triton() is running already (accepted: one `with` at a time)")
     chosen = optional_chip(chip)
+    if _RUNNING:
+        asked = {"arch": arch, "chip": chosen, "config": config, "rule": rule,
+                 "max_instructions": max_instructions}  # fmt: skip
+        with _RUNNING[0].joined(asked, blocks) as launches:
+            yield launches
+        return
     name = arch_for(arch, chosen)
     capability = architecture(name).capability
     launches = TritonLaunches()
     options = {
-        "chip": chosen, "blocks": blocks, "rule": rule, "max_instructions": max_instructions,
+        "chip": chosen, "rule": rule, "max_instructions": max_instructions,
         "progress": progress, "announce": announce,
     }  # fmt: skip
     tuning = _Tuning(config)
+    session = _Session([launches], blocks)
 
     def launch(what: TritonLaunch) -> None:
-        report = _replayed(what, options)
+        report = _replayed(what, {**options, "blocks": session.blocks})
         if tuning.is_recorded:
-            launches.append(report)
+            for each in session.lists:
+                each.append(report)
 
     driver = make_driver(capability, chosen, launch)
-    with _installed(driver), tuning.installed():
+    with _installed(driver, session), tuning.installed():
         yield launches
+
+
+@contextmanager
+def in_script(**options: Any) -> Iterator[TritonLaunches]:
+    """Do what `triton` does, for a script that may hold a `with triton()` of its own.
+
+    That one joins this: its launches are reported in both, as the options here say; `blocks`, on
+    which the script's results depend, is its own. Raises OptionError for its other options where
+    they differ from those here, and what `triton` raises.
+    """
+    with triton(**options) as launches:
+        _RUNNING[0].given = options
+        yield launches
+
+
+_USUAL = {"arch": None, "chip": None, "config": "all", "max_instructions": None, "rule": "silicon"}
+
+
+@dataclass
+class _Session:
+    """A `with` that runs."""
+
+    lists: list[TritonLaunches]
+    """Those that take each report."""
+    blocks: Blocks
+    given: Mapping[str, Any] | None = None
+    """A script's options; None: there is no script whose own `with` may join."""
+
+    @contextmanager
+    def joined(self, asked: Mapping[str, Any], blocks: Blocks) -> Iterator[TritonLaunches]:
+        """Yield the launches inside a script's own `with`."""
+        if self.given is None or len(self.lists) > 1:
+            raise OptionError(
+                "bankwise.triton() is running already (accepted: one `with` at a time)"
+            )
+        for name, value in asked.items():
+            if value != _USUAL[name] and value != self.given.get(name, value):
+                raise OptionError(
+                    f"bankwise.triton({name}={str(value)!r}) in a script that is replayed with"
+                    f" {name}={str(self.given[name])!r} (accepted: the same, or no {name}; or run"
+                    " the script with python)"
+                )
+        inner, before = TritonLaunches(), self.blocks
+        self.lists.append(inner)
+        self.blocks = blocks
+        try:
+            yield inner
+        finally:
+            self.lists.pop()
+            self.blocks = before
 
 
 def check_installed() -> None:
@@ -179,7 +235,7 @@ def _sources(launch: TritonLaunch, report: CompiledReport) -> dict[str, tuple[st
 
 
 @contextmanager
-def _installed(driver: Any) -> Iterator[None]:
+def _installed(driver: Any, session: _Session) -> Iterator[None]:
     """Let Triton launch with a driver, and take NumPy's arrays."""
     from triton.runtime import driver as drivers
     from triton.runtime.jit import KernelInterface
@@ -197,7 +253,7 @@ def _installed(driver: Any) -> Iterator[None]:
 
         return call
 
-    _RUNNING.append(driver)
+    _RUNNING.append(session)
     drivers.set_active(driver)
     KernelInterface.__getitem__ = launcher
     try:
@@ -207,7 +263,7 @@ def _installed(driver: Any) -> Iterator[None]:
     finally:
         KernelInterface.__getitem__ = plain
         drivers.set_active(before)
-        _RUNNING.remove(driver)
+        _RUNNING.pop()
 
 
 class _Tuning:

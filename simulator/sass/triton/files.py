@@ -25,7 +25,7 @@ from layouts.expression import Expression
 from simulator.errors import BankwiseError, CompileError, LaunchError
 from simulator.sass.parameters import Pointer
 from simulator.sass.report import CompiledReport
-from simulator.sass.triton.context import Config, check_installed, triton
+from simulator.sass.triton.context import Config, check_installed, in_script, triton
 from simulator.sass.triton.tensors import wrapped
 
 __all__ = [
@@ -174,7 +174,7 @@ def run_script(path: str, **options: Any) -> list[CompiledReport]:
     """
     before = list(sys.path)
     try:
-        with triton(**options) as launches:
+        with in_script(**options) as launches:
             sys.path.insert(0, str(Path(path).absolute().parent))
             runpy.run_path(path, run_name="__main__")
     except (BankwiseError, KeyboardInterrupt):
@@ -226,7 +226,7 @@ def _imported(place: str) -> ModuleType:
     def stop(_self: Any, _grid: Any) -> Any:
         raise _LaunchedError
 
-    with triton():
+    with in_script():
         plain = KernelInterface.__getitem__
         KernelInterface.__getitem__ = stop
         before = list(sys.path)

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from simulator import explain
 from simulator.cli import main
 from simulator.cli.commands import cli
+from simulator.cli.html import are_compared
 from tests.pages import Page
 from viz import markdown
 
@@ -139,6 +141,14 @@ def test_figures_are_written_as_svg(tmp_path: Path, capsys: pytest.CaptureFixtur
             assert len(cells) == 32 * 3  # as written, padded, swizzled
     assert main([QUESTION, "--svg", str(tmp_path / "0.svg")]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_kernels_that_one_input_launches_are_not_compared() -> None:
+    one, two = (SimpleNamespace(kernel=name) for name in ("pairsum", "turn"))
+    assert not are_compared([one, two])
+    assert are_compared([one, two], inputs=2)
+    assert are_compared([one, one])  # by two rules
+    assert are_compared([object(), object()])
 
 
 def test_report_tells_of_conflicts(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from simulator.cli import main
 from simulator.cli import sass as command
 from simulator.cli.commands import cli
 from simulator.sass import replay
+from simulator.sass.architectures import ARCHITECTURES
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 
 pytestmark = needs_tools
@@ -46,6 +47,25 @@ def test_a_row_an_instruction_or_a_line() -> None:
     rows = json.loads(run(*TRANSPOSE, "--by", "line", "--format", "json"))["rows"]
     assert [(row["line"], row["wavefronts"]) for row in rows] == [(10, 512), (16, 16384)]
     assert all("opcode" not in row for row in rows)
+
+
+def test_all_blocks_run_where_outputs_are_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(*TRANSPOSE, "--save-outputs", str(tmp_path))
+    given, turned = (np.load(tmp_path / f"argument_{place}.npy") for place in (0, 1))
+    assert (turned == given.T).all()
+    check = ["--check", f"1={tmp_path / 'argument_1.npy'}"]
+    assert "argument 1 equals" in run(*TRANSPOSE, *check)
+    assert main([*TRANSPOSE, *check, "--blocks", "sample"]) == 2
+    said = capsys.readouterr().err
+    assert "--blocks sample with --check: blocks that do not run store nothing" in said
+    assert "(accepted with --check: --blocks all, or no --blocks)" in said
+
+
+def test_help_names_every_architecture() -> None:
+    said = run("sass", "--help")
+    assert [each.name for each in ARCHITECTURES.values() if each.name not in said] == []
 
 
 def test_json_and_csv_hold_the_same_rows() -> None:

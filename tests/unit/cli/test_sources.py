@@ -111,6 +111,20 @@ def test_a_command_to_copy_stands_on_a_line_of_its_own(
     assert "random:f32[<elements_of_a>]" in lines[1]
 
 
+def test_the_compilers_error_comes_before_a_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "typo.cu"
+    path.write_text(
+        "__global__ void k(float *o) {\n    o[0] = 1 }\n"
+        "int main() { float *o; cudaMalloc(&o, 128); k<<<1, 32>>>(o); }\n"
+    )
+    assert main(["sass", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert 'typo.cu(2): error: expected a ";"' in said
+    assert "values that are not known" not in said
+
+
 def test_conflicts_of_a_part_of_the_grid_say_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,6 +89,29 @@ def test_a_script_runs_and_its_launches_are_replayed(
     assert "KeyError: 'so'" in capsys.readouterr().err
 
 
+def test_a_script_may_hold_a_with_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "own.py"
+    text = (
+        "import bankwise, numpy as np\n"
+        "from tests.triton_kernels import add\n"
+        "x, y = np.ones(1000, np.float32), np.zeros(1000, np.float32)\n"
+        "with bankwise.triton() as launches:\n"
+        "    add[8,](x, x, y, 1000, BLOCK=128, num_warps=2)\n"
+        "assert (y == 2).all() and len(launches) == 1  # all blocks ran\n"
+    )
+    script.write_text(text)
+    assert main(["sass", "--triton", str(script), "--by", "line"]) == 0
+    assert capsys.readouterr().out.count("add (sm_90), grid 8x1x1") == 1
+    script.write_text(text.replace("triton()", "triton(arch='sm_80')"))
+    assert main(["sass", "--triton", str(script)]) == 2
+    said = capsys.readouterr().err
+    assert "bankwise.triton(arch='sm_80') in a script that is replayed with arch='sm_90'" in said
+    assert "run the script with python" in said
+    assert main(["sass", "--triton", str(script), "--list"]) == 0
+
+
 def test_kernels_of_a_file_are_listed_with_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sass", "--triton", KERNELS, "--list"]) == 0
     said = capsys.readouterr().out

@@ -92,6 +92,7 @@ def test_fp8_alone_is_refused_with_the_two_that_exist(name: str, form: str) -> N
         ("zeros:i4[4]", "accepted: u8, i8"),  # four bits or four bytes?
         ("zeros:object[4]", "accepted: u8, i8"),
         ("zeros:complex64[4]", "accepted: u8, i8"),
+        ("random:f32[1024KB]", "'KB' in the shape [1024KB] (accepted: positive integers"),
         ("zeros:f32[0]", "shape [0] (accepted: positive integers)"),
         ("zeros:f32[99999999999999]", "too large"),
         ("zeros:bf16[1000000,1000000]", "takes 2000000000000 bytes"),

@@ -97,6 +97,18 @@ def test_an_array_given_twice_is_two_copies_and_outputs_keep_the_form() -> None:
     assert second["y"][1] is None
 
 
+def test_a_missing_argument_is_named_with_the_kernel_in_c() -> None:
+    takes = [Parameter(0, 8), Parameter(8, 8), Parameter(16, 4)]
+    with pytest.raises(LaunchError) as caught:
+        Parameters(takes, [A, A], "_Z7pairsumPKfPfi")
+    assert str(caught.value) == (
+        "2 arguments for the 3 parameters of pairsum(float const*, float*, int); missing: argument"
+        " 2 (int, 4 bytes), counted from 0"
+    )
+    with pytest.raises(LaunchError, match=r"of turn \(their bytes: 8, 8, 4\)$"):
+        Parameters(takes, [A, A, np.int32(1), A], "turn")
+
+
 @pytest.mark.parametrize("text", ["{", "{{}", "{i32=1}}", "{i32=1,,i32=2}", "{" * 40 + "}" * 40])
 def test_braces_must_match(text: str) -> None:
     with pytest.raises(LaunchError):

@@ -196,7 +196,7 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
         ({"shared_bytes": 10**10}, "shared_bytes = 10000000000"),
         ({"shared_bytes": -1}, "shared_bytes = -1"),
         ({"max_instructions": 0}, "max_instructions"),
-        ({"args": []}, "0 arguments for the 3 parameters"),
+        ({"args": []}, "0 arguments for the 3 parameters of transpose_naive"),
         ({"args": [np.zeros(9), np.zeros(9), 5]}, "accepted: NumPy arrays"),
         ({"args": [np.zeros(9), np.zeros(9), np.int64(5)]}, "has 8 bytes and the parameter 4"),
         ({"args": [np.zeros(9), np.zeros(9), np.zeros(9)]}, "an array for a parameter of 4 bytes"),

@@ -118,6 +118,7 @@ def test_two_of_a_kind_are_compared() -> None:
     sections = [t for t, _ in page.tags].count("section")
     assert sections == 3
     assert any("documented rule" in text for text in page.texts[: page.texts.index("As given")])
+    assert [t for t, _ in Page(report(*both, compare=False)).tags].count("section") == 2
     kernels = [replay(f"junstar92.{name}", m=256, n=256, k=256) for name in ("2d", "vectorized")]
     first, *others = Page(report(*kernels, cdn=True)).figures["figures"]
     title = first["figure"]["layout"]["meta"]["bankwise"]["title"]

@@ -116,6 +116,23 @@ def test_what_is_not_known_is_asked_for_by_name() -> None:
     assert "--grid <n> --block 32" in launch.command("my.cu")
 
 
+def test_what_is_made_of_an_unknown_value_is_asked_for_as_it_is_written() -> None:
+    launch = only(
+        "int n = atoi(argv[1]); dim3 grid((n + 31) / 32, -n, max(n, 2));\n"
+        "k<<<grid, n / 1024, n * 4>>>(a, n % 3);"
+    )
+    assert (launch.grid, launch.block) == ("<(n+31)/32>x<-n>x<max(n,2)>", "<n/1024>")
+    assert (launch.shared_bytes, launch.arguments[1]) == ("<n*4>", "i32=<n%3>")
+    assert launch.unknown == ("elements of a", "n")
+
+
+def test_a_function_behind_a_kernel_on_its_line_is_not_a_kernel() -> None:
+    text = "__global__ void k(float *a); __global__ void k(float *a) {}  int main() {"
+    found = find_launches(text + " float *a; cudaMalloc(&a, 128); k<<<1, 32>>>(a); }")
+    assert [*found.kernels] == ["k"]
+    assert found.launches[0].arguments == ("random:f32[32]",)
+
+
 def test_functions_that_main_never_calls_are_read_with_unknown_parameters() -> None:
     found = find_launches(KERNEL + "void run(float *a, int n) { k<<<2, 32>>>(a, n); }").launches
     assert found[0].grid == "2"
