@@ -11,10 +11,11 @@ from layouts.c_text import column, operand
 from layouts.term import Term
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.modes import mode_text
 
-__all__ = ["operations_of", "padded_size", "subscripts", "text_of", "triton_of"]
+__all__ = ["grown_size", "operations_of", "padded_size", "subscripts", "text_of", "triton_of"]
 
 _NAMES = ("w", "z", "y", "x")
 
@@ -152,10 +153,13 @@ def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
     pad = candidate.tile.pad * candidate.element
     if declared is None or not element or not declared.dims or pad % element or not pad:
         return None
-    text = declared.dims[-1]
-    if re.fullmatch(r"\d+", text):
-        return str(int(text) + pad // element)
-    return f"{text} + {pad // element}"
+    return grown_size(declared, pad)
+
+
+def grown_size(declared: Declared, more: int) -> str:
+    """Return an array's last size in the source's words, with so many bytes more."""
+    text, elements = declared.dims[-1], -(-more // (declared.element or 1))
+    return str(int(text) + elements) if re.fullmatch(r"\d+", text) else f"{text} + {elements}"
 
 
 def triton_of(tile: Tile) -> str:
