@@ -154,7 +154,8 @@ class KernelTime(Result):
             low, high = self.range
             time = "" if self.seconds is None else f", {spelled(self.seconds)}"
             said.append(
-                f"About {self.cycles:,} cycles{time}; measured, {low:,} to {high:,} are expected."
+                f"About {self.cycles:,} cycles{time}. A measurement should lie between {low:,} and"
+                f" {high:,}."
             )
             said.append(
                 f"At least {self.bound_cycles:,}"

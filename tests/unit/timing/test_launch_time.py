@@ -184,3 +184,10 @@ def test_a_note_on_the_footprint_speaks_of_sectors() -> None:
     said = " ".join(time_of(loads, "H100").notes)
     assert "sectors of some global accesses do not move evenly" in said
     assert "affine" not in said
+
+
+def test_the_range_is_said_in_a_sentence() -> None:
+    found = time_of(work([*CONFLICTS]), "H100")
+    assert found.range is not None
+    low, high = found.range
+    assert f". A measurement should lie between {low:,} and {high:,}." in found.sentences()[0]
