@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from layouts.errors import plural
 from simulator.checking.arrays import array_cost
@@ -90,7 +90,8 @@ def _entry(measured: Measured, limits: Limits) -> Iterator[Finding]:
     for name, most in limits.items():
         value = getattr(measured.held, name)
         if value > most:
-            yield from _spread(measured, "entry", name, _said(name, value, most), held, most)
+            whole = _Whole(_kernel(measured), value, _accepted(name, most))
+            yield from _spread(measured, "entry", name, whole, held, most)
 
 
 def _time(measured: Measured) -> Iterator[Finding]:
@@ -119,19 +120,43 @@ def _cycles(found: TimeFigures) -> str:
     return f"{found.cycles:,} cycles on {found.chip}"
 
 
+class _Whole(NamedTuple):
+    """A figure of a kernel, or of an array, that is too high."""
+
+    noun: str
+    value: float
+    against: str
+    """What it should be: a limit, or the baseline's."""
+    before: Mapping[str, Figures] = {}
+    """The baseline's figures of lines, by their text."""
+
+
+def _kernel(measured: Measured) -> str:
+    is_allowed = any(line.allowance is not None for line in measured.lines)
+    return f"the kernel{' without its allowed lines' if is_allowed else ''}"
+
+
 def _spread(
-    measured: Measured, scope: Scope, name: str, said: str, lines: Sequence[LineCost], most: float
-) -> Iterator[Finding]:
+    measured: Measured, scope: Scope, name: str, whole: _Whole, lines: Sequence[LineCost],
+    most: float,
+) -> Iterator[Finding]:  # fmt: skip
     """Yield a finding at each line that has a part in it, or else at the whole."""
     guilty = [line for line in lines if _takes_part(line, name, most) and line.place is not None]
+    said = _quantity(name, whole.value)
     if not guilty:
         cure = measured.cure(None)
-        yield Finding(scope, name, f"{said}. {cure}" if cure else said, measured.place)
+        message = f"{said}{whole.against}"
+        yield Finding(scope, name, f"{message}. {cure}" if cure else message, measured.place)
     for line in guilty:
         assert line.place is not None  # noqa: S101 (so were they chosen)
-        here = said if len(guilty) == 1 else f"{_said_of(line, name)} of {said}"
+        value = getattr(line.figures, name)
+        here = said
+        if value != whole.value:
+            was = getattr(whole.before.get(line.text), name, 0)
+            here = f"{_quantity(name, value)} here{f' instead of {was:,}' if was else ''}"
+            here += f"; {whole.noun} has {said}"
         cure = measured.cure(line.place)
-        message = f"{here}{_about(line)}{f'. {cure}' if cure else ''}"
+        message = f"{here}{whole.against}{_about(line)}{f'. {cure}' if cure else ''}"
         yield Finding(scope, name, message, line.place)
 
 
@@ -139,10 +164,6 @@ def _takes_part(line: LineCost, name: str, most: float) -> bool:
     """Return whether a line is to blame: it conflicts, or where nothing does, it costs."""
     value: float = getattr(line.figures, name)
     return value > most if name == "ways" else value > 0
-
-
-def _said_of(line: LineCost, name: str) -> str:
-    return _quantity(name, getattr(line.figures, name))
 
 
 def _about(line: LineCost) -> str:
@@ -154,9 +175,9 @@ def _quantity(name: str, value: float) -> str:
     return f"{value:.4g}-way" if name == "ways" else plural(int(value), LIMITS[name].noun)
 
 
-def _said(name: str, value: float, most: float) -> str:
+def _accepted(name: str, most: float) -> str:
     limit = f"{most:.4g}" if name == "ways" else f"{int(most):,}"
-    return f"{_quantity(name, value)} (accepted: {limit})"
+    return f" (accepted: {limit})"
 
 
 def _per_line(measured: Measured, limits: Limits) -> Iterator[Finding]:
@@ -166,7 +187,7 @@ def _per_line(measured: Measured, limits: Limits) -> Iterator[Finding]:
         for name, most in limits.items():
             value = getattr(line.figures, name)
             if value > most:
-                message = f"{_said(name, value, most)} per line{_about(line)}"
+                message = f"{_quantity(name, value)}{_accepted(name, most)} per line{_about(line)}"
                 yield Finding("line", name, message, line.place or measured.place)
 
 
@@ -188,8 +209,9 @@ def _arrays(measured: Measured) -> Iterator[Finding]:
         for name, most in limits.items():
             least, upper = getattr(cost.least, name), getattr(cost.most, name)
             if least > most:
-                said = f"array {array}: {_said(name, least, most)}"
-                yield from _spread(measured, "array", name, said, cost.lines, most)
+                whole = _Whole("the array", least, _accepted(name, most))
+                for each in _spread(measured, "array", name, whole, cost.lines, most):
+                    yield replace(each, message=f"array {array}: {each.message}")
             elif upper > most:
                 places = ", ".join(
                     line.place.name if line.place else "code without a line"
@@ -211,13 +233,14 @@ def _baseline(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
     yield from _baseline_time(measured, recorded)
     for name in recorded.worse(measured.held):
         before, now = getattr(recorded.figures, name), getattr(measured.held, name)
-        said = f"{_quantity(name, now)} instead of the baseline's {before:,}"
+        against = f" instead of the baseline's {before:,}"
+        whole = _Whole(_kernel(measured), now, against, recorded.lines)
         worse = [
             line
             for line in measured.lines
             if line.allowance is None and _grew(line, recorded, name)
         ]
-        yield from _spread(measured, "baseline", name, said, worse, 0)
+        yield from _spread(measured, "baseline", name, whole, worse, 0)
 
 
 def _baseline_time(measured: Measured, recorded: Recorded) -> Iterator[Finding]:

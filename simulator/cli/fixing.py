@@ -106,6 +106,8 @@ def _show_diff(write: bool) -> None:
     patch = patch_of(reports)
     for reason in patch.left:
         click.echo(f"bankwise: left to you: {reason}", err=True)
+    for said in patch.instead:
+        click.echo(f"bankwise: {said}", err=True)
     click.echo(patch.diff, nl=False)
     if not patch.diff:
         click.echo("bankwise: nothing to change in the source", err=True)

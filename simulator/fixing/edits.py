@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from layouts.tile import Tile
 from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
-from simulator.fixing.said import padded_size, subscripts
+from simulator.fixing.said import grown_size, padded_size, subscripts
 from simulator.sass.code.preprocessor import plain
 
 __all__ = ["Edit", "applied", "edits_of"]
 
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
+_ZERO = re.compile(r"0+[uUlL]*")
 
 
 @dataclass(frozen=True, order=True)
@@ -60,6 +61,11 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         if isinstance(changed, str):
             return changed
         found += changed
+        more = 0 if candidate.tile.pad else candidate.bytes - array.bytes
+        if more > 0 and len(declared.dims) > 1:
+            return f"{fix.array}: its last row must be whole; write {fix.text}"
+        if more > 0:
+            found.append(Edit(*declared.places[0], grown_size(declared, more)))
     return tuple(found)
 
 
@@ -68,7 +74,8 @@ def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit]
     bare = plain(text)
     start, end = _scope(bare, declared.places[0][0])
     own = range(declared.places[0][0], declared.places[-1][1] + 1)
-    edits = []
+    edits: list[Edit] = []
+    at_origin = False
     for found in re.finditer(rf"(?<![\w.>]){re.escape(declared.name)}\b", bare[start:end]):
         at = start + found.end()
         if at in own or at == declared.places[0][0] - 1:
@@ -81,11 +88,16 @@ def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit]
         if any(_CHANGES.search(plain(each)) for each in said):
             line = bare.count("\n", 0, at) + 1
             return f"{fix.array}: a subscript of line {line} does more than name a place"
+        if all(_ZERO.fullmatch(each) for each in said):  # an XOR leaves the first element
+            at_origin = True
+            continue
         mixed = _mixed(declared, tile, said)
         if mixed is None:
             return f"{fix.array}: its swizzle leaves the last subscript; write {fix.text}"
         edits.append(Edit(*parts[-1], mixed))
-    return edits or f"{fix.array}: no subscript of it stands in the function that declares it"
+    if edits or at_origin:
+        return edits
+    return f"{fix.array}: no subscript of it stands in the function that declares it"
 
 
 def _mixed(declared: Declared, tile: Tile, said: list[str]) -> str | None:

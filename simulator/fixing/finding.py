@@ -19,7 +19,7 @@ from simulator.fixing.modes import choose_mode
 from simulator.fixing.phases import phases_of, times_of, uses_of
 from simulator.fixing.reading import reads_data
 from simulator.fixing.runs import Costs, Runs, moves_of
-from simulator.fixing.said import text_of, triton_of
+from simulator.fixing.said import operations_of, text_of, triton_of
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import GridRun
 
@@ -318,7 +318,7 @@ class _Finding:
             after=after,
             notation=tile.notation or "",
             triton=triton_of(tile) if made_by_triton else "",
-            operations=tile.operations,
+            operations=operations_of(array, candidate),
             bytes_after=candidate.bytes,
             occupancy_after=self._occupancy(size),
             by_line=self.runs.by_line(before, costs),
@@ -347,16 +347,22 @@ def _lines(lines: Sequence[int]) -> str:
     return f"line{'s'[: len(lines) != 1]} {', '.join(map(str, lines))}"
 
 
-def _preference(fix: Fix, is_joined: bool) -> tuple[bool, bool, int, int]:
-    """Order fixes that remove as much: room first, then cheap padding, a swizzle, the rest.
+def _preference(fix: Fix, is_joined: bool) -> tuple[bool, bool, int, int, int]:
+    """Order fixes that remove as much: room first, then cheap padding of rows, the rest.
 
-    A swizzle would part what the compiler joined, so padding that is dear is better then.
+    Of an array that is declared without rows, padding costs operations, as a swizzle does: the
+    fewer, then the fewer bytes. A swizzle would part what the compiler joined, so padding is
+    better then, dear or not.
     """
     more = fix.bytes_after - fix.bytes_before
     loses = (fix.occupancy_after.blocks or 0) < (fix.occupancy_before.blocks or 0)
     is_dear = more * _CHEAP > fix.bytes_before and not is_joined
     rank = {"tma": 0, "pad": 1, "swizzle": 2, "both": 3}[fix.kind]
-    return loses, is_dear, rank, fix.operations
+    declared = fix.target.declared if fix.target else None
+    is_flat = declared is not None and declared.bytes is not None
+    if fix.kind == "pad" and fix.operations and is_flat and not is_joined:
+        rank = 2
+    return loses, is_dear, rank, fix.operations, more
 
 
 def _reuse(array: SharedArray) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ class Fix(Result):
     """The source lines that access it."""
     files: tuple[str, ...]
     text: str
-    """The declaration with its padding, or the access with its swizzle; "": nothing to change."""
+    """The declaration with its padding, or the access with its new index; "": nothing to change.
+
+    Where the array must grow for the index, `in` and the declaration follow."""
     why: str
     """How it is known that nothing is better, or why nothing was tried."""
     proved: bool
@@ -168,8 +170,11 @@ class Fix(Result):
         else:
             said = [f"{self.array}: write {self.text}. {conflicts}, {waves}."]
             said.append(self._spent())
+            said += self._grown()
             if self.times:
                 said.append(_predicted(*self.times))
+                if self.operations and (self.speedup or 0) > 1:
+                    said.append("The operations that the index takes more are not in that time.")
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
@@ -184,7 +189,7 @@ class Fix(Result):
             )
         said += [
             f"Or write {each.text}: {_conflicts(each.after.bank_conflicts)},"
-            f" {each.after.wavefronts:,} wavefronts. {each._spent()}"
+            f" {each.after.wavefronts:,} wavefronts. {' '.join([each._spent(), *each._grown()])}"
             for each in self.alternatives
         ]
         return (*said, *self.notes)
@@ -199,6 +204,18 @@ class Fix(Result):
         room = f"{blocks} block{'s'[: blocks != 1]} per SM"
         return f"{spent}; {room}{', as before' if blocks == was else f' instead of {was}'}."
 
+    def _grown(self) -> list[str]:
+        """Say where the bytes come from that a new index reaches, beyond the array's end."""
+        more = self.bytes_after - self.bytes_before
+        if more <= 0 or self.target is None or self.triton:
+            return []
+        if not self.target.is_static:
+            return [f"Give the launch {more:,} bytes more of dynamic shared memory."]
+        if self.target.declared is None:
+            return [f"The array must be declared with {self.bytes_after:,} bytes."]
+        _, grows, declared = self.text.partition(" in ")
+        return [f"Declare {declared.split(' (')[0]}, for the index goes further."] if grows else []
+
     def table(self) -> Table:
         """Return a row for each source line and instruction that accesses the array."""
         title, *text = self.sentences
@@ -207,8 +224,7 @@ class Fix(Result):
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:
     was, now = before.cycles or 1, after.cycles or 1
-    left = ", without what the index costs more" if now < was else ""
-    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, ×{was / now:.2f}{left}."
+    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, ×{was / now:.2f}."
 
 
 def _conflicts(count: int) -> str:

@@ -30,6 +30,8 @@ class Patch:
     """What it holds."""
     left: tuple[str, ...]
     """What is left to the reader, and why."""
+    instead: tuple[str, ...] = ()
+    """Where not the first choice was written but one of its alternatives, and why."""
 
     @property
     def diff(self) -> str:
@@ -67,7 +69,8 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
             work.take(fix, place)
     after = applied(text, work.edits)
     known = tuple(work.known) if work.edits else ()
-    return Patch(name, text, after, known, tuple(work.kept), tuple(dict.fromkeys(work.left)))
+    left, instead = (tuple(dict.fromkeys(each)) for each in (work.left, work.instead))
+    return Patch(name, text, after, known, tuple(work.kept), left, instead)
 
 
 class _Writing:
@@ -79,6 +82,7 @@ class _Writing:
         self.edits: set[Edit] = set()
         self.kept: list[Fix] = []
         self.left: list[str] = []
+        self.instead: list[str] = []
 
     def take(self, fix: Fix, place: int) -> None:
         """Write a fix of one report, or one of its alternatives; or say why it is left."""
@@ -98,6 +102,9 @@ class _Writing:
             self.left += reasons[:1]
             return
         kept, edits, known = min(able, key=lambda each: _conflicts(each[2]))
+        if kept is not fix:
+            why = _cause(reasons[0], fix) if able[0][0] is not fix else _fewer(able[0][2], known)
+            self.instead.append(f"{fix.array}: wrote {kept.text}, not {fix.text}: {why}")
         self.kept.append(kept)
         self.edits, self.known = edits, known
 
@@ -145,6 +152,16 @@ class _Writing:
 
 def _conflicts(reports: Sequence[CompiledReport]) -> int:
     return sum(int(each.totals()["all"]["bank_conflicts"]) for each in reports)
+
+
+def _cause(reason: str, fix: Fix) -> str:
+    """Return why a fix is left, without what to write then."""
+    said = reason.removeprefix(f"{fix.array}: ").removeprefix(f"{fix.text}: ")
+    return said.removesuffix(f"; write {fix.text}")
+
+
+def _fewer(first: Sequence[CompiledReport], known: Sequence[CompiledReport]) -> str:
+    return f"{_conflicts(known):,} bank conflicts once compiled, not {_conflicts(first):,}"
 
 
 def _first_reason(error: SassError) -> str:

@@ -11,50 +11,91 @@ from layouts.c_text import column, operand
 from layouts.term import Term
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.modes import mode_text
 
-__all__ = ["padded_size", "subscripts", "text_of", "triton_of"]
+__all__ = ["grown_size", "operations_of", "padded_size", "subscripts", "text_of", "triton_of"]
 
 _NAMES = ("w", "z", "y", "x")
 
 
 def text_of(array: SharedArray, candidate: Candidate) -> str:
-    """Return what to write: `tile[32][33]`, `tile[y][x ^ (y & 31)]`, or an index."""
-    tile, declared = candidate.tile, array.declared
+    """Return what to write: `tile[32][33]`, `tile[y][x ^ (y & 31)]`, or `s[i + i / 32] in s[1056]`.
+
+    The last names the declaration, where the array must grow for the index.
+    """
+    declared = array.declared
     if candidate.mode is not None:
         return mode_text(array, candidate)
-    name = array.name if array.name.isidentifier() else declared.name if declared else "s"
-    rows_known = (
-        declared is not None
-        and len(declared.sizes) > 1
-        and None not in declared.sizes
-        and (declared.sizes[-1] or 0) * (declared.element or 0) == candidate.pitch
-    )
-    if declared is not None and rows_known:
-        size = padded_size(array, candidate)
-        dims = (*declared.dims[:-1], size or declared.dims[-1])
-        if candidate.kind == "pad" and size:
-            return declared.said(dims)
-        names = _NAMES[-len(declared.sizes) :]
-        same = candidate.element == declared.element and len(names) == len(declared.sizes)
-        mixed = subscripts(tile, declared.sizes, names) if same else None
-        if mixed is not None:
-            *outer, last = mixed
-            access = f"{name}{''.join(f'[{each}]' for each in outer)}[{last}]"
-            return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
+    by_rows = _by_rows(array, candidate)
+    if by_rows is not None:
+        return by_rows
+    name = _name(array)
     unit = _unit(array, candidate)
     known = declared is not None and declared.element is not None
     plain = unit == candidate.element if known else candidate.natural
-    index = "i" if plain else f"i, counted in {candidate.element} bytes"
+    counted = "" if plain else f" (i counted in {candidate.element} bytes)"
+    grown = ""
+    if candidate.bytes > array.bytes and array.is_static and known:
+        grown = f" in {name}[{-(-candidate.bytes // unit)}]"
+    return f"{name}[{_flat_index(candidate)}]{grown}{counted}"
+
+
+def operations_of(array: SharedArray, candidate: Candidate) -> int:
+    """Return how many integer operations an index takes more.
+
+    The padding of an array's rows takes none, for the declaration has it; that of a flat index
+    takes a division and an addition. A division that is not a shift counts as two.
+    """
+    if candidate.mode is not None or _by_rows(array, candidate) is not None:
+        return candidate.tile.operations
+    index = _flat_index(candidate)
+    divisors = [int(each) for each in re.findall(r"[/%]\s*(\d+)", index)]
+    return len(re.findall(r"<<|>>|[-+*/%&|^]", index)) + sum(
+        each & (each - 1) != 0 for each in divisors
+    )
+
+
+def _by_rows(array: SharedArray, candidate: Candidate) -> str | None:
+    """Return a layout as the array's own rows say it; None where only a flat index does."""
+    tile, declared = candidate.tile, array.declared
+    if (
+        declared is None
+        or len(declared.sizes) < 2
+        or None in declared.sizes
+        or (declared.sizes[-1] or 0) * (declared.element or 0) != candidate.pitch
+    ):
+        return None
+    size = padded_size(array, candidate)
+    dims = (*declared.dims[:-1], size or declared.dims[-1])
+    if candidate.kind == "pad" and size:
+        return declared.said(dims)
+    names = _NAMES[-len(declared.sizes) :]
+    same = candidate.element == declared.element and len(names) == len(declared.sizes)
+    mixed = subscripts(tile, declared.sizes, names) if same else None
+    if mixed is None:
+        return None
+    *outer, last = mixed
+    access = f"{_name(array)}{''.join(f'[{each}]' for each in outer)}[{last}]"
+    return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
+
+
+def _flat_index(candidate: Candidate) -> str:
+    """Return the moved place of element `i` as C."""
+    tile = candidate.tile
     if candidate.kind == "pad":
         each = f" * {tile.pad}" if tile.pad > 1 else ""
-        moved = f"i + i / {tile.cols}{each}"
-    elif candidate.kind == "swizzle":
-        moved = _flat(tile)
-    else:
-        moved = tile.c(f"(i / {tile.cols})", f"i % {tile.cols}")
-    return f"{name}[{moved}]" + ("" if index == "i" else f" (i {index[3:]})")
+        return f"i + i / {tile.cols}{each}"
+    if candidate.kind == "swizzle":
+        return _flat(tile)
+    return tile.c(f"(i / {tile.cols})", f"i % {tile.cols}")
+
+
+def _name(array: SharedArray) -> str:
+    if array.name.isidentifier():
+        return array.name
+    return array.declared.name if array.declared else "s"
 
 
 def _flat(tile: Tile) -> str:
@@ -112,10 +153,13 @@ def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
     pad = candidate.tile.pad * candidate.element
     if declared is None or not element or not declared.dims or pad % element or not pad:
         return None
-    text = declared.dims[-1]
-    if re.fullmatch(r"\d+", text):
-        return str(int(text) + pad // element)
-    return f"{text} + {pad // element}"
+    return grown_size(declared, pad)
+
+
+def grown_size(declared: Declared, more: int) -> str:
+    """Return an array's last size in the source's words, with so many bytes more."""
+    text, elements = declared.dims[-1], -(-more // (declared.element or 1))
+    return str(int(text) + elements) if re.fullmatch(r"\d+", text) else f"{text} + {elements}"
 
 
 def triton_of(tile: Tile) -> str:

@@ -266,8 +266,8 @@ def _memory_cycles(
     notes = []
     if not found.covers_grid:
         notes.append(
-            "global addresses are not affine in blockIdx everywhere: L2 and DRAM are bounded by"
-            " the blocks that ran"
+            "the 32-byte sectors of some global accesses do not move evenly from block to block:"
+            " L2 and DRAM are bounded by what the blocks that ran touch there"
         )
     return cycles, notes
 

@@ -175,3 +175,25 @@ def test_ways_are_those_of_words_that_take_several_wavefronts() -> None:
     assert figures_of(64, 62, 31, passes=2).ways == 32
     assert figures_of(4, 0, 0).ways == 1
     assert figures_of(0, 0, 0).ways == 0
+
+
+def test_a_line_is_told_its_own_part_of_the_whole() -> None:
+    was = [(2, figures_of(2, 1, 1)), (3, figures_of(9, 5, 5))]
+    now = [(2, figures_of(4, 3, 3)), (3, figures_of(9, 5, 5))]
+    baseline = {"k": record(measured(was))}
+    (finding, *_) = judge(measured(now), baseline).findings
+    assert finding.place.line == 2
+    assert finding.message.startswith(
+        "3 bank conflicts here instead of 1; the kernel has 8 bank conflicts instead of the"
+        " baseline's 6"
+    )
+    said = [each.message for each in judge(measured(now, limits={"conflicts": 0}), None).findings]
+    assert [each.partition(" (")[0] for each in said] == [
+        f"{part} bank conflicts here; the kernel has 8 bank conflicts" for part in (3, 5)
+    ]
+    one = measured([*now, (4, figures_of(2, 1, 1))], limits={"conflicts": 0})
+    allowed = replace(one.lines[2], allowance=Allowance(4, "", None))
+    (finding, *_) = judge(replace(one, lines=(*one.lines[:2], allowed)), None).findings
+    assert "here; the kernel without its allowed lines has 8 bank conflicts" in finding.message
+    (alone,) = judge(measured(now[:1], limits={"conflicts": 0}), None).findings
+    assert alone.message.startswith("3 bank conflicts (accepted: 0)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,27 @@ def test_other_declarations_are_written_too(declared: str) -> None:
         False: ["__shared__ float t[8][4][33];"],
     }[flat]
     assert changed(patch)[: len(wanted)] == wanted
+
+
+FLAT = """    __shared__ float t[1000];
+    const int x = threadIdx.x, y = threadIdx.y;
+    if (y < 31) t[y * 32 + x] = in[y * 32 + x];
+    __syncthreads();
+    out[y * 32 + x] = t[y < 31 ? x % 31 * 32 + y : 0] + t[0];
+}
+"""
+
+
+def test_a_flat_index_is_mixed_but_for_the_first_element_and_says_what_was_written() -> None:
+    report = replayed(HEAD + FLAT)
+    (fix,) = report.fixes()
+    both = {each.kind: each for each in (fix, *fix.alternatives)}
+    padded = replace(both["pad"], alternatives=(both["swizzle"],))
+    patch = patch_of([report], [padded])
+    size, _, last = changed(patch)
+    assert size == "__shared__ float t[1024];"  # the mixed index fills its last row
+    assert last.endswith("+ t[0];")
+    (said,) = patch.instead
+    assert said.startswith("t: wrote t[i ^ (i >> 5)] in t[1024], not t[i + i / 32] in t[1056]")
+    assert said.endswith(": it is declared without rows")
+    assert patched().instead == ()

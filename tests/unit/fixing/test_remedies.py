@@ -140,7 +140,8 @@ def test_parts_of_dynamic_memory_are_told_apart() -> None:
         shared_bytes=8192,
     )
     assert (fix.array, fix.lines, fix.text) == ("a", (5, 8), "a[i + i / 32]")
-    assert fix.bytes_after == 4224
+    assert (fix.bytes_after, fix.operations) == (4224, 2)
+    assert "Give the launch 128 bytes more of dynamic shared memory." in fix.sentences
 
 
 def test_conflicts_of_the_source_of_a_copy_are_apart() -> None:
@@ -213,6 +214,18 @@ def test_casts_of_raw_memory_are_counted_in_what_they_access() -> None:
         shared_bytes=8192,
     )
     assert [each.text for each in fixes] == ["a[i + i / 32]", "b[i + i / 32]"]
+
+
+def test_the_padding_of_a_flat_index_costs_operations_and_bytes() -> None:
+    (fix,) = square(
+        "__shared__ float t[1024];\nt[y * 32 + x] = in[y * 32 + x];\n__syncthreads();\n"
+        "out[y * 32 + x] = t[x * 32 + y];"
+    )
+    padded = next(each for each in (fix, *fix.alternatives) if each.kind == "pad")
+    assert (padded.text, padded.operations) == ("t[i + i / 32] in t[1056]", 2)
+    assert "Declare t[1056], for the index goes further." in " ".join(fix.sentences)
+    swizzled = next(each for each in (fix, *fix.alternatives) if each.kind == "swizzle")
+    assert (swizzled.operations, fix.kind) == (2, "swizzle")  # as dear, and takes no bytes
 
 
 def test_an_array_that_is_used_for_two_things_is_said_to_be_one() -> None:

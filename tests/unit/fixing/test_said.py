@@ -15,7 +15,7 @@ from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import subscripts, text_of, triton_of
+from simulator.fixing.said import operations_of, subscripts, text_of, triton_of
 from simulator.sass.run.moves import Moves
 
 NAMES = ("w", "z", "y", "x")
@@ -87,6 +87,21 @@ def test_a_text_gives_the_places_of_its_layout(
     candidate = candidate_of(kind, tile, 4, array.size)
     text = text_of(array, candidate)
     assert places(text, sizes, 4) == candidate.table[::4].tolist(), text
+
+
+def test_padding_a_flat_index_costs_operations_and_names_the_array_that_grows() -> None:
+    def said(sizes: tuple[int, ...], tile: Tile, kind: Kind = "pad") -> tuple[str, int]:
+        array = array_of(sizes, 4)
+        found = candidate_of(kind, tile, 4, array.size)
+        return text_of(array, found), operations_of(array, found)
+
+    assert said((1024,), Tile(32, 32, 1)) == ("t[i + i / 32] in t[1056]", 2)
+    assert said((1024,), Tile(32, 32, 4)) == ("t[i + i / 32 * 4] in t[1152]", 3)
+    assert said((1200,), Tile(50, 24, 1)) == ("t[i + i / 24] in t[1250]", 3)  # not a shift
+    assert said((8, 64), Tile(16, 32, 1)) == ("t[i + i / 32] in t[528]", 2)  # not its rows
+    assert said((32, 32), Tile(32, 32, 1)) == ("t[32][33]", 0)
+    swizzle = Tile(32, 32, terms=(Term(5, 31),))
+    assert said((1024,), swizzle, "swizzle") == ("t[i ^ (i >> 5)]", 2)
 
 
 def test_texts_name_as_few_subscripts_as_they_can() -> None:

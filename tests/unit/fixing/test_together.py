@@ -34,6 +34,9 @@ def test_a_fix_has_its_predicted_speedup() -> None:
     assert fix.speedup == pytest.approx(before / after)
     assert fix.summary()["speedup"] == round(before / after, 3)
     assert f"Predicted on H100: {before:,} → {after:,} cycles" in " ".join(fix.sentences)
+    said = " ".join(fix.sentences)
+    assert fix.operations == 2
+    assert f"×{before / after:.2f}. The operations that the index takes more are not in" in said
     json.dumps(fix.to_dict())
 
 

@@ -13,6 +13,7 @@ import pytest
 from gpu_check.timing import kernels, paths
 from gpu_check.timing.errors import beside, compare, pairs, recorded, summary, top_stalls
 from gpu_check.timing.pipes import MIXES, source
+from simulator.timing.kernel_time import SPREAD
 from tests.sass_kernels import needs_compiler
 
 DATA = Path(__file__).parents[3] / "gpu_check/data"
@@ -146,6 +147,20 @@ def test_every_recorded_bound_held() -> None:
     for pair in pairs([beside(model[name], measured[name]) for name in model]):
         # A cap for any kernel, also for those that do not run at their bounds.
         assert pair["measured"] <= model[pair["slow"]]["most"] * 1.01, pair
+
+
+@pytest.mark.parametrize(
+    ("model", "chip", "many", "all_"),
+    [("estimates", "kernels", 39, 40), ("fresh_estimates", "fresh", 22, 28)],
+)
+def test_so_many_launches_lie_within_the_range(model: str, chip: str, many: int, all_: int) -> None:
+    estimates, measured = (recorded(DATA / f"h100_timed_{name}.csv") for name in (model, chip))
+    low, high = SPREAD
+    inside = [
+        low * row["estimate"] <= measured[name]["cycles"] <= high * row["estimate"]
+        for name, row in estimates.items()
+    ]
+    assert (sum(inside), len(inside)) == (many, all_)
 
 
 def test_the_second_set_holds_pairs_that_gain_nothing_and_bounds_below_all_of_it() -> None:

@@ -176,3 +176,18 @@ def test_a_table_shows_the_reasons_that_occur_and_holds_them_all() -> None:
         found.stalls["warp_cycles"], reverse=True
     )
     assert {row["line"] for row in found.table("line").rows} == {1, 2, 3}
+
+
+def test_a_note_on_the_footprint_speaks_of_sectors() -> None:
+    """An address that moves by a word per block is affine; the sector that it lies in is not."""
+    loads = work([Line("LDG.E", "R4,[R6.64]", write=0, lines=1)], blocks=4)
+    said = " ".join(time_of(loads, "H100").notes)
+    assert "sectors of some global accesses do not move evenly" in said
+    assert "affine" not in said
+
+
+def test_the_range_is_said_in_a_sentence() -> None:
+    found = time_of(work([*CONFLICTS]), "H100")
+    assert found.range is not None
+    low, high = found.range
+    assert f". A measurement should lie between {low:,} and {high:,}." in found.sentences()[0]
