@@ -99,7 +99,8 @@ def _stored(
 ) -> NDArray[np.int64]:
     """Count the packets of stores, (n, 32): pieces, less what whole sectors save."""
     words = addresses[:, :, None] // _WORD + np.arange(width // _WORD)
-    words = np.where(active[:, :, None], words, _NOWHERE).reshape(len(addresses), 32 * (width // _WORD))
+    words = np.where(active[:, :, None], words, _NOWHERE)
+    words = words.reshape(len(words), 32 * (width // _WORD))
     words.sort(axis=1)
     first = np.diff(words, axis=1, prepend=-1) != 0  # of each word
     pieces = _distinct(np.where(words == _NOWHERE, _NOWHERE, words // (_PIECE // _WORD)))

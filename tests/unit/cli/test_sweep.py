@@ -283,7 +283,6 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", "0..99999999999999999999"], "is not a range"),
         (["simulate", "--lds", "32,64.."], "'64..' is not a range"),
         (["simulate", "--pad", "0", "--csv", "a", "--html", "./a"], "--csv and --html are one"),
-        (["simulate", "--pad", "0", "--csv", "a", "--html", "./a"], "--csv and --html are one"),
         (["simulate", "--pad", "0", "--store", "a", "--csv", "a"], "--store and --csv are one"),
         (["simulate", "--pad", "0", "--store", ""], "store '' cannot be written"),
         (["simulate", "--pad", "1,,2"], "'1,,2' is not a list of values"),

@@ -107,7 +107,6 @@ def test_a_file_or_a_folder_without_the_right_to_write_is_refused() -> None:
         ["sweep", "simulate", "--pad", "0", "--csv", "{}"],
         ["sweep", "simulate", "--pad", "0", "--parquet", "{}"],
         ["sweep", "simulate", "--pad", "0", "--html", "{}"],
-        ["sweep", "simulate", "--pad", "0", "--html", "{}"],
         ["simulate", "--html", "{}"],
         ["report", "{}", "simulate"],
         ["sass", "no-such.cubin", "--html", "{}"],
