@@ -246,6 +246,10 @@ class Answer(Explanation):
         """Return the same text as a block of Markdown, in which columns stay."""
         return f"```text\n{self}\n```"
 
+    def __repr__(self) -> str:
+        """Show the verdict: the figures are many, and `print` says all of the answer."""
+        return f"<{type(self).__name__} of {self.op}: {self.verdict}>"
+
     def _repr_html_(self) -> str:
         from simulator.asking.pictures import beside
 

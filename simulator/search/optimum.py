@@ -183,6 +183,13 @@ class Optimum(Result):
                 f"{self.before:,} → {self._said(self.cost)}: the layout started from is better,"
                 " and not in the space."
             )
+        beside = dict.fromkeys(
+            each.instruction.name for each in self.worst if not each.instruction.phases
+        )
+        said += [
+            f"{name} does not pass through the shared-memory pipe: it makes no requests there."
+            for name in beside
+        ]
         if self.chip is not None:
             said.append(f"Counted for the chip {self.chip}, whose law is {self.chip.law}.")
         # A tile's padding and swizzle are said by its index, below.

@@ -301,3 +301,8 @@ def test_no_numba_on_the_way_to_an_answer() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_plain_prompt_shows_the_verdict_alone() -> None:
+    shown = repr(explain("float s[32][32]; s[lane][0]"))
+    assert shown == "<Answer of LDS: 32-way bank conflict: 32 wavefronts where 1 would do>"

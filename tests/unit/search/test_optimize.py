@@ -363,3 +363,13 @@ def test_a_question_in_c_is_read_as_the_command_line_reads_it(
     assert json.loads(capsys.readouterr().out)["rows"] == best.rows()
     alone = optimize("half t[64][64]; t[tid][0]", space={"swizzle": "cute"})
     assert (alone.leading_dimension, alone.bytes) == (64, 64 * 64 * 2)
+
+
+def test_a_copy_beside_the_pipe_is_said_to_make_no_requests() -> None:
+    read = Access("ldmatrix.x4", "lane%16, lane/16*8")
+    copy = Access("cp.async.cg.16", "lane/4, lane%4*8")
+    found = optimize([copy, read], tile="16x32", element=2, space={"swizzle": "cute"})
+    assert figures(found, "requests") == [0, 1]
+    said = "LDGSTS.E.BYPASS.128 does not pass through the shared-memory pipe"
+    assert said in str(found)
+    assert said not in str(optimize([read], tile="16x32", element=2, space={"swizzle": "cute"}))
