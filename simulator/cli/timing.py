@@ -51,7 +51,7 @@ def table_of(report: CompiledReport, by: By) -> Table:
         columns=[*table.columns, *law],
         hidden=[*table.hidden, *law],
         title=f"{report.title} on {found.chip}: {_size(report)}",
-        text=[*table.text, *([_WARP_CYCLES] if table.rows else ())],
+        text=[_WARP_CYCLES] if table.rows else (),
     )
 
 

@@ -72,6 +72,8 @@ class Table:
     sums: Sequence[tuple[str, Row]] | None = None
     """Labelled rows below a table of several; by default those of `totals`."""
     title: str = ""
+    answer: Sequence[str] = ()
+    """Paragraphs above the table: what it comes to."""
     text: Sequence[str] = ()
     """Paragraphs below the table."""
     hidden: Sequence[str] = ()
@@ -101,13 +103,6 @@ def by_rule(tables: Mapping[str, Table]) -> Table:
     if len(tables) == 1:
         return next(iter(tables.values()))
     first = next(iter(tables.values()))
-    common = [words for words in first.text if all(words in each.text for each in tables.values())]
-    text = [
-        f"{rule} rule, {words}"
-        for rule, each in tables.items()
-        for words in each.text
-        if words not in common
-    ]
     return replace(
         first.with_rule(),
         rows=[row for each in tables.values() for row in each.rows],
@@ -117,8 +112,22 @@ def by_rule(tables: Mapping[str, Table]) -> Table:
             for rule, each in tables.items()
             for label, sums in _sums(each)
         ],
-        text=[*text, *common],
+        answer=_said_by({rule: each.answer for rule, each in tables.items()}),
+        text=_said_by({rule: each.text for rule, each in tables.items()}),
     )
+
+
+def _said_by(rules: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the paragraphs that are a rule's own, with its name, then what all have in common."""
+    texts = [*rules.values()]
+    common = [words for words in texts[0] if all(words in each for each in texts)]
+    own = [
+        f"{rule} rule, {words}"
+        for rule, text in rules.items()
+        for words in text
+        if words not in common
+    ]
+    return [*own, *common]
 
 
 def as_json(table: Table) -> str:
@@ -157,7 +166,7 @@ def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str
     LDS                 31
     """
     figures, left_out = drawn(table, markdown=markdown, color=color)
-    parts = [_painted(table.title, _BOLD, color), figures]
+    parts = [_painted(table.title, _BOLD, color), *table.answer, figures]
     if left_out:
         parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
     parts += table.text
@@ -204,13 +213,14 @@ def as_html(table: Table) -> str:
     )
     more = f"{plural(left_out, 'more row')}: rows() has all." if left_out else ""
     said = "".join(map(_paragraph, (more, *table.text)))
+    answer = "".join(map(_paragraph, table.answer))
     listings = ("\n".join(_listed(each, color=False)) for each in table.listings)
     sources = "".join(f"<pre>{escape(lines)}</pre>" for lines in listings)
     drawings = "".join(
         f"{_paragraph(name)}<pre>{escape(chr(10).join(lines))}</pre>"
         for name, lines in table.pictures
     )
-    return _paragraph(table.title) + drawn + said + drawings + sources
+    return _paragraph(table.title) + answer + drawn + said + drawings + sources
 
 
 def _paragraph(text: str) -> str:

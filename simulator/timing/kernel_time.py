@@ -129,7 +129,7 @@ class KernelTime(Result):
         return columns
 
     def table(self, by: str = "instruction") -> Table:
-        """Return a row for each instruction or line that warps waited at, and say what it is.
+        """Return a row for each instruction or line that warps waited at, below what it comes to.
 
         Those come first at which most cycles are spent. Reasons that hardly occur are left out.
         """
@@ -143,7 +143,7 @@ class KernelTime(Result):
         return Table(
             [{name: row[name] for name in names} for row in order], self._totals(),
             sums=[("total", sums)], columns=names, hidden=hidden,
-            title=f"{self.kernel} on {self.chip}", text=self.sentences(),
+            title=f"{self.kernel} on {self.chip}", answer=self.sentences(),
         )  # fmt: skip
 
     def sentences(self) -> list[str]:
