@@ -205,7 +205,8 @@ ISETP.{_CMP}{_INT}.{_BOOL}.EX {{pd}}, {{pd}}, {{i}}, {{i}}, {{p}}, {{p}}
 VIADDMNMX{_INT} {{d}}, {{i}}, {{i}}, {{i}}, {{p}}
 VIMNMX3{_INT} {{d}}, {{i}}, {{i}}, {{i}}, {{p}}
 VABSDIFF{_INT} {{d}}, {{i}}, {{i}}, {{i}}
-VABSDIFF4.U8[|.ACC] {{d}}, {{i}}, {{i}}, {{i}}
+VABSDIFF4.U8 {{d}}, {{i}}, {{i}}, RZ
+VABSDIFF4.U8.ACC {{d}}, {{i}}, {{i}}, {{i}}
 [IABS|POPC|BREV] {{d}}, {{i}}
 FLO{_INT}[|.SH] {{d}}, {{i}}
 BMSK[|.C|.W] {{d}}, {{i}}, [{{s}}|{{i}}]

@@ -178,6 +178,16 @@ def _idp(x: Lane) -> None:
     x.put(target, sum(map(int.__mul__, a, b)) + x.integer())
 
 
+@plain("VABSDIFF4")
+def _vabsdiff4(x: Lane) -> None:
+    target = x.take()
+    a, b = (x.integer().to_bytes(4, "little") for _ in range(2))
+    apart = bytes(abs(f - g) for f, g in zip(a, b, strict=True))
+    more = x.integer()
+    summed = "ACC" in x.modifiers
+    x.put(target, sum(apart) + more if summed else int.from_bytes(apart, "little") | more)
+
+
 @plain("IABS")
 def _iabs(x: Lane) -> None:
     x.put(x.take(), abs(signed(x.integer())))
