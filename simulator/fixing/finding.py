@@ -369,5 +369,8 @@ def _reuse(array: SharedArray) -> tuple[str, ...]:
     """Say that an array is used for several things."""
     if not array.uses:
         return ()
-    said = " and ".join(f"{name} (lines {', '.join(map(str, at))})" for name, at in array.uses)
+    said = " and ".join(
+        f"{name} ({'line' if len(at) == 1 else 'lines'} {', '.join(map(str, at))})"
+        for name, at in array.uses
+    )
     return (f"Its lines call it {said}: it was not split in time, one layout is for all.",)
