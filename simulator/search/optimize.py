@@ -69,8 +69,8 @@ def optimize(
     ----------
     accesses
         What touches a tile, or, without a `tile`, memory at flat indices. Or questions in C, such
-        as "float s[32][32]; s[threadIdx.x][0]" or "8*STS: float s[32][32]; s[lane][0]", a text or
-        several: then the array that they declare is the tile.
+        as `"float s[32][32]; s[threadIdx.x][0]"` or `"8*STS: float s[32][32]; s[lane][0]"`, a text
+        or several: then the array that they declare is the tile.
     kernel
         A kernel, or its name: all of its shared-memory accesses, or those of one `array`.
     fragment
