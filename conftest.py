@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
@@ -63,6 +64,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return file if file.endswith(".md") or file.startswith(SHARES) else nodeid
 
     return Together(config, log) if config.option.dist == "load" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip README's blocks of Python that replay a compiled kernel, where that is not installed."""
+    if COMPILES:
+        return
+    text = (ROOT / "README.md").read_text()
+    needs = set()
+    for block in re.finditer(r"^```python\n.*?^```$", text, re.DOTALL | re.MULTILINE):
+        if "replay_compiled" in block[0]:
+            needs |= set(
+                range(text.count("\n", 0, block.start()), text.count("\n", 0, block.end()))
+            )
+    for item in items:
+        if item.path == ROOT / "README.md" and item.example.line in needs:  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.skip(reason="bankwise[sass] is not installed"))
 
 
 def run_console(example: Example) -> None:
