@@ -41,7 +41,10 @@ def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None
     assert first == "transpose_naive on H100: grid 4x4x1, block 32x8x1"
     assert "short scoreboard" in text
     assert re.search(r"\n0x0270 +LDS +transpose\.cu +16 ", text)
-    assert re.search(r"\nAbout [\d,]+ cycles, [\d.]+ µs\. A measurement should lie between [\d,]+ and [\d,]+", text)
+    assert re.search(
+        r"\nAbout [\d,]+ cycles, [\d.]+ µs\. A measurement should lie between [\d,]+ and [\d,]+",
+        text,
+    )
     assert re.search(r"\nWithout bank conflicts about [\d,]+ cycles: ×\d\.\d\d\.", text)
     assert text.index("About ") < text.index("\n0x0270") < text.index("Warp cycles are those")
     assert "Warp cycles are those of all warps that one SM runs" in text
