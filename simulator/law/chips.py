@@ -7,7 +7,6 @@ assumed, with the evidence there is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -175,6 +174,8 @@ class Chip:
 
     def __repr__(self) -> str:
         """Name the chip, with a digest of all that it says: a store of a sweep compares it."""
+        import hashlib  # OpenSSL takes longer to load than a question to count
+
         said = repr([(name, getattr(self, name)) for name in self.__dataclass_fields__])
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         return f"<Chip {self.name}, {self.compute_capability}, {self.law}, {digest}>"
