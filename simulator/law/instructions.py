@@ -106,7 +106,9 @@ class Instruction:
         for name in ("groups", "fused_groups", "partners"):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
         # What only repeats the default is the default: tables compare equal, engines are fast.
-        if self.groups and self.groups == _plain(_runs(self.phases, self.lanes)):
+        # (Phases of fewer than 8 lanes are no default: they need their groups.)
+        is_default = self.phases in (0, 1, 2, 4) and 8 * self.phases <= self.lanes
+        if is_default and self.groups == _plain(_runs(self.phases, self.lanes)):
             object.__setattr__(self, "groups", ())
         for fine, what, range_ in self._checks():
             if not fine:

@@ -145,3 +145,21 @@ def test_refuses_what_is_no_access_to_shared_memory_and_says_where_it_is_counted
 ) -> None:
     with pytest.raises(InstructionError, match=f"'{op}' {does}.*`bankwise sass`"):
         instruction(op)
+
+
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+@pytest.mark.parametrize(("lanes", "phases"), [(8, 2), (8, 4), (16, 4)])
+def test_phases_of_fewer_than_eight_lanes_are_counted_if_their_lanes_are_given(
+    engine: str, lanes: int, phases: int
+) -> None:
+    """A probe can learn them; equal runs of lanes were once taken for a default, and refused."""
+    size = lanes // phases
+    groups = tuple(tuple(range(size * p, size * (p + 1))) for p in range(phases))
+    narrow = replace(
+        instruction("LDS.32"), name="NARROW", phases=phases, lanes=lanes, groups=groups
+    )
+    assert narrow.groups == groups
+    addresses = np.arange(32) * 128
+    assert count(narrow, addresses, engine=engine).wavefronts == lanes
+    with pytest.raises(InstructionError, match="of 8 lanes or more"):
+        replace(narrow, groups=())
