@@ -118,7 +118,7 @@ def compile_translation(
                 *options.arguments(), *extra,
             ],
         }  # fmt: skip
-        answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), name))
+        answer = json.loads(child("nvrtc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
@@ -154,7 +154,7 @@ def _by_nvcc(
     full = str(Path(plain).absolute())
     while True:
         request = request_for(source, arch, full, folder, expressions, options)
-        answer = json.loads(child("simulator.sass.code.nvcc", json.dumps(request), name))
+        answer = json.loads(child("nvcc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
@@ -168,16 +168,20 @@ def _by_nvcc(
 
 
 @lru_cache(maxsize=32)
-def child(module: str, request: str, name: str) -> str:
+def child(compiler: str, request: str, name: str) -> str:
     """Run a compiler in a process of its own; request and answer are JSON.
+
+    `compiler` is a module beside this one: "nvrtc", "nvcc" or "ptx". It is run as a file, so that
+    Python does not import the packages around it.
 
     Raises CompileError where it does not end in time or ends without an answer.
     """
+    file = Path(__file__).with_name(f"{compiler}.py")
     with tempfile.TemporaryDirectory() as folder:
         try:
             # Started away from here (-P), it finds its modules where this process does.
             done = subprocess.run(  # noqa: S603  our own modules
-                [sys.executable, "-P", "-m", module], cwd=folder,
+                [sys.executable, "-P", str(file)], cwd=folder,
                 input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
                 env={**os.environ, "PYTHONPATH": _path()},
             )  # fmt: skip
