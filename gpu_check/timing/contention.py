@@ -32,10 +32,11 @@ extern "C" __global__ void contend(const unsigned* words, const unsigned* idle, 
     const bool active = !idle[threadIdx.x];
     __syncthreads();
     const long long start = clock64();
-    if (active) {
-        #pragma unroll 1
-        for (unsigned turn = 0; turn < repeats; ++turn)
+    #pragma unroll 1
+    for (unsigned turn = 0; turn < repeats; ++turn) {
+        if (active)
             asm volatile("red.shared.add.f32 [%0], %1;" :: "r"(at), "f"(add) : "memory");
+        __syncwarp();  // else lanes that are through begin the next turn beside the others
     }
     __syncthreads();
     if (threadIdx.x == 0) *cycles = clock64() - start;
