@@ -76,20 +76,30 @@ def compile_source(
     if options.compiler == "nvcc":
         return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
-    translation = translate(source, folder, options.include, options.define, asked=expressions)
-    try:
-        return compile_translation(translation, *rest)
-    except CompileError as error:
-        # A header may name NVRTC's macro and leave host code in sight all the same.
-        if not any(f"{each}(" in str(error) for each in translation.whole):
-            raise
-        stripped = translate(
-            source, folder, options.include, options.define, asked=expressions, keep_whole=False
+    hide_in: set[str] = set()
+    first: CompileError | None = None
+    while True:
+        translation = translate(
+            source, folder, options.include, options.define, asked=expressions, hide_in=hide_in
         )
         try:
-            return compile_translation(stripped, *rest)
-        except CompileError:
-            raise error from None
+            return compile_translation(translation, *rest)
+        except CompileError as error:
+            first = first or error
+            # A header may name NVRTC's macro and leave host code in sight all the same.
+            new = translation.whole & error.headers
+            hide_in |= new
+        if not new:
+            break
+    if not hide_in:
+        raise first
+    stripped = translate(
+        source, folder, options.include, options.define, asked=expressions, keep_whole=False
+    )
+    try:
+        return compile_translation(stripped, *rest)
+    except CompileError:
+        raise first from None
 
 
 def compile_translation(
@@ -141,7 +151,9 @@ def compile_translation(
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:
             told = explain(answer["log"], plain, source, translation)
-            raise CompileError(told.replace(plain, name))
+            error = CompileError(told.replace(plain, name))
+            error.headers = frozenset(each for each in headers if f"{each}(" in answer["log"])
+            raise error
         extra += new
 
 

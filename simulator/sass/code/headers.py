@@ -16,8 +16,8 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "small_features",
-           "stand_in"]  # fmt: skip
+__all__ = ["PRELUDE", "block_primitives", "class_macros", "headers_folders", "is_standard",
+           "small_features", "stand_in"]  # fmt: skip
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -78,6 +78,7 @@ _VALUES = {
     "FLT_MAX": "3.402823466e+38F", "FLT_MIN": "1.175494351e-38F", "FLT_EPSILON": "1.192092896e-07F",
     "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308",
     "DBL_EPSILON": "2.2204460492503131e-16", "FLT_DIG": "6", "DBL_DIG": "15",
+    "FP_NAN": "0", "FP_INFINITE": "1", "FP_ZERO": "2", "FP_SUBNORMAL": "3", "FP_NORMAL": "4",
     "FLT_MANT_DIG": "24", "DBL_MANT_DIG": "53", "RAND_MAX": "2147483647",
 }  # fmt: skip
 
@@ -180,6 +181,21 @@ def _texts() -> tuple[tuple[str, str], ...]:
         for place in sorted(set(_library().values()))
         if "/__" in place and (folder / place).is_file()
     )
+
+
+def class_macros(texts: Iterable[str]) -> set[str]:
+    """Return what texts name of math.h's classes of numbers, unless they have an enum of them.
+
+    >>> class_macros(["return FP_NAN;"]), class_macros(["enum { FP_NAN = 0 };", "return FP_NAN;"])
+    ({'FP_NAN'}, set())
+    """
+    found: set[str] = set()
+    own = False
+    for text in texts:
+        if "FP_" in text:
+            found |= set(re.findall(r"\bFP_(?:NAN|INFINITE|ZERO|SUBNORMAL|NORMAL)\b", text))
+            own = own or bool(re.search(r"\bFP_NAN\s*=[^=]", text))
+    return set() if own else found
 
 
 def is_standard(header: str) -> bool:

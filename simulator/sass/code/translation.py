@@ -20,6 +20,7 @@ from pathlib import Path
 from simulator.errors import CompileError
 from simulator.sass.code.headers import (
     block_primitives,
+    class_macros,
     headers_folders,
     is_standard,
     small_features,
@@ -74,13 +75,14 @@ class _File:
 
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
-    *, asked: Sequence[str] = (), keep_whole: bool = True,
+    *, asked: Sequence[str] = (), keep_whole: bool = True, hide_in: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
     `folder`: the source's own; None for source without a file, which has no headers beside it.
     `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE". `asked`: templates
-    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are.
+    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are,
+    but for those in `hide_in`, by their full path.
 
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
     """
@@ -98,8 +100,15 @@ def translate(
     everywhere = Source("", outside)
     for each in files.values():
         each.source.surround(everywhere)
-    whole = {name: files.pop(name) for name in (_whole(files) if keep_whole else ())}
-    kept = _needed(files, outside, {word for each in asked for word in words(each)})
+    whole = {
+        name: files.pop(name)
+        for name in (_whole(files) if keep_whole else ())
+        if name not in hide_in
+    }
+    wanted_words = {word for each in asked for word in words(each)}
+    for each in whole.values() if hide_in else ():
+        wanted_words |= words(plain(each.source.text))
+    kept = _needed(files, outside, wanted_words)
     texts = {}
     used: set[str] = set()
     for name, each in files.items():
@@ -112,6 +121,7 @@ def translate(
     for name, each in whole.items():
         texts[name] = _written(each, each.source.text)
         used |= small_features(_features(texts[name]))
+    named |= class_macros(texts.values())
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
     missing |= dict.fromkeys(_unused(files, told))
     headers = {**texts, **stand_in(missing, used, named, outside, spaces)}

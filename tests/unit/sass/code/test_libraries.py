@@ -89,13 +89,17 @@ def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
         tried.append(translation.whole)
         if translation.whole or not can_compile:
             place = next((each for each in translation.whole if "number" in each), "source.cu")
-            raise CompileError(f"{place}(3): error: no")
+            error = CompileError(f"{place}(3): error: no")
+            error.headers = frozenset({place}) & translation.headers.keys()
+            raise error
         return Compiled(b"done")
 
     monkeypatch.setattr(compiling, "compile_translation", compiled)
     options = CompilerOptions(include=tuple(_write(tmp_path)))
     assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"
-    assert [bool(each) for each in tried] == [True, False]
+    names = [sorted(Path(each).name for each in whole) for whole in tried]
+    # First without that of the header that it complains of, then without any.
+    assert names == [["leaf.h", "macros.h", "number.h"], ["leaf.h", "macros.h"], []]
     can_compile = False  # the first error is the one that its author understands
     with pytest.raises(CompileError, match=r"number\.h\(3\)"):
         compile_source(SOURCE, "sm_90", "source.cu", options=options)
