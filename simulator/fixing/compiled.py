@@ -15,11 +15,11 @@ import numpy as np
 from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import is_subscripted, line_of
 from simulator.fixing.edits import Edit, applied, edits_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.law.specification import WORD
-from simulator.sass.code.preprocessor import plain
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.sampling import Relaunch
@@ -41,15 +41,13 @@ def joined_lines(
     `sites` are those of the array's accesses.
     """
     element = array.declared.element if array.declared else None
-    subscripted = re.compile(rf"(?<![\w.>]){re.escape(array.name)}\s*\[")
     found = set()
     for site in sites:
-        line, lines = site.instruction.line or 0, sources.get(site.instruction.file, ())
         is_plain = (site.op or "").startswith(("LDS", "STS")) and element is not None
-        if is_plain and site.width > (element or 0) and 0 < line <= len(lines):
-            text = plain(lines[line - 1])
-            if subscripted.search(text) and not _ASKED.search(text):
-                found.add(line)
+        if is_plain and site.width > (element or 0):
+            text = line_of(site.instruction, sources)
+            if is_subscripted(text, array.name) and not _ASKED.search(text):
+                found.add(site.instruction.line or 0)
     return tuple(sorted(found))
 
 

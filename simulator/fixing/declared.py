@@ -10,13 +10,19 @@ from math import prod
 from simulator.inputs.types import type_at
 from simulator.sass.code.demangling import demangled
 from simulator.sass.code.evaluation import Evaluator
+from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.code.preprocessor import directives, macros, plain
 
-__all__ = ["Declared", "declarations", "resolved"]
+__all__ = ["Declared", "declarations", "is_subscripted", "line_of", "resolved"]
 
 _SHARED = re.compile(r"\b__shared__\b")
 _ALIGNED = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
-_UNION_NAME = re.compile(r"\s*(?:alignas\([^)]*\)\s*)?([A-Za-z_]\w*)\s")
+_RECORD = re.compile(
+    r"(?:\busing\s+(\w+)\s*=\s*|\b(typedef)\s+)?\b(union|struct|class)\b([^;{}()]*)\{"
+)
+_TYPE = re.compile(
+    r"\s*(?:(?:volatile|const|static|typename|struct|union|class)\b\s*)*([A-Za-z_][\w:]*)"
+)
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
 _DIM = re.compile(r"\[([^\[\]]*)\]")
 _CONSTANT = re.compile(
@@ -66,24 +72,33 @@ def declarations(sources: Mapping[str, tuple[str, ...]]) -> list[Declared]:
     return [each for file, lines in sources.items() for each in _of_file(file, "\n".join(lines))]
 
 
+def line_of(code: SassInstruction, sources: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the source line of an instruction without comments and texts; "" if not known."""
+    line, lines = code.line or 0, sources.get(code.file, ())
+    return plain(lines[line - 1]) if 0 < line <= len(lines) else ""
+
+
+def is_subscripted(line: str, name: str) -> bool:
+    """Whether a line has an array's name with a subscript."""
+    return re.search(rf"(?<![\w.>]){re.escape(name)}\s*\[", line) is not None
+
+
 def _of_file(file: str, text: str) -> Iterator[Declared]:
     bare = plain(text)
     aliases = {
         (one or other): (of or kind).strip() for one, of, kind, other in _ALIAS.findall(bare)
     }
     evaluator = _evaluator(text, bare)
-    unions = set(re.findall(r"\bunion\s+([A-Za-z_]\w*)\s*\{", bare))
+    unions = _unions(bare, aliases)
     for found in _SHARED.finditer(bare):
         end = bare.find(";", found.end())
-        after = bare[found.end() :]
-        named = _UNION_NAME.match(after)
-        if re.match(r"\s*union\b", after) or (named and named[1] in unions):
-            yield from _union(file, text, bare, found.end())
+        before = bare[max(bare.rfind(mark, 0, found.start()) for mark in ";{}") + 1 : found.start()]
+        union = _union(file, text, bare, found.end(), unions)
+        if union is not None:
+            yield replace(union, is_dynamic="extern" in before)
             continue
         if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[found.end() : end])).split("=")[0]:
             continue  # a function
-        start = max(bare.rfind(mark, 0, found.start()) for mark in ";{}")
-        head = bare[start + 1 : found.start()]
         rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[found.end() : end])
         rest = re.sub(
             r"\b(?:volatile|const|static|extern)\b", lambda each: " " * len(each[0]), rest
@@ -95,7 +110,7 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
             continue
         name_at, declared_type = kind.end(), " ".join(kind[1].split())
         is_dynamic = (
-            "extern" in head
+            "extern" in before
             or "extern" in bare[found.end() : found.end() + len(rest) - len(rest.lstrip()) + 8]
         )
         while (name := _NAME.match(rest, name_at)) is not None:
@@ -115,20 +130,52 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
             name_at = comma + 1
 
 
-def _union(file: str, text: str, bare: str, at: int) -> Iterator[Declared]:
-    """Yield the union that is declared behind `__shared__`."""
-    opened, end = bare.find("{", at), bare.find(";", at)
-    if 0 <= opened < end:
-        depth, end = 1, opened + 1
-        while depth and end < len(bare):
-            depth += {"{": 1, "}": -1}.get(bare[end], 0)
-            end += 1
-        name = re.match(r"\s*([A-Za-z_]\w*)", bare[end:])
+def _unions(bare: str, aliases: Mapping[str, str]) -> set[str]:
+    """Return the types of a file that are a union, or hold one."""
+    found, bare = set[str](), _ALIGNED.sub("", bare)
+    for record in _RECORD.finditer(bare):
+        end = _closing(bare, record.end())
+        if record[3] != "union" and not _has(bare[record.end() : end], {"union", *found}):
+            continue
+        found.update(re.findall(r"(\w+)\s*(?::.*)?$", record[4].strip(), re.DOTALL))
+        found.update(filter(None, [record[1]]))
+        if record[2]:
+            found.update(re.findall(r"\w+", bare[end : bare.find(";", end)]))
+    for _ in range(2):  # an alias may be of one that stands behind it
+        found.update(name for name, kind in aliases.items() if _has(kind, found))
+    return found
+
+
+def _has(text: str, words: set[str]) -> bool:
+    return not words.isdisjoint(re.findall(r"\w+", text))
+
+
+def _closing(bare: str, at: int) -> int:
+    """Return the place behind the brace that closes what is open at a place."""
+    depth = 1
+    while depth and at < len(bare):
+        depth += {"{": 1, "}": -1}.get(bare[at], 0)
+        at += 1
+    return at
+
+
+def _union(file: str, text: str, bare: str, at: int, unions: set[str]) -> Declared | None:
+    """Return the union, or what holds one, that is declared behind `__shared__`."""
+    rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:])
+    opened = re.match(r"\s*(?:union|struct)\b[^;{}()]*\{", rest)
+    if opened is not None:
+        end = _closing(rest, opened.end())
+        holds = _has(rest[:end], {"union", *unions})
+        name = re.match(r"\s*([A-Za-z_]\w*)", rest[end:])
     else:
-        name = re.search(r"([A-Za-z_]\w*)\s*$", bare[at:end])
-    if name is not None:
-        line = text.count("\n", 0, at) + 1
-        yield Declared(file, line, "union", name[1], (), (), None, in_union=True)
+        end = rest.find(";")
+        kind = _TYPE.match(rest)
+        holds = kind is not None and kind[1].rpartition("::")[2] in unions
+        name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]\s*)*$", rest[:end])
+    if not holds or name is None:
+        return None
+    line = text.count("\n", 0, at) + 1
+    return Declared(file, line, "union", name[1], (), (), None, in_union=True)
 
 
 def _element(kind: str, aliases: Mapping[str, str]) -> int | None:

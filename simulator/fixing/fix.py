@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
     from simulator.timing.kernel_time import KernelTime
 
-__all__ = ["Fix", "SharedUse", "TimedLaunch"]
+__all__ = ["Fix", "SharedUse"]
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,6 @@ class SharedUse:
     bytes: int
     blocks: int | None
     """None: the kernel's registers or the chip's limits are not known."""
-
-
-@dataclass(frozen=True, eq=False)
-class TimedLaunch:
-    """The launch that fixes are for, and its predicted time, which is found out once."""
-
-    report: CompiledReport
-
-    @cached_property
-    def time(self) -> KernelTime | None:
-        """Its time as it is; None: it is not known."""
-        return _time(self.report)
-
-
-def _time(report: CompiledReport) -> KernelTime | None:
-    try:
-        found = report.time()
-    except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
-        return None
-    return None if found.cycles is None else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,9 +71,12 @@ class Fix(Result):
     by_line: Columns = field(default_factory=dict)
     """Columns file, line, opcode, wavefronts and bank_conflicts before and after."""
     alternatives: tuple[Fix, ...] = ()
-    """Other layouts that were run and are better than before."""
+    """Other layouts that were run and are better than before.
+
+    Of a Fix without a text: those that are not proposed, for the reason in `why`."""
     notes: tuple[str, ...] = ()
-    launch: TimedLaunch | None = field(default=None, repr=False, compare=False)
+    report: CompiledReport | None = field(default=None, repr=False, compare=False)
+    """That of the launch without it."""
     target: SharedArray | None = field(default=None, repr=False, compare=False)
     candidate: Candidate | None = field(default=None, repr=False, compare=False)
 
@@ -114,14 +97,14 @@ class Fix(Result):
         Blocks run again for it when it is first asked. What a swizzle adds to an index is not in
         it: see `operations`.
         """
-        before = self.launch.time if self.launch and self.text else None
-        if before is None or self.launch is None:
+        if self.report is None or not self.text:
             return None
         try:
-            after = _time(self.launch.report.fixed([self]))
-        except LaunchError:
+            before = self.report.time()
+            after = before if before.cycles is None else self.report.fixed([self]).time()
+        except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
             return None
-        return None if after is None else (before, after)
+        return None if after.cycles is None else (before, after)
 
     @property
     def speedup(self) -> float | None:
@@ -187,8 +170,9 @@ class Fix(Result):
                 f"{_conflicts(self.unremovable)} come from the sources of copies: no layout of"
                 " shared memory removes them."
             )
+        offered = "Or write" if self.text else "It ran with"
         said += [
-            f"Or write {each.text}: {_conflicts(each.after.bank_conflicts)},"
+            f"{offered} {each.text}: {_conflicts(each.after.bank_conflicts)},"
             f" {each.after.wavefronts:,} wavefronts. {' '.join([each._spent(), *each._grown()])}"
             for each in self.alternatives
         ]
