@@ -17,6 +17,7 @@ from concurrent.futures import (
 )
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
@@ -284,15 +285,19 @@ class _Found:
         )
 
 
-def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
+@cache
+def _own_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        own = version("bankwise")
+        return version("bankwise")
     except PackageNotFoundError:  # run from its source, not installed
-        own = "not installed"
+        return "not installed"
+
+
+def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
     return {
-        "version": own,
+        "version": _own_version(),
         "target": target.identity,
         **{name: value if isinstance(value, str) else repr(value) for name, value in law.items()},
         "figures": list(target.figures),
