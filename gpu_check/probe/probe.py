@@ -101,7 +101,18 @@ class Probe:
     ) -> None:
         """Run accesses first to first + blocks, each by one block of so many warps.
 
-        `repeats` is a multiple of `multiple`.
+        Parameters
+        ----------
+        loaded
+            The accesses on the GPU: addresses, masks and sources.
+        first, blocks
+            Which accesses: `first` to `first + blocks`.
+        warps
+            Warps of each block.
+        repeats
+            How often each access is executed, a multiple of `multiple`.
+        cycles
+            The array on the GPU that the cycles are written to.
         """
         addresses, masks, sources = loaded
         u32 = np.uint32

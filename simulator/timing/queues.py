@@ -73,7 +73,19 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
 
 @jit()
 def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int) -> None:
-    """Put an instruction into a queue; `rows`: how many accesses are its own."""
+    """Put an instruction into a queue; `rows`: how many accesses are its own.
+
+    Parameters
+    ----------
+    code, state
+        The code's table, and the state of the SM.
+    queue
+        The queue's number.
+    warp, number
+        Which warp, and which instruction of its trace.
+    rows
+        How many accesses are its own.
+    """
     place = (state.head[queue] + state.size[queue]) % QUEUE
     entry = state.entry[queue, place]
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
@@ -94,7 +106,19 @@ def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int
 
 @jit()
 def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) -> None:
-    """Release the scoreboards of an instruction: operands are read then, results written then."""
+    """Release the scoreboards of an instruction: operands are read then, results written then.
+
+    Parameters
+    ----------
+    code, state
+        The code's table, and the state of the SM.
+    warp, number
+        Which warp, and which instruction of its trace.
+    read
+        The cycle in which its operands are read.
+    done
+        The cycle in which its results are written.
+    """
     sb = code[number].read
     if sb >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
@@ -113,7 +137,17 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
 
 @jit()
 def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
-    """Let the queues send what they can; when the next one may be sent, at the earliest."""
+    """Let the queues send what they can; when the next one may be sent, at the earliest.
+
+    Parameters
+    ----------
+    code, trace, state, machine
+        Those of `simulate`.
+    without
+        Whether every access to shared memory costs its floor.
+    now
+        The cycle.
+    """
     least = NEVER
     turn = state.turn
     for each in range(8):

@@ -64,11 +64,23 @@ def compile_source(
 ) -> Compiled:
     """Compile CUDA source for one architecture, such as sm_90; for sm_90a where it must be.
 
-    `name` is the file's, for messages and line numbers; `expressions` instantiate templates:
-    "gemm<64, 64>". `folder` is the file's own; None: the source came without a file.
+    Raises CompileError with the cause, the way out and the compiler's messages, ToolError where the
+    compiler is missing.
 
-    Raises CompileError with the cause, the way out and the compiler's messages, ToolError where
-    the compiler is missing.
+    Parameters
+    ----------
+    source
+        The text.
+    arch
+        The architecture, such as sm_90.
+    name
+        The file's name, for messages and line numbers.
+    expressions
+        Instances of templates: "gemm<64, 64>".
+    options
+        What nvcc would be given.
+    folder
+        The file's own; None: the source came without a file.
     """
     if len(source) > _LONGEST:
         raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
@@ -106,7 +118,17 @@ def compile_translation(
     translation: Translation, arch: str, name: str, expressions: tuple[str, ...],
     options: CompilerOptions, source: str,
 ) -> Compiled:  # fmt: skip
-    """Compile what `translate` made of a source. Raises as `compile_source` does."""
+    """Compile what `translate` made of a source. Raises as `compile_source` does.
+
+    Raises as `compile_source` does.
+
+    Parameters
+    ----------
+    translation
+        What `translate` made.
+    arch, name, expressions, options, source
+        Those of `compile_source`.
+    """
     extra: list[str] = []
     newer = False
     headers = dict(translation.headers)

@@ -33,8 +33,15 @@ def request_for(
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the process is asked: the source, under its full name, and nvcc's options.
 
-    `expressions` are instances of templates: their address is taken behind the source, which
-    makes the compiler write them.
+    Parameters
+    ----------
+    source, arch, folder, options
+        Those of `compile_source`.
+    full
+        The source's full name.
+    expressions
+        Instances of templates. Their address is taken behind the source, which makes the compiler
+        write them.
     """
     instances = "".join(
         f"\nstatic const auto bankwise_instance_{number} = &{each};"

@@ -79,12 +79,24 @@ def translate(
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
-    `folder`: the source's own; None for source without a file, which has no headers beside it.
-    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE". `asked`: templates
-    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are,
-    but for those in `hide_in`, by their full path.
-
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
+
+    Parameters
+    ----------
+    text
+        The source.
+    folder
+        The source's own; None for source without a file, which has no headers beside it.
+    include
+        Folders of -I.
+    defined
+        Macros of -D, "NAME" or "NAME=VALUE".
+    asked
+        Templates to instantiate, such as "gemm<Traits>".
+    keep_whole
+        Whether headers that know NVRTC stay as they are.
+    hide_in
+        Full paths of headers that do not stay so.
     """
     folders = [Path(each).expanduser() for each in include]
     for place in folders:

@@ -64,12 +64,26 @@ def load_tile(
 ) -> Moved:
     """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
 
-    Coordinates count elements, the contiguous axis first, and may be negative or beyond the end.
-    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap. `pieces`
-    says where pieces of 16 bytes lie instead, by their numbers.
-
     Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
     that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
+
+    Parameters
+    ----------
+    fields
+        What the tensor map says.
+    coordinates
+        Of the tile, in elements, the contiguous axis first. They may be negative or beyond the end.
+        For an im2col map: the pixel's.
+    memory
+        Global memory.
+    blocks
+        Shared memory of one block, or of several (multicast).
+    destination
+        The first byte there.
+    offsets
+        Of the filter's tap, for an im2col map.
+    pieces
+        Where pieces of 16 bytes lie instead, by their numbers.
     """
     for shared in blocks:
         _check_place(shared, destination, _footprint(fields), TILE_ALIGNMENT, "a tile")
@@ -105,6 +119,15 @@ def store_tile(
     """Store a tile of shared memory; `combine(old, new)` makes the stored bytes of a reduction.
 
     Elements outside the tensor are left out. Raises what `load_tile` raises.
+
+    Parameters
+    ----------
+    fields, coordinates, memory, pieces
+        Those of `load_tile`.
+    shared, source
+        Shared memory of the block, and the tile's first byte in it.
+    combine
+        Makes the stored bytes of a reduction from the old and the new ones.
     """
     if fields.kind == "im2col":
         raise UnsupportedError("a store through an im2col map is not modelled (accepted: loads)")
@@ -150,6 +173,17 @@ def store_bulk(
     """Copy `size` bytes of shared memory to global memory, or reduce them there by `combine`.
 
     Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+
+    Parameters
+    ----------
+    memory, address
+        Global memory, and the first byte in it.
+    size
+        Bytes.
+    shared, source
+        Shared memory of the block, and the first byte in it.
+    combine
+        That of `store_tile`.
     """
     _check_bulk(address, size)
     _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
@@ -168,6 +202,17 @@ def copy_bulk(
     """Copy `size` bytes from one block's shared memory to another's, or reduce them there.
 
     Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+
+    Parameters
+    ----------
+    shared, source
+        Shared memory that is read, and the first byte in it.
+    size
+        Bytes.
+    other, destination
+        Shared memory that is written, and the first byte in it.
+    combine
+        That of `store_tile`.
     """
     _check_bulk(0, size)
     _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")

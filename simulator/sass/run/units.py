@@ -147,7 +147,19 @@ class Units:
     def sees(
         self, number: int, kind: UnitKind, place: int, size: int, swizzle: int = 0, row: int = 0
     ) -> None:
-        """Tell the witness of bytes from a shared address on."""
+        """Tell the witness of bytes from a shared address on.
+
+        Parameters
+        ----------
+        number
+            The instruction's number in the code.
+        kind
+            Which unit touches them.
+        place, size
+            The first byte in shared memory, and how many.
+        swizzle, row
+            Bytes of the swizzle, and of a row of the tile.
+        """
         if self.witness is not None:
             start = place - self.first_address
             self.witness.see_unit(UnitAccess(number, kind, start, size, swizzle, row))

@@ -185,7 +185,7 @@ def test_two_processes_do_not_share_a_store(tmp_path: Path) -> None:
             tried.append(refused.stderr)
 
     whole = sweep(even_only, STRIDES, store=store, progress=progress)
-    assert "is in use by another sweep (accepted: one at a time)" in tried[0]
+    assert "is in use by another sweep (next: wait for it, or choose another store)" in tried[0]
     done = subprocess.run(other, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == whole.to_dict()
 
