@@ -119,9 +119,10 @@ def test_counts_print_as_the_command_does_but_for_the_instruction(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["count", "--op", "LDS", "tid*32", "--warps", "3"]) == 0
-    printed = capsys.readouterr().out.replace("-", " ").splitlines()
+    printed, _, verdict = capsys.readouterr().out.replace("-", " ").partition("\n\n")
+    assert verdict.startswith("The worst of 3: 32 way bank conflict")
     counts = count("LDS", [COLUMN] * 3)
-    words = [line.replace("op", "").replace("LDS", "").split() for line in printed]
+    words = [line.replace("op", "").replace("LDS", "").split() for line in printed.splitlines()]
     assert [line.replace("-", " ").split() for line in str(counts).splitlines()] == words
 
 
