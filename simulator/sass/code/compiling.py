@@ -34,6 +34,7 @@ __all__ = ["Compiled", "child", "compile_source"]
 
 _SECONDS = 600.0  # CUTLASS on a busy machine
 _LONGEST = 1 << 22  # characters of source
+_MOST_STRIPPED = 8  # headers that lose their host code one by one; then all do
 # What the compiler asks for in its own messages, and the option that gives it.
 _RETRIES = {
     "default-device": "--device-as-default-execution-space",
@@ -81,15 +82,27 @@ def compile_source(
         return compile_translation(translation, *rest)
     except CompileError as error:
         # A header may name NVRTC's macro and leave host code in sight all the same.
-        if not any(f"{each}(" in str(error) for each in translation.whole):
+        if not _accused(translation, error):
             raise
-        stripped = translate(
-            source, folder, options.include, options.define, asked=expressions, keep_whole=False
-        )
-        try:
-            return compile_translation(stripped, *rest)
-        except CompileError:
-            raise error from None
+        first, last, stripped = error, error, set[str]()
+        while translation.whole:
+            found = _accused(translation, last)
+            stripped |= found
+            keeps = bool(found) and len(stripped) <= _MOST_STRIPPED
+            translation = translate(
+                source, folder, options.include, options.define, asked=expressions,
+                keep_whole=keeps, stripped=stripped,
+            )  # fmt: skip
+            try:
+                return compile_translation(translation, *rest)
+            except CompileError as another:
+                last = another
+        raise first from None
+
+
+def _accused(translation: Translation, error: CompileError) -> set[str]:
+    """Return the headers with all of their text that an error is about."""
+    return {each for each in translation.whole if f"{each}(" in str(error)}
 
 
 def compile_translation(

@@ -74,13 +74,14 @@ class _File:
 
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
-    *, asked: Sequence[str] = (), keep_whole: bool = True,
+    *, asked: Sequence[str] = (), keep_whole: bool = True, stripped: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
     `folder`: the source's own; None for source without a file, which has no headers beside it.
     `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE". `asked`: templates
-    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are.
+    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are,
+    but for those of `stripped`.
 
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
     """
@@ -98,7 +99,8 @@ def translate(
     everywhere = Source("", outside)
     for each in files.values():
         each.source.surround(everywhere)
-    whole = {name: files.pop(name) for name in (_whole(files) if keep_whole else ())}
+    knowing = [name for name in _whole(files) if name not in stripped] if keep_whole else []
+    whole = {name: files.pop(name) for name in knowing}
     kept = _needed(files, outside, {word for each in asked for word in words(each)})
     texts = {}
     used: set[str] = set()
