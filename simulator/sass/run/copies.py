@@ -175,9 +175,13 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
                 f"{size} bytes at shared address {place:#x} of block {owner.rank} (accepted:"
                 f" multiples of {size} within its {owner.shared.size} bytes)"
             )
+        barrier = int(barriers_at[lane])
+        if owner.watch and barrier >> 24 == owner.rank:
+            parity = mbarrier.load(owner.shared, barrier & 0xFFFFFF).phase
+            owner.watch.land(place, size, barrier & 0xFFFFFF, parity, call.number)
         place = owner.placed(call.number, "store", place, size)
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]
         old[:] = new if combine is None else combine(old[None], new[None])[0]
-        barriers.complete(owner, int(barriers_at[lane]), size)
+        barriers.complete(owner, barrier, size)
     return Reply.GO_ON

@@ -311,7 +311,8 @@ class Worker:
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
             if self.races:
-                self.races.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+                events = self.events[: self.get("event_count")]
+                self.races.add(events, heads, self.trace[:rows], self.rank)
                 self.set("event_count", 0)
                 self.set("noting", int(not self.races.is_over))
             if self.recorder:
