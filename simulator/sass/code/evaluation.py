@@ -60,7 +60,7 @@ class Evaluator:
         self.aliases = aliases
         self.scopes: list[dict[str, Cell]] = [{}]
         self.assumed: Mapping[str, int | float] = {}
-        """Values of names that nothing tells."""
+        """Values of names that nothing tells, and of variables in place of what is told."""
         self.depth = 0
 
     # ---- Variables. --------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Evaluator:
 
     def declare(self, name: str, value: Any, kind: str = "") -> Cell:
         """Make a variable in the innermost scope."""
-        if isinstance(value, Unknown) and not kind.endswith("*"):
+        if isinstance(value, Unknown | int | float) and not kind.endswith("*"):
             value = self.assumed.get(name, value)
         cell = Cell(value, kind)
         self.scopes[-1][name] = cell
