@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -106,11 +107,12 @@ def attempt(path: Path, others: list[Path], repository: Path, options: list[str]
 
 
 def limited(seconds: int, *rest: Any) -> dict[str, Any]:
-    """Make an attempt in a process of its own that ends after so many seconds."""
+    """Make an attempt in a process of its own, of so many seconds of processor time."""
     here, there = multiprocessing.Pipe(duplex=False)
 
     def work() -> None:
-        signal.alarm(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        signal.alarm(10 * seconds)  # on a busy machine
         there.send(attempt(*rest))
 
     start = time.monotonic()

@@ -15,6 +15,7 @@ import argparse
 import copy
 import json
 import multiprocessing
+import resource
 import shlex
 import signal
 import time
@@ -123,11 +124,12 @@ def judged(names: dict[int, str | None], one: list[Any], other: list[Any]) -> di
 
 
 def limited(seconds: int, folder: Path, line: str) -> dict[str, Any]:
-    """Make an attempt in a process of its own that ends after so many seconds."""
+    """Make an attempt in a process of its own, of so many seconds of processor time."""
     here, there = multiprocessing.Pipe(duplex=False)
 
     def work() -> None:
-        signal.alarm(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        signal.alarm(10 * seconds)  # on a busy machine
         there.send(attempt(folder, line))
 
     start = time.monotonic()

@@ -210,3 +210,12 @@ def test_what_host_code_does_not_tell_can_be_assumed() -> None:
         "32x132", "32", ("random:f32[100]", "i32=64")
     )  # fmt: skip
     assert (second.block, second.arguments) == ("64", ("random:f32[200]", "i32=64"))
+
+
+def test_what_host_code_tells_can_be_replaced() -> None:
+    text = KERNEL + (
+        "int main() { int n = 1 << 20; const size_t bytes = n * sizeof(float); float *a;\n"
+        "  cudaMalloc(&a, bytes); k<<<n / 256, 256>>>(a, n); }"
+    )
+    (found,) = find_launches(text, assumed={"n": 512}).launches
+    assert (found.grid, found.arguments) == ("2", ("random:f32[512]", "i32=512"))
