@@ -145,13 +145,13 @@ RUN(float);
 
 
 def test_macros_with_small_letters_and_no_semicolon_stay_with_their_kernel() -> None:
-    rows = [f"MAKE_kernel({of}, {n}, 4)" for of, most in (("half", 2), ("float", 2), ("b_bf", 24))
+    rows = [f"MAKE_kernel({of}, {2**n}, 4, 0, N0)" for of, most in (("half", 2), ("float", 2), ("b_bf", 24))
             for n in range(most)]  # fmt: skip
-    text = """template <typename T, int N, int M> __global__ void k(T *a) {}
-#define MAKE_kernel(T, N, M) template __global__ void k<T, N, M>(T *);
+    text = """template <typename T, int N, int M, int B, int K> __global__ void k(T *a) {}
+#define MAKE_kernel(T, N, M, B, K) template __global__ void k<T, N, M, B, K>(T *);
 
 """ + "\n".join(rows)
-    text += "\n\ntemplate __global__ void k<int, 3, 1>(int *a);\n"
+    text += "\n\ntemplate __global__ void k<int, 3, 1, 1, 1>(int *a);\n"
     assert kept(text).split() == text.split()
 
 
