@@ -91,7 +91,9 @@ def attempt(folder: Path, line: str) -> dict[str, Any]:
             runs.append(report.outputs)
             if len(runs) == 1:
                 block = int(np.prod(found["block"]))
-                sizes = [block * n for n in (1, 2, 4, 8, 16, 32)] + list(found["block"]) + [32]
+                threads = block * int(np.prod(found["grid"]))
+                sizes = [block, threads, *(block * n for n in (2, 4, 8, 16, 32))]
+                sizes += [*found["block"], 32]
                 names = recognised(found["args"], runs[0], sizes)
                 if None not in names.values() or given.arch:
                     break

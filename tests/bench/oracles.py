@@ -86,7 +86,8 @@ def recognised(
     """Return what each changed array is of the arrays before; None where no function is known.
 
     `before`, `after`: a launch's arguments; what is no array is a number or None. `sizes` are
-    lengths of rows that are tried beside the launch's integers.
+    lengths of rows that are tried beside the launch's integers: first the threads of a block, then
+    those of the grid.
     """
     inputs = {i: _flat(each) for i, each in enumerate(before) if isinstance(each, np.ndarray)}
     whole = [int(each) for each in before if isinstance(each, np.integer | int)]
@@ -96,7 +97,10 @@ def recognised(
     for i, old in inputs.items():
         new = _flat(after[i])
         if len(new) and not np.array_equal(new, old, equal_nan=True):
-            found[i] = _name(new, i, inputs, widths, reals, _tolerance(after[i]))
+            tolerance = _tolerance(after[i])
+            found[i] = _name(new, i, inputs, widths, reals, tolerance) or _by_blocks(
+                new, i, inputs, sizes, tolerance
+            )
     return found
 
 
@@ -127,6 +131,25 @@ def _name(
             changed = not np.array_equal(new[:few], old[:few], equal_nan=True)
             if rest and changed:
                 return name
+    return None
+
+
+def _by_blocks(
+    new: Array, own: int, inputs: dict[int, Array], sizes: Sequence[int], tolerance: float
+) -> str | None:
+    """Recognise what each block makes of the elements that its threads take in turn."""
+    block, threads = sizes[:2]
+    folds: dict[str, Any] = {"sum": np.sum, "maximum": np.max, "minimum": np.min}
+    for a in (each for i, each in inputs.items() if i != own):
+        rows = len(a) // threads
+        if rows * threads != len(a) or not rows:
+            continue
+        for name, fold in folds.items():
+            made = fold(fold(a.reshape(rows, threads), 0).reshape(-1, block), 1)
+            for each in (made, [fold(a)]):
+                few = len(each)
+                if few <= len(new) and np.allclose(new[:few], each, tolerance, tolerance):
+                    return f"{name} by blocks"
     return None
 
 

@@ -145,7 +145,8 @@ RUN(float);
 
 
 def test_macros_with_small_letters_and_no_semicolon_stay_with_their_kernel() -> None:
-    rows = [f"MAKE_kernel({of}, {2**n}, 4, 0, N0)" for of, most in (("half", 2), ("float", 2), ("b_bf", 24))
+    types = {"half": 2, "float": 2, "b_bf": 24}
+    rows = [f"MAKE_kernel({of}, {2**n}, 4, 0, N0)" for of, most in types.items()
             for n in range(most)]  # fmt: skip
     text = """template <typename T, int N, int M, int B, int K> __global__ void k(T *a) {}
 #define MAKE_kernel(T, N, M, B, K) template __global__ void k<T, N, M, B, K>(T *);
