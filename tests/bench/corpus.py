@@ -187,7 +187,8 @@ def main() -> None:
         if name in done or (asked.helped and name not in failed):
             continue
         repository = name.split("/")[0]
-        extra = options.get(repository, []) if asked.helped else None
+        fitting = [each for each in ["", *options] if name.startswith(each)]
+        extra = options.get(max(fitting, key=len), []) if asked.helped else None
         row = limited(asked.seconds, path, asked.other, asked.folder / repository, extra)
         with asked.out.open("a") as file:
             file.write(json.dumps({"file": name, "helped": asked.helped, **row}) + "\n")
