@@ -101,7 +101,8 @@ _BROUGHT = {
 _SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "utility"))
 
 
-_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion",
+                   "cudaGraphSetConditional"}  # fmt: skip
 
 
 _CUFFT = {
@@ -215,7 +216,10 @@ def block_primitives(named: Set[str]) -> str:
     Its operators have been CUDA's own since CUB 3.
     """
     places = [
-        place for folder in headers_folders() for place in sorted((folder / "cub").glob("*/*.cuh"))
+        place
+        for folder in headers_folders()
+        for part in ("block", "thread", "warp")  # the others launch kernels: the host's
+        for place in sorted((folder / "cub" / part).glob("*.cuh"))
     ]
     lines = ["#pragma once", "#include <cuda/std/functional>", "#include <cuda/functional>"]
     lines += [
