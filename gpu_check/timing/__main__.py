@@ -19,6 +19,7 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
 from gpu_check.timing.second import measure_residency, measure_starts
+from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
@@ -43,6 +44,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "residency": measure_residency,
     "waits": measure_waits,
     "turns": measure_turns,
+    "shared_reads": measure_shared_reads,
 }
 
 
