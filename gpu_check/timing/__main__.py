@@ -20,6 +20,7 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
 from gpu_check.timing.second import measure_residency, measure_starts
+from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.turns import measure_turns
@@ -47,6 +48,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "turns": measure_turns,
     "contention": measure_contention,
     "tags": measure_tags,
+    "shared_reads": measure_shared_reads,
 }
 
 
