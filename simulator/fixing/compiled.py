@@ -19,7 +19,7 @@ from simulator.fixing.declared import is_subscripted, line_of
 from simulator.fixing.edits import Edit, applied, edits_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
-from simulator.law.specification import WORD
+from simulator.law.specification import BANKS, WORD
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.sampling import Relaunch
@@ -52,20 +52,24 @@ def joined_lines(
 
 
 def word_more(array: SharedArray, again: Relaunch) -> Candidate | None:
-    """Return the layout with one word more per row; None where no declaration takes it."""
+    """Return the layout with one word more per row; None where no declaration takes it.
+
+    A row of what is declared without rows is one of the banks.
+    """
     declared = array.declared
     if declared is None or declared.is_dynamic or again.source != declared.file:
         return None
     sizes = [size for size in declared.sizes if size]
     element = declared.element
-    if element is None or len(sizes) < 2 or len(sizes) < len(declared.sizes):
+    if element is None or len(sizes) < max(len(declared.sizes), 1):
         return None
-    if array.units or array.size != prod(sizes) * element:
+    count, cols = prod(sizes), sizes[-1] if len(sizes) > 1 else BANKS * WORD // element
+    if array.units or array.size != count * element or not 0 < cols < count:
         return None
-    tile = Tile(prod(sizes[:-1]), sizes[-1], max(WORD // element, 1))
+    tile = Tile(-(-count // cols), cols, max(WORD // element, 1))
     bytes_ = np.arange(array.bytes)
     table = tile.offset(bytes_ // element) * element + bytes_ % element
-    return Candidate("pad", tile, element, table, sizes[-1] * element, is_compiled=True)
+    return Candidate("pad", tile, element, table, cols * element, is_compiled=True)
 
 
 def compiled_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:

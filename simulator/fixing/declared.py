@@ -30,7 +30,10 @@ _CONSTANT = re.compile(
     r"size_t|std::size_t|u?int\d+_t)\s+([^;{}()]*(?:\([^;{}]*?\))?[^;{}]*);"
 )
 _ENUM = re.compile(r"\benum\b[^{};]*\{([^}]*)\}")
-_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
+_ALIAS = re.compile(
+    r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*((?:\[[^\[\];]*\]\s*)*);"
+)
+_SIZED = re.compile(r"(.*?)\s*((?:\[[^\[\]]*\]\s*)+)")
 _TEMPLATE = re.compile(r"\btemplate\s*<([^<>]*)>\s*(?=[^;{}]*?\b(\w+)\s*\()")
 
 
@@ -45,7 +48,8 @@ class Declared:
     dims: tuple[str, ...]
     """The text of each size."""
     places: tuple[tuple[int, int], ...]
-    """Where each size stands in the file: first character, and behind the last."""
+    """Where each size stands in the file: first character, and behind the last. The sizes of a
+    type come last, and have none; nor has what a macro declares."""
     element: int | None
     """Bytes of an element; None: not known."""
     sizes: tuple[int | None, ...] = ()
@@ -54,6 +58,10 @@ class Declared:
     """Whether the launch gives its size."""
     in_union: bool = False
     """Whether it is one of several views of the same memory."""
+    start: int = -1
+    """Where its name stands in the file; of what a macro declares, where the macro stands."""
+    owner: str = ""
+    """What has sizes that do not stand in the declaration: a type, or a macro."""
 
     @property
     def bytes(self) -> int | None:
@@ -85,21 +93,54 @@ def is_subscripted(line: str, name: str) -> bool:
 
 def _of_file(file: str, text: str) -> Iterator[Declared]:
     bare = plain(text)
-    aliases = {
-        (one or other): (of or kind).strip() for one, of, kind, other in _ALIAS.findall(bare)
-    }
-    evaluator = _evaluator(text, bare)
-    unions = _unions(bare, aliases)
-    for found in _SHARED.finditer(bare):
-        end = bare.find(";", found.end())
-        before = bare[max(bare.rfind(mark, 0, found.start()) for mark in ";{}") + 1 : found.start()]
-        union = _union(file, text, bare, found.end(), unions)
-        if union is not None:
-            yield replace(union, is_dynamic="extern" in before)
+    known = macros(directives(text))
+    shared = {"__shared__", *(each.name for each in known.values() if each.body == "__shared__")}
+    reader = _Reader(file, text, bare, re.compile(rf"\b(?:{'|'.join(sorted(shared))})\b"))
+    yield from reader.declared(bare)
+    for macro in known.values():
+        if "__shared__" not in macro.body or macro.name in shared:
             continue
-        if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[found.end() : end])).split("=")[0]:
-            continue  # a function
-        rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[found.end() : end])
+        for used in re.finditer(rf"\b{macro.name}\b(?:\s*\(([^()]*)\))?", bare):
+            given = [part.strip() for part in (used[1] or "").split(",")]
+            body = macro.body
+            for name, value in zip(macro.parameters or (), given, strict=False):
+                body = re.sub(rf"(?:##\s*)?\b{name}\b", value.replace("\\", r"\\"), body)
+            line = text.count("\n", 0, used.start()) + 1
+            for each in reader.declared(f"{body};"):
+                owner = f"the macro {macro.name}"
+                yield replace(each, line=line, places=(), start=used.start(), owner=owner)
+
+
+class _Reader:
+    """Reads declarations of a file."""
+
+    def __init__(self, file: str, text: str, bare: str, shared: re.Pattern[str]) -> None:
+        self.file, self.shared = file, shared
+        self.aliases = {
+            (one or other): f"{(of or kind).strip()}{dims}"
+            for one, of, kind, other, dims in _ALIAS.findall(bare)
+        }
+        self.evaluator = _evaluator(text, bare)
+        self.unions = _unions(bare, self.aliases)
+
+    def declared(self, bare: str) -> Iterator[Declared]:
+        """Yield what a text without comments declares."""
+        for found in self.shared.finditer(bare):
+            before = max(bare.rfind(mark, 0, found.start()) for mark in ";{}") + 1
+            is_dynamic = "extern" in bare[before : found.start()]
+            union = _union(self.file, bare, found.end(), self.unions)
+            if union is not None:
+                yield replace(union, is_dynamic=is_dynamic)
+            else:
+                yield from self._arrays(bare, found.end(), is_dynamic)
+
+    def _arrays(self, bare: str, at: int, is_dynamic: bool) -> Iterator[Declared]:
+        """Yield the arrays of the declaration whose type follows."""
+        end = bare.find(";", at)
+        if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[at:end])).split("=")[0]:
+            return  # a function
+        rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:end])
+        is_dynamic |= re.match(r"\s*extern\b", rest) is not None
         rest = re.sub(
             r"\b(?:volatile|const|static|extern)\b", lambda each: " " * len(each[0]), rest
         )
@@ -107,27 +148,46 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
             r"\s*((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*(?:<[^;]*?>)?)\s", rest
         )
         if kind is None:
-            continue
+            return
         name_at, declared_type = kind.end(), " ".join(kind[1].split())
-        is_dynamic = (
-            "extern" in before
-            or "extern" in bare[found.end() : found.end() + len(rest) - len(rest.lstrip()) + 8]
-        )
+        element, of_type = self._typed(declared_type)
         while (name := _NAME.match(rest, name_at)) is not None:
-            offset = found.end() + name.start(2)
-            dims = tuple(_DIM.finditer(name[2]))
-            plain_dims = tuple(each[1].strip() for each in dims)
+            offset = at + name.start(2)
+            own = tuple(_DIM.finditer(name[2]))
+            dims = (*(each[1].strip() for each in own), *of_type)
             yield Declared(
-                file, text.count("\n", 0, found.end() + name.start(1)) + 1, declared_type, name[1],
-                plain_dims, tuple((offset + each.start(1), offset + each.end(1)) for each in dims),
-                _element(declared_type, aliases),
-                tuple(_whole(evaluator.from_text(each)) if each else None for each in plain_dims),
-                is_dynamic,
+                self.file, bare.count("\n", 0, at + name.start(1)) + 1, declared_type, name[1],
+                dims, tuple(_stripped(offset + each.start(1), each[1]) for each in own), element,
+                tuple(_whole(self.evaluator.from_text(each)) if each else None for each in dims),
+                is_dynamic, start=at + name.start(1),
+                owner=f"the type {declared_type}" if of_type or not dims else "",
             )  # fmt: skip
             comma = rest.find(",", name.end())
             if comma < 0:
                 break
             name_at = comma + 1
+
+    def _typed(self, kind: str) -> tuple[int | None, tuple[str, ...]]:
+        """Return the bytes of a type's elements, None where not known, and the type's sizes."""
+        dims: list[str] = []
+        for _ in range(8):
+            sized = _SIZED.fullmatch(kind)
+            if sized is not None:
+                kind = sized[1]
+                dims += (each[1].strip() for each in _DIM.finditer(sized[2]))
+            found = type_at(kind + " ")
+            if found is not None:
+                return found[0].bytes, tuple(dims)
+            if kind not in self.aliases:
+                break
+            kind = self.aliases[kind]
+        return None, tuple(dims)
+
+
+def _stripped(start: int, text: str) -> tuple[int, int]:
+    """Return where a text stands without the spaces around it."""
+    start += len(text) - len(text.lstrip())
+    return start, start + len(text.strip())
 
 
 def _unions(bare: str, aliases: Mapping[str, str]) -> set[str]:
@@ -159,7 +219,7 @@ def _closing(bare: str, at: int) -> int:
     return at
 
 
-def _union(file: str, text: str, bare: str, at: int, unions: set[str]) -> Declared | None:
+def _union(file: str, bare: str, at: int, unions: set[str]) -> Declared | None:
     """Return the union, or what holds one, that is declared behind `__shared__`."""
     rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:])
     opened = re.match(r"\s*(?:union|struct)\b[^;{}()]*\{", rest)
@@ -174,19 +234,8 @@ def _union(file: str, text: str, bare: str, at: int, unions: set[str]) -> Declar
         name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]\s*)*$", rest[:end])
     if not holds or name is None:
         return None
-    line = text.count("\n", 0, at) + 1
+    line = bare.count("\n", 0, at) + 1
     return Declared(file, line, "union", name[1], (), (), None, in_union=True)
-
-
-def _element(kind: str, aliases: Mapping[str, str]) -> int | None:
-    for _ in range(8):
-        found = type_at(kind + " ")
-        if found is not None:
-            return found[0].bytes
-        if kind not in aliases:
-            return None
-        kind = aliases[kind]
-    return None
 
 
 def _evaluator(text: str, bare: str) -> Evaluator:

@@ -26,7 +26,8 @@ from simulator.fixing.refusing import (
     what_reaches,
 )
 from simulator.fixing.runs import Costs, Runs, moves_of
-from simulator.fixing.said import operations_of, text_of, triton_of
+from simulator.fixing.said import operations_of, text_of
+from simulator.fixing.triton_layouts import triton_of
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import GridRun
 
@@ -189,7 +190,7 @@ class _Finding:
         if hidden:
             notes = (*plain.notes, understood(array))
             return replace(plain, why=hidden, alternatives=(first, *others), notes=notes)
-        if joined and first.kind in ("swizzle", "both"):
+        if joined and first.operations and first.candidate and not first.candidate.is_compiled:
             said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))
         return replace(first, alternatives=tuple(others))
@@ -269,10 +270,13 @@ class _Finding:
             notes += (
                 f"Its index counts from byte {array.starts[0]} of the block's shared memory.",
             )
-        made_by_triton = any(file.endswith(".py") for file in array.files)
+        triton = ""
+        if any(file.endswith(".py") for file in array.files):
+            triton, why_not = triton_of(candidate.tile)
+            notes += (f"Triton's layouts cannot say it: {why_not}.",) if why_not else ()
         return replace(
             fix, proved=choice.proved or none_left, why=_NONE_FEWER if none_left else choice.text,
-            triton=triton_of(candidate.tile) if made_by_triton else "", notes=notes,
+            triton=triton, notes=notes,
         )  # fmt: skip
 
     def _if_better(

@@ -61,7 +61,8 @@ class Fix(Result):
     notation: str = ""
     """The layout in CuTe's notation; "" where it has none."""
     triton: str = ""
-    """The layout as Triton has it, of a kernel that Triton made."""
+    """The layout as Triton's compiler has it, of a kernel that Triton made; "" where a note says
+    that it has none."""
     operations: int = 0
     """Integer operations that an index takes more."""
     bytes_before: int = 0
@@ -161,8 +162,7 @@ class Fix(Result):
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
-                of = f", of rows of {self.candidate.tile.cols} elements" if self.candidate else ""
-                said.append(f"Triton{of}: {self.triton}.")
+                said.append(f"Triton{self._rows()}: {self.triton}.")
             said.append("It ran with every access at its new place, and left the same outputs.")
         said.append(self.why)
         if self.unremovable:
@@ -187,6 +187,13 @@ class Fix(Result):
             return f"{spent}."
         room = f"{blocks} block{'s'[: blocks != 1]} per SM"
         return f"{spent}; {room}{', as before' if blocks == was else f' instead of {was}'}."
+
+    def _rows(self) -> str:
+        """Say which rows a layout of Triton's is of: those that the addresses tell."""
+        if self.candidate is None:
+            return ""
+        tile, size = self.candidate.tile, self.candidate.element
+        return f", of {tile.rows} rows of {tile.cols} elements of {size} bytes"
 
     def _grown(self) -> list[str]:
         """Say where the bytes come from that a new index reaches, beyond the array's end."""
