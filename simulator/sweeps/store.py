@@ -240,7 +240,8 @@ class Store:
         code = None if code is None else code & 0xFF  # the rest of it says more
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreError(
-                f"store {self._name!r} is in use by another sweep (next: wait for it, or choose another store)"
+                f"store {self._name!r} is in use by another sweep"
+                " (next: wait for it, or choose another store)"
             )
         why = getattr(error, "strerror", None) or str(error)
         if code == sqlite3.SQLITE_NOTADB:
