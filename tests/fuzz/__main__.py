@@ -101,7 +101,6 @@ def _fork(
         os.close(said)
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-        signal.signal(signal.SIGALRM, _hang)
         warnings.simplefilter("ignore")
         target, answers = TARGETS[name], Counter[str]()
         for number in range(start, end):
@@ -109,7 +108,7 @@ def _fork(
                 break
             shared[:24] = struct.pack("qqq", number, answers["answered"], answers["refused"])
             given = one(name, seed, number)
-            signal.setitimer(signal.ITIMER_REAL, target.seconds)
+            watch(target.seconds)
             verdict = read(target, given)
             signal.setitimer(signal.ITIMER_REAL, 0)
             if verdict in ("answered", "refused"):
@@ -123,8 +122,17 @@ def _fork(
         os._exit(code)
 
 
-def _hang(*_: object) -> None:
-    raise Hang
+def watch(seconds: float) -> None:
+    """Raise Hang after so many seconds of work, or ten times as many of waiting."""
+    worked, waited = time.process_time(), time.monotonic()
+
+    def look(*_: object) -> None:
+        if time.process_time() - worked > seconds / 2 or time.monotonic() - waited > 10 * seconds:
+            raise Hang
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the machine is busy with others
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 @contextmanager
