@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from simulator.errors import BankwiseError
+from simulator.errors import BankwiseError, ToolError
 from tests.fuzz.targets import TARGETS, Target
 
 _MEMORY = 6 << 30
@@ -47,6 +47,8 @@ def read(target: Target, given: str | bytes) -> str:
     """Return "answered", "refused", or what went wrong."""
     try:
         target.ask(given)
+    except ToolError as error:  # nothing was read
+        return f"not tried: {error}"[:300]
     except BankwiseError:
         return "refused"
     except Hang:
