@@ -263,6 +263,15 @@ def test_a_damaged_row_is_never_used(tmp_path: Path, column: str, damage: str) -
         assert sweep(even_only, STRIDES, store=store).to_dict() == whole.to_dict()
 
 
+def test_chunks_without_a_column_are_refused(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    sweep(strided, {"stride": range(8)}, store=store)
+    with opened(store) as database:
+        database.execute("ALTER TABLE chunks DROP COLUMN crc32")
+    with pytest.raises(StoreError, match="is damaged: no such column: crc32"):
+        sweep(strided, {"stride": range(8)}, store=store)
+
+
 def test_a_finished_sweep_is_read_from_its_store(tmp_path: Path) -> None:
     store = tmp_path / "store"
     whole = sweep(simulate, SMALL, store=store)
