@@ -253,8 +253,6 @@ class Line:
                 raise DecodeProblem(f"operand {self.next} of {self.name}")
             return self.changed(place, operand.signs, kind)
         if isinstance(operand, Constant) and operand.register is None:
-            if kind == "half" and operand.signs.half:
-                raise DecodeProblem(f"constant of {self.name}")
             return self.changed(self.bank(operand.bank, operand.offset, words), operand.signs, kind)
         if isinstance(operand, Number):
             if kind == "half":
