@@ -5,9 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from simulator import replay_compiled
 from simulator.sass.code.linking import BANK, CodeLink, linked, read_links
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.operands import Constant, parse
+from tests.sass_kernels import needs_compiler
 
 NAMES = ["32@lo($str$24)", "32@hi($str$24)", "32@lo((kernel,+,.L_x_3@srel))", "0x1e1"]
 
@@ -58,6 +62,17 @@ def test_what_a_linker_has_to_place_is_not_filled_in() -> None:
     assert read_links(elf("ET_REL"), relocations(0), SYMBOLS) == []
     assert read_links(elf(), relocations(0), [Symbol("tile", 2)]) == []
     assert read_links(elf(), relocations(0), [Symbol("other", "SHN_UNDEF")]) == []
+
+
+@needs_compiler
+def test_a_last_parameter_of_two_bytes_is_read_as_half_a_word() -> None:
+    source = """#include <cuda_fp16.h>
+__global__ void k(float *o, __half x, __half y) { o[threadIdx.x] = __half2float(y) * float(x); }"""
+    args = [np.zeros(32, np.float32), np.float16(1.5), np.float16(-2.25)]
+    given = {"grid": 1, "block": 32, "arch": "sm_80"}
+    assert (replay_compiled(source, args=args, **given).outputs[0] == -3.375).all()
+    source, args = source.replace("__half x, ", "").replace(" * float(x)", ""), [args[0], args[2]]
+    assert (replay_compiled(source, args=args, **given).outputs[0] == -2.25).all()
 
 
 def test_a_half_of_a_constant_is_an_operand() -> None:
