@@ -147,14 +147,37 @@ def read(
 ) -> AskedAccess:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
-    `op` is the instruction; by default it follows from the type and the direction. `block` is
-    that of `ThreadBlock.of`. `element` is the bytes of an element that no declaration names, by
-    default those of a float. `names` have values. `active` is an expression: threads for which it
-    is 0 are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
-    chooses some; without a block they stand in a row. `tile` is the rows and columns of what a
-    row and a column are of, where nothing is declared. With a `layout` the text is a row and a
-    column of it; `element` is by default what it says. `chip` is that of `count`.
+    Raises ExpressionError, InstructionError, MaskError, ChipError and OptionError; with a layout
+    LayoutError, and AddressError for an index outside of it.
 
+    Parameters
+    ----------
+    text
+        The question; with a `layout`, a row and a column of it.
+    op
+        The instruction; by default it follows from the type and the direction.
+    block
+        That of `ThreadBlock.of`.
+    element
+        Bytes of an element that no declaration names, by default those of a float, or what the
+        layout says.
+    names
+        Values of names.
+    active
+        An expression: threads for which it is 0 are inactive. Their index is not evaluated.
+    mask
+        Lanes whose bit is 0 are inactive.
+    warps
+        Some warps of the block; without a block they stand in a row.
+    tile
+        Rows and columns of what a row and a column are of, where nothing is declared.
+    layout
+        A Tile, a Layout or a text of one.
+    chip
+        That of `count`.
+
+    Examples
+    --------
     >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
     ('LDS', '32x32', [4, 136, 268])
@@ -163,9 +186,6 @@ def read(
     >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
     >>> read("lane%16, lane/16*8", "ldmatrix.x4", layout=swizzled, element=2).addresses()[0, :3]
     array([  0, 144, 288])
-
-    Raises ExpressionError, InstructionError, MaskError, ChipError and OptionError; with a layout
-    LayoutError, and AddressError for an index outside of it.
     """
     check_mask(mask)
     if element is not None:

@@ -94,11 +94,22 @@ def read_question(
 ) -> Question:
     """Return what a text asks.
 
-    `element` is the type of elements where nothing is declared, `float` by default. `names` are
-    constants that the sizes of arrays may use. `array` is what a row and a column are of where
-    nothing is declared; where it is `laid`, a layout that the reader does not know is. `most` is
-    the bytes that an array may take. Raises ExpressionError, which shows the column and says how
-    it would be written.
+    Raises ExpressionError, which shows the column and says how it would be written.
+
+    Parameters
+    ----------
+    source
+        The text.
+    element
+        The type of elements where nothing is declared, by default `float`.
+    names
+        Constants that the sizes of arrays may use.
+    array
+        What a row and a column are of, where nothing is declared.
+    laid
+        Whether a layout, which this reader does not know, says where they lie.
+    most
+        Bytes that an array may take.
     """
     if not isinstance(source, str):
         raise ExpressionError(

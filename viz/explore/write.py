@@ -83,7 +83,19 @@ def write(
     chip: ChipLike | None = None,
     force: bool = False,
 ) -> None:
-    """Write the page to a file; raises ReportError for an existing one without `force`."""
+    """Write the page to a file; raises ReportError for an existing one without `force`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        The question that stands on the page.
+    block, op, rule, chip
+        Those of `count`, chosen on the page.
+    force
+        Whether an existing file is overwritten.
+    """
     write_page(path, page(text, block=block, op=op, rule=rule, chip=chip), force=force)
 
 

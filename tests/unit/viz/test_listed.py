@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator import CHIPS
 from simulator.cli import main
 from viz.page.section import is_bad
 
@@ -32,7 +33,7 @@ ask = "float s[32]; s[threadIdx.q]"
     [
         (["ops"], "41 instructions of shared memory, by the law of an H200", "ldmatrix.x4.trans"),
         (["ops", "--chip", "V100"], "25 instructions of shared memory, by the law of V100", "STS"),
-        (["chips"], "13 chips, the law of 2 of them measured", "Jetson Thor"),
+        (["chips"], f"{len(CHIPS)} chips, the law of 2 of them measured", "Jetson Thor"),
         (["kernels"], "kernels of published tutorials", "leimao.v07"),
         (["estimate"], "estimates of a GEMM", "gemm_intensity"),
         (
