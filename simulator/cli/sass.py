@@ -82,7 +82,13 @@ Found = TypeVar("Found")
 @click.option("--config", default="all", show_default=True,
               help="Of triton.autotune: all, a number, or BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
-@click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
+@click.option(
+    "--num-warps",
+    "--warps",
+    "warps",
+    type=click.IntRange(1),
+    help="Warps of a Triton kernel, as num_warps.",
+)
 @click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
 @time_option
 @common
