@@ -38,6 +38,8 @@ _STATIC = 48 * 1024
 _NONE_FEWER = "No layout of any kind has fewer."
 _MOST_FOLLOWED = 1 << 26
 """Thread instructions of a launch whose warps are followed from barrier to barrier."""
+_LITTLE = 10
+"""An index is not changed for less than one of so many bank conflicts."""
 _CHEAP = 16
 """Padding that takes at most one in so many bytes is said before a swizzle."""
 
@@ -170,7 +172,7 @@ class _Finding:
         why = self._refused(array)
         if why:
             return replace(plain, why=why, notes=(*plain.notes, understood(array)))
-        hidden = hidden_base(
+        against = hidden_base(
             array, self.arrays, self.touched, self.program, self.runs.again.sources
         )
         choice = self._choice(array)
@@ -187,9 +189,14 @@ class _Finding:
         first, *others = sorted(
             better, key=lambda each: (each.after.bank_conflicts, *_preference(each, bool(joined)))
         )
-        if hidden:
+        if not against and first.operations and first.saved * _LITTLE < first.before.bank_conflicts:
+            against = (
+                f"Not proposed: what helps removes {first.saved:,} of"
+                f" {first.before.bank_conflicts:,} bank conflicts, and takes operations for that."
+            )
+        if against:
             notes = (*plain.notes, understood(array))
-            return replace(plain, why=hidden, alternatives=(first, *others), notes=notes)
+            return replace(plain, why=against, alternatives=(first, *others), notes=notes)
         if joined and first.operations and first.candidate and not first.candidate.is_compiled:
             said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))
