@@ -56,7 +56,7 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     that an XOR keeps together. `fixes`: of the first report, those to write; None: all of every
     report.
 
-    Raises LaunchError where a launch is not known any more.
+    Raises LaunchError where a launch is no longer known.
     """
     again = reports[0].relaunch()
     name, text = again.source or "", again.text()
