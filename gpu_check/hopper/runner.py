@@ -48,7 +48,7 @@ def compiled(source: str, folder: Path) -> bytes:
         "source": source, "name": "case.cu", "headers": {}, "expressions": [],
         "options": [f"--gpu-architecture={ARCH}", "--std=c++17"],
     }  # fmt: skip
-    answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), "case.cu"))
+    answer = json.loads(child("nvrtc", json.dumps(request), "case.cu"))
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:

@@ -214,6 +214,8 @@ def read(
     known_op = counted_on(chosen_chip, _op(question) if op is None else op)
     if question.atomic == "COUNT" and op is None:
         assumed.append("the old value is not used")
+    if question.loads:
+        assumed.append("the store is asked; the load to the right of = is a question of its own")
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = ThreadBlock.of(block)
@@ -236,7 +238,8 @@ def read(
         for name, value in (names or {}).items()
         if name in question.names
     }
-    run = _Run(question, condition, {**(names or {}), **values}, mask)
+    guessed = block is None and chosen == tuple(range(threads.warps))
+    run = _Run(question, condition, {**(names or {}), **values}, mask, guessed)
     found = [run.warp(threads, warp) for warp in chosen]
     asked = AskedAccess(
         question,
@@ -286,6 +289,8 @@ class _Run:
     condition: Expression | None
     names: Mapping[str, int]
     mask: int
+    guessed: bool
+    """Whether the block was assumed."""
 
     def warp(self, block: ThreadBlock, number: int) -> tuple[list[list[int]], list[int], int]:
         """Return each lane's subscripts, the bytes added, and the active lanes."""
@@ -313,11 +318,16 @@ class _Run:
             sizes = "".join(f"[{each or ''}]" for each in array.sizes)
             raise ExpressionError(
                 f"{found} is outside of {array.name}{sizes} (accepted: 0 to {size - 1}), for"
-                f" {_whose(values)}",
+                f" {_whose(values)}{self._block(values)}",
                 source,
                 part.start + len(given) - len(given.lstrip()),
             )
         return found
+
+    def _block(self, values: Mapping[str, int]) -> str:
+        sizes = [values[f"blockDim.{axis}"] for axis in "xyz"]
+        text = "x".join(map(str, sizes[: 3 if sizes[2] > 1 else 2]))
+        return f" (a block of {text} is assumed: say yours, --block XxY)" * self.guessed
 
 
 def _whose(values: Mapping[str, int]) -> str:

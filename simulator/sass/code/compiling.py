@@ -88,20 +88,30 @@ def compile_source(
     if options.compiler == "nvcc":
         return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
-    translation = translate(source, folder, options.include, options.define, asked=expressions)
-    try:
-        return compile_translation(translation, *rest)
-    except CompileError as error:
-        # A header may name NVRTC's macro and leave host code in sight all the same.
-        if not any(f"{each}(" in str(error) for each in translation.whole):
-            raise
-        stripped = translate(
-            source, folder, options.include, options.define, asked=expressions, keep_whole=False
+    hide_in: set[str] = set()
+    first: CompileError | None = None
+    while True:
+        translation = translate(
+            source, folder, options.include, options.define, asked=expressions, hide_in=hide_in
         )
         try:
-            return compile_translation(stripped, *rest)
-        except CompileError:
-            raise error from None
+            return compile_translation(translation, *rest)
+        except CompileError as error:
+            first = first or error
+            # A header may name NVRTC's macro and leave host code in sight all the same.
+            new = translation.whole & error.headers
+            hide_in |= new
+        if not new:
+            break
+    if not hide_in:
+        raise first
+    stripped = translate(
+        source, folder, options.include, options.define, asked=expressions, keep_whole=False
+    )
+    try:
+        return compile_translation(stripped, *rest)
+    except CompileError:
+        raise first from None
 
 
 def compile_translation(
@@ -140,7 +150,7 @@ def compile_translation(
                 *options.arguments(), *extra,
             ],
         }  # fmt: skip
-        answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), name))
+        answer = json.loads(child("nvrtc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
@@ -163,7 +173,9 @@ def compile_translation(
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:
             told = explain(answer["log"], plain, source, translation)
-            raise CompileError(told.replace(plain, name))
+            error = CompileError(told.replace(plain, name))
+            error.headers = frozenset(each for each in headers if f"{each}(" in answer["log"])
+            raise error
         extra += new
 
 
@@ -176,7 +188,7 @@ def _by_nvcc(
     full = str(Path(plain).absolute())
     while True:
         request = request_for(source, arch, full, folder, expressions, options)
-        answer = json.loads(child("simulator.sass.code.nvcc", json.dumps(request), name))
+        answer = json.loads(child("nvcc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
@@ -190,16 +202,20 @@ def _by_nvcc(
 
 
 @lru_cache(maxsize=32)
-def child(module: str, request: str, name: str) -> str:
+def child(compiler: str, request: str, name: str) -> str:
     """Run a compiler in a process of its own; request and answer are JSON.
+
+    `compiler` is a module beside this one: "nvrtc", "nvcc" or "ptx". It is run as a file, so that
+    Python does not import the packages around it.
 
     Raises CompileError where it does not end in time or ends without an answer.
     """
+    file = Path(__file__).with_name(f"{compiler}.py")
     with tempfile.TemporaryDirectory() as folder:
         try:
             # Started away from here (-P), it finds its modules where this process does.
             done = subprocess.run(  # noqa: S603  our own modules
-                [sys.executable, "-P", "-m", module], cwd=folder,
+                [sys.executable, "-P", str(file)], cwd=folder,
                 input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
                 env={**os.environ, "PYTHONPATH": _path()},
             )  # fmt: skip

@@ -89,6 +89,8 @@ class Cubin:
     architecture: Architecture
     kernels: dict[str, CubinKernel]
     variables: tuple[Variable, ...]
+    asked: dict[str, str] = field(default_factory=dict)
+    """Symbols of templates that were instantiated by name, such as "gemm<Alias>"."""
 
     def kernel(self, name: str | None) -> CubinKernel:
         """Find a kernel by its symbol or by its plain C++ name; None: the only one.
@@ -99,6 +101,7 @@ class Cubin:
             if len(self.kernels) == 1:
                 return next(iter(self.kernels.values()))
             raise CubinError(f"which kernel? (accepted: {_listed(self.kernels)})")
+        name = self.asked.get(name, name)
         if name in self.kernels:
             return self.kernels[name]
         exact = [each for each in self.kernels.values() if same_name(demangled(each.name), name)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from simulator.errors import CubinError
@@ -113,7 +114,7 @@ def _compiled(
     expressions = (kernel,) if kernel and "<" in kernel else ()
     compiled = compile_source(source, arch, name, expressions, options, folder)
     try:
-        return read_cubin(compiled.cubin)
+        return replace(read_cubin(compiled.cubin), asked=compiled.symbols)
     except CubinError as error:
         from simulator.sass.code.signatures import signatures
         from simulator.sass.code.source import Source

@@ -1,6 +1,6 @@
 """CUDA source to a cubin by a real nvcc and the host's compiler, in a process of its own.
 
-`python -m simulator.sass.code.nvcc` is that process: a request in JSON on standard input, an
+This file is that process, too: a request in JSON on standard input, an
 answer in JSON on standard output. It is for what NVRTC cannot take: host headers are read as
 they are. Nothing that is compiled is run.
 """

@@ -46,7 +46,7 @@ class Cluster:
                 self,
                 rank,
                 recorders[rank] if recorders else None,
-                races if not rank else None,
+                races if races and rank < races.blocks else None,
             )
             for rank in ranks
         ]
@@ -83,6 +83,8 @@ class Cluster:
         for worker in awake:
             worker.units.is_awake = False
             progress = worker.go_on(of)
+            if worker.races and self.size > 1:
+                worker.flush()  # what blocks of a cluster did is watched in its order
             if progress == Progress.DONE:
                 self.left.remove(worker)
             elif progress == Progress.PAUSED:

@@ -11,6 +11,7 @@ from simulator.sass.lift.requests import AsyncStore, Bulk, BulkGroup, Reply, Til
 from simulator.sass.lift.watching import PIECE
 from simulator.sass.run import barriers, mbarrier, tma
 from simulator.sass.run.map_fields import MapFields
+from simulator.sass.run.phases import NO_PHASE
 from simulator.sass.run.reductions import reduction
 from simulator.sass.run.standing import Call
 from simulator.sass.run.tensor_map import decode
@@ -41,6 +42,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
             fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
         )
         _count(units, call, moved)
+        _copied(units, call, moved)
         return Reply.GO_ON
     coordinates = state.uniforms(warp, request.place + 2, request.rank)
     extra = state.uniform(warp, request.extra) if request.extra >= 0 else 0
@@ -53,6 +55,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
         offsets if request.im2col else (), owner.pieces,
     )  # fmt: skip
     barrier = state.uniform(warp, request.place + 1)
+    _copied(units, call, moved, barrier, request.multicast)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
@@ -120,6 +123,21 @@ def serve_group(units: Units, call: Call, request: BulkGroup) -> int:
     return Reply.GO_ON
 
 
+def _copied(
+    units: Units, call: Call, moved: tma.Moved, barrier: int | None = None, multicast: bool = False
+) -> None:
+    """Note a copy for the estimate of time, with the phase of its block that waits for it."""
+    if not units.phases:
+        return
+    phase = NO_PHASE
+    if barrier is not None:
+        there = barrier & 0xFFFFFF | units.rank << 24 if multicast else barrier
+        owner, place = units.block_at(there)
+        phase = units.phases.running(place) if owner is units else NO_PHASE
+    amounts = moved.bytes, moved.sectors, moved.rows
+    units.phases.copy(call.warp, call.number, phase, amounts, moved.first, moved.size)
+
+
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
     units.note(call, moved.sectors, moved.bytes)
     site = units.cluster.site_of(call.number)
@@ -141,6 +159,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)
+        _copied(units, call, moved)
         return Reply.GO_ON
     owner, place = units.block_at(state.uniform(warp, request.to))
     blocks = _multicast(units, word >> 16) if request.multicast else [owner]
@@ -156,6 +175,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         from_ = source.placed(call.number, "bulk", from_, size)
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
     barrier = state.uniform(warp, request.to + 1)
+    _copied(units, call, moved, barrier, request.multicast)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
@@ -175,9 +195,13 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
                 f"{size} bytes at shared address {place:#x} of block {owner.rank} (accepted:"
                 f" multiples of {size} within its {owner.shared.size} bytes)"
             )
+        barrier = int(barriers_at[lane])
+        if owner.watch and barrier >> 24 == owner.rank:
+            parity = mbarrier.load(owner.shared, barrier & 0xFFFFFF).phase
+            owner.watch.land(place, size, barrier & 0xFFFFFF, parity, call.number)
         place = owner.placed(call.number, "store", place, size)
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]
         old[:] = new if combine is None else combine(old[None], new[None])[0]
-        barriers.complete(owner, int(barriers_at[lane]), size)
+        barriers.complete(owner, barrier, size)
     return Reply.GO_ON

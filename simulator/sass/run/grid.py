@@ -84,7 +84,10 @@ class GridRun:
     def __post_init__(self) -> None:
         self._check_sizes()
         threads = self.block[0] * self.block[1] * self.block[2]
-        watch = RaceWatch(self.program, threads, self.block_shared)
+        watch = RaceWatch(
+            self.program, threads, self.block_shared, self.architecture.shared_start,
+            prod(self.cluster),
+        )  # fmt: skip
         plain = self.witness is None and self.moves is None
         self.races = watch if watch.is_needed and plain else None
         """What watches the first block for accesses that nothing orders."""

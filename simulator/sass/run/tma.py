@@ -14,7 +14,7 @@ instruction. All of it but im2col is held to tiles that an H100 copied
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -51,6 +51,10 @@ class Moved:
     bytes: int
     rows: int
     sectors: int
+    first: Addresses = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Where in global memory it touched each row."""
+    size: int = 0
+    """Bytes of a row that it touched."""
 
 
 def load_tile(
@@ -104,7 +108,7 @@ def load_tile(
         order = pieces(order)
     for shared in blocks:
         _pieces(shared)[order] = given
-    return Moved(fields.bytes, len(tile), _sectors(addresses + low, high - low))
+    return _moved(fields, len(tile), addresses + low, high - low)
 
 
 def store_tile(
@@ -143,7 +147,12 @@ def store_tile(
         tile, addresses = tile[inside], addresses[inside]
     if high > low and len(addresses):
         _put(memory, addresses + low, tile[:, low:high], combine)
-    return Moved(fields.bytes, count, _sectors(addresses + low, high - low))
+    return _moved(fields, count, addresses + low, high - low)
+
+
+def _moved(fields: MapFields, rows: int, first: Addresses, size: int) -> Moved:
+    """Say what a copy of a tile moved, from where its rows begin in global memory."""
+    return Moved(fields.bytes, rows, _sectors(first, size), first, size)
 
 
 def load_bulk(
@@ -159,7 +168,8 @@ def load_bulk(
     row = memory.read(np.array([address]), size)[0]
     for shared in blocks:
         shared[destination : destination + size] = row
-    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+    sectors = size + address % 32 + 31 >> 5 if size else 0
+    return Moved(size, 1, sectors, np.array([address]), size)
 
 
 def store_bulk(
@@ -188,7 +198,8 @@ def store_bulk(
     _check_bulk(address, size)
     _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
     _put(memory, np.array([address]), shared[None, source : source + size], combine)
-    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+    sectors = size + address % 32 + 31 >> 5 if size else 0
+    return Moved(size, 1, sectors, np.array([address]), size)
 
 
 def copy_bulk(

@@ -29,6 +29,7 @@ from simulator.sass.lift.requests import (
     TileCopy,
 )
 from simulator.sass.run import barriers, copies, products, system
+from simulator.sass.run.phases import Phases
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
@@ -77,6 +78,8 @@ class Units:
     """Over its shared memory, where the kernel has units that act beside its threads."""
     notes: Callable[[tuple[int, int, int, int]], None] | None = None
     """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
+    phases: Phases | None = None
+    """What takes note of phases of mbarriers and of copies."""
     moves: Moves | None = None
     """Where shared memory's bytes lie instead."""
     witness: Witness | None = None

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.requests import Bulk, Product, Request, TileCopy
+from simulator.sass.lift.requests import AsyncStore, Bulk, Product, Request, TileCopy
 from simulator.sass.lift.watching import PIECE, Cause
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ Doubts = dict[Doubt, "Dim3"]
 
 def is_watched(requests: dict[int, Request]) -> bool:
     """Return whether a kernel has a unit that acts beside its threads."""
-    return any(isinstance(each, TileCopy | Bulk | Product) for each in requests.values())
+    return any(
+        isinstance(each, TileCopy | Bulk | Product | AsyncStore) for each in requests.values()
+    )
 
 
 @dataclass

@@ -117,7 +117,7 @@ class Worker:
         )  # fmt: skip
         self.units.moves, self.units.witness = moves, launch.witness
         if recorder:
-            self.units.notes = self._note
+            self.units.notes, self.units.phases = self._note, recorder.phases
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)
@@ -311,7 +311,8 @@ class Worker:
                 launch.chip, self.sources[:rows],
             )  # fmt: skip
             if self.races:
-                self.races.add(self.events[: self.get("event_count")], heads, self.trace[:rows])
+                events = self.events[: self.get("event_count")]
+                self.races.add(events, heads, self.trace[:rows], self.rank)
                 self.set("event_count", 0)
                 self.set("noting", int(not self.races.is_over))
             if self.recorder:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from simulator import replay_compiled
 from simulator.errors import CompileError, CubinError
 from simulator.sass.code import compiling
 from simulator.sass.code.compiling import Compiled, compile_source
@@ -83,22 +85,40 @@ def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[frozenset[str]] = []
-    can_compile = True
+    can_compile, enough = True, 0
 
     def compiled(translation: Translation, *rest: Any) -> Compiled:
         tried.append(translation.whole)
-        if translation.whole or not can_compile:
+        if len(translation.whole) > enough or not can_compile:
             place = next((each for each in translation.whole if "number" in each), "source.cu")
-            raise CompileError(f"{place}(3): error: no")
+            error = CompileError(f"{place}(3): error: no")
+            error.headers = frozenset({place}) & translation.headers.keys()
+            raise error
         return Compiled(b"done")
 
     monkeypatch.setattr(compiling, "compile_translation", compiled)
     options = CompilerOptions(include=tuple(_write(tmp_path)))
     assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"
-    assert [bool(each) for each in tried] == [True, False]
+    names = [sorted(Path(each).name for each in whole) for whole in tried]
+    # First without that of the header that it complains of, then without any.
+    assert names == [["leaf.h", "macros.h", "number.h"], ["leaf.h", "macros.h"], []]
+    tried.clear()
+    enough = 2
+    assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"
+    assert [len(each) for each in tried] == [3, 2]
     can_compile = False  # the first error is the one that its author understands
     with pytest.raises(CompileError, match=r"number\.h\(3\)"):
         compile_source(SOURCE, "sm_90", "source.cu", options=options)
+
+
+@needs_compiler
+def test_a_template_that_is_asked_for_by_an_alias_is_found_by_it() -> None:
+    source = """template <class T> struct Pair { T a, b; };
+using Two = Pair<float>;
+template <class T> __global__ void fill(float *out) { out[threadIdx.x] = sizeof(T); }"""
+    out = np.zeros(32, np.float32)
+    report = replay_compiled(source, kernel="fill<Two>", grid=1, block=32, args=[out])
+    assert (report.outputs[0] == 8).all()
 
 
 @needs_compiler
