@@ -20,13 +20,8 @@ from pathlib import Path
 from simulator.errors import CompileError
 from simulator.sass.code.confining import check_includes, computed, spellings
 from simulator.sass.code.headers import (
-    block_primitives,
-    class_macros,
-    headers_folders,
-    is_standard,
-    small_features,
-    stand_in,
-)
+    block_primitives, class_macros, headers_folders, is_standard, small_features, stand_in,
+)  # fmt: skip
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
@@ -86,20 +81,14 @@ def translate(
 
     Parameters
     ----------
-    text
-        The source.
-    folder
-        The source's own; None for source without a file, which has no headers beside it.
-    include
-        Folders of -I.
-    defined
-        Macros of -D, "NAME" or "NAME=VALUE".
+    text, folder
+        The source, and its own folder; None: it came without a file, and has no headers beside it.
+    include, defined
+        Folders of -I, and macros of -D, "NAME" or "NAME=VALUE".
     asked
         Templates to instantiate, such as "gemm<Traits>".
-    keep_whole
-        Whether headers that know NVRTC stay as they are.
-    hide_in
-        Full paths of headers that do not stay so.
+    keep_whole, hide_in
+        Whether headers that know NVRTC stay as they are, and full paths of those that do not.
     """
     folders = [Path(each).expanduser() for each in include]
     for place in folders:
