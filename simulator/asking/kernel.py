@@ -62,7 +62,7 @@ class KernelView:
 
 
 def look_inside(report: CompiledReport) -> KernelView | None:
-    """Run a launch again and return what it shows; None where it is not known any more.
+    """Run a launch again and return what it shows; None where it is no longer known.
 
     A report that was pickled, or that an error stopped, has no launch.
     """

@@ -335,7 +335,9 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     """Return what to replay, and the kernel's name."""
     if options["triton"]:
         if options["file"]:
-            raise click.UsageError("FILE and --triton: give one")
+            raise click.UsageError(
+                "FILE and --triton both say what to replay (accepted: one of them)"
+            )
         return None, None
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")

@@ -47,7 +47,7 @@ _CHEAP = 16
 def find_fixes(report: CompiledReport) -> list[Fix]:
     """Return a Fix for each array with conflicts, those that save most first.
 
-    Raises LaunchError where the launch is not known any more, and whatever a run raises.
+    Raises LaunchError where the launch is no longer known, and whatever a run raises.
     """
     known = [value or 0 for value in report.instructions["bank_conflicts"]]
     if not sum(known):
@@ -87,13 +87,14 @@ def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
     pairs = [(each.target, each.candidate) for each in named.values()]
     if any(array and max(array.starts) + array.size > launch.block_shared for array, _ in pairs):
         raise OptionError(
-            "a fix is not of this launch, whose shared memory is smaller (accepted: what this"
+            "a fix belongs to another launch: the shared memory of this one is smaller"
+            " (accepted: what this"
             " report's fixes() returns)"
         )
     changed = [(array, candidate) for array, candidate in pairs if array and candidate]
     too_much = _too_much(launch, changed)
     if too_much:
-        raise OptionError(f"together these fixes do not fit: {too_much}")
+        raise OptionError(f"these fixes do not fit together: {too_much}")
     moves = moves_of(launch, changed)
     made = again.replay(moves)
     return replace(made, rerun=replace(again, moves=moves))

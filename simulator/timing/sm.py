@@ -49,34 +49,14 @@ _SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 @jit()
 def simulate(
-    code: Any,
-    trace: Any,
-    state: Any,
-    machine: Any,
-    stalls: Any,
-    plan: Any,
-    sizes: Any,
+    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, plan: Any, sizes: Any,
     without: bool,
-) -> int:
+) -> int:  # fmt: skip
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
-    Parameters
-    ----------
-    code, trace
-        The machine code's table, and what each warp executed.
-    state
-        The SM's: warps, queues, scoreboards.
-    machine
-        The chip's pipes and latencies.
-    stalls
-        What each instruction waited for; it is added to.
-    plan
-        The blocks' numbers among the traces, in order.
-    sizes
-        Warps of a block, blocks that the SM holds, blocks that were traced, lines of machine code,
-        blocks of the plan.
-    without
-        Whether every access to shared memory costs its floor.
+    `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
+    the SM holds, blocks that were traced, lines of machine code, blocks of the plan; `without`:
+    every access to shared memory at its floor.
     """
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
