@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["demangled", "parameter_types", "same_name"]
+__all__ = ["demangled", "has_more", "parameter_types", "same_name"]
 
 _LONGEST = 4096
 
@@ -63,10 +63,22 @@ def same_name(one: str, other: str) -> bool:
 
     >>> same_name("tk<float,4u>", "tk<float, 4>"), same_name("tk<float>", "tk<double>")
     (True, False)
+    >>> same_name("tk<__half2>", "tk<half2>")
+    True
     """
     return _plain(one) == _plain(other)
 
 
+def has_more(full: str, name: str) -> bool:
+    """Whether a kernel's name has the template arguments of another, and defaults behind them.
+
+    >>> has_more("tk<__half, 4, false>", "tk<half, 4>"), has_more("tk<float, 4>", "tk<float, 4>")
+    (True, False)
+    """
+    return name.rstrip().endswith(">") and _plain(full).startswith(f"{_plain(name)[:-1]},")
+
+
 def _plain(name: str) -> str:
     name = re.sub(r"\s+", "", _tidy(name.removeprefix("::")))
+    name = re.sub(r"\b(?=(?:half2?|nv_bfloat162?)\b)", "__", name)  # typedefs of cuda_fp16.h
     return re.sub(r"(?<=\d)(?:[uU]?[lL]{0,2}|[lL]{1,2}[uU]?)(?=[,>])", "", name)
