@@ -6,6 +6,7 @@ import click
 import pytest
 
 from simulator.cli import main
+from simulator.results.text import Listing, Table, as_text
 
 EVIL = "\x1b[2J\x1b]0;title\x07"
 
@@ -36,4 +37,15 @@ def test_no_escape_comes_through(
     said = printed.out + printed.err
     assert said
     assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_source_lines_and_names_are_tame(color: bool) -> None:
+    figures = {1: {"bank_conflicts": 1, "wavefronts": 2}}
+    listing = Listing(f"k{EVIL}.cu", (f"s[0]; // {EVIL}",), figures)
+    rows = [{"file": f"k{EVIL}.cu", "access": EVIL}]
+    said = as_text(Table(rows, {}, title=EVIL, listings=[listing]), color=color)
+    assert "\x1b[2J" not in said
+    assert "\x1b]" not in said
     assert "\x07" not in said
