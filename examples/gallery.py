@@ -1,4 +1,4 @@
-"""The figures of docs/gallery.md, and the command that makes its pictures.
+"""The figures of docs/reference/gallery.md, and the command that makes its pictures.
 
     python examples/gallery.py [FOLDER]
 

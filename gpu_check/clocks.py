@@ -135,12 +135,23 @@ def measure(
 ) -> Measurements:
     """Measure the cycles of accesses on this machine's GPU.
 
-    Addresses and mask are those of `simulator.count`. `sources` are byte offsets in global
-    memory that cp.async reads from, of the addresses' shape; by default its lanes read side by
-    side. `progress` is called with the number of accesses done since the last call.
-
     Raises NoGpuError without a GPU, DeviceError if it cannot run the instruction, and what
     `count` raises for bad accesses.
+
+    Parameters
+    ----------
+    op, addresses, mask
+        Those of `simulator.count`.
+    sources
+        Byte offsets in global memory that cp.async reads from, of the addresses' shape. By default
+        its lanes read side by side.
+    warps, rounds
+        Warps of the block that executes an access at once, and times that it is timed: the median
+        counts.
+    device
+        The GPU's number.
+    progress
+        Called with the number of accesses done since the last call.
     """
     name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)

@@ -117,10 +117,13 @@ def count_on_gpu(
 ) -> Measurements:
     """Read the hardware counters of accesses: their wavefronts and bank conflicts.
 
-    Arguments are those of `measure`, sources of copies included.
-
     Raises NoGpuError and DeviceError as `measure` does; CountersError where ncu is absent,
     forbidden or fails, and where a count is no multiple of the executions.
+
+    Parameters
+    ----------
+    op, addresses, mask, sources, device, progress
+        Those of `measure`, sources of copies included.
     """
     name = probe_op(op).name
     flat, masks = as_accesses(name, addresses, mask)

@@ -227,8 +227,8 @@ PackagedTable = Literal[
     "h100_neighbour_counters", "h100_peaks", "h100_pipes", "h100_queue", "h100_residency",
     "h100_starts", "h100_timed_estimates", "h100_timed_fresh", "h100_timed_fresh_estimates",
     "h100_timed_gemms", "h100_timed_kernels", "h100_tma", "h100_traffic", "h100_turns",
-    "h100_waits", "h100_wgmma", "h200_bandwidth", "h200_clock_classes", "h200_gemm_stalls",
-    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes",
+    "h100_waits", "h100_wgmma", "h200_bandwidth", "h200_clock_classes", "h200_contention",
+    "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h200_tags",
 ]  # fmt: skip
 
 

@@ -62,6 +62,21 @@ class BlockLayout:
 
         Raises LayoutError for more than 32 warps, and where WarpLayout.of, the orders or
         fragment_elements do.
+
+        Parameters
+        ----------
+        warps
+            Rows×columns of warps in the block.
+        warp
+            Rows×columns of lanes in a warp, or its layout.
+        thread_tile
+            Rows×columns of elements that a thread computes.
+        lane_order
+            Order of the lanes in a warp, as for `WarpLayout.of`.
+        warp_order
+            Order of the warps in the block.
+        fragment
+            One kind for both edges, or (rows, columns).
         """
         warp_rows, warp_cols = parse_shape(warps, "RC", "warps of a block")
         if warp_rows * warp_cols > MOST_WARPS:

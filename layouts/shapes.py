@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.errors import LayoutError
+from layouts.errors import LayoutError, short
 
 __all__ = [
     "Index",
@@ -85,8 +85,13 @@ def parse_shape(shape: Shape, modes: str, what: str) -> tuple[int, ...]:
     sizes: list[int] | None = None
     shape = listed(shape)
     if isinstance(shape, str):
-        if re.fullmatch(r"\s*[0-9]{1,9}(\s*[xX×]\s*[0-9]{1,9})*\s*", shape):
-            sizes = [int(size) for size in re.split("[xX×]", shape)]
+        if re.fullmatch(r"\s*[0-9]+(\s*[xX×]\s*[0-9]+)*\s*", shape):
+            texts = [size.strip().lstrip("0") for size in re.split("[xX×]", shape)]
+            if most := next((size for size in texts if len(size) > 9), None):
+                raise LayoutError(
+                    f"{what} {short(shape)} has a size of {len(most)} digits (accepted: up to 9)"
+                )
+            sizes = [int(size or 0) for size in texts]
     elif isinstance(shape, Sequence) and all(map(is_integer, shape)):
         sizes = [int(size) for size in shape]
     if sizes is None or len(sizes) != len(modes) or min(sizes) < 1:

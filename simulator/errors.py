@@ -151,6 +151,9 @@ class ToolError(SassError):
 class CompileError(SassError):
     """CUDA source that does not compile; the message has the compiler's lines and carets."""
 
+    headers: frozenset[str] = frozenset()
+    """The project's headers that the compiler complains of, by their full paths."""
+
 
 class CubinError(SassError):
     """A file that is not device code, is broken, or does not hold the kernel asked for."""

@@ -30,15 +30,27 @@ def compare(
 ) -> go.Figure:
     """Draw two results next to each other: as bank heat maps, or as the bars of two kernels.
 
-    Both are what `explain` or `simulate` returned (of the latter, `fragment` chooses "A" or
-    "B"), or both what `replay` returned. `names` says what the two are.
+    Raises DrawError for results that cannot be compared.
 
+    Parameters
+    ----------
+    before, after
+        Both what `explain` or `simulate` returned, or both what `replay` returned.
+    fragment
+        "A" or "B", of what `simulate` returned.
+    names
+        What the two are called.
+    title
+        The figure's, instead of the one that says what is seen.
+    theme
+        "light" or "dark".
+
+    Examples
+    --------
     >>> from bankwise import explain
     >>> column = [[4 * pitch * lane for lane in range(32)] for pitch in (32, 33)]
     >>> compare(explain("LDS", column[0]), explain("LDS", column[1])).layout.title.text
     'Before: 32 wavefronts. After: 1 wavefront'
-
-    Raises DrawError for results that cannot be compared.
     """
     if isinstance(before, SiteTable) or isinstance(after, SiteTable):
         if not (isinstance(before, SiteTable) and isinstance(after, SiteTable)):

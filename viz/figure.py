@@ -80,9 +80,26 @@ def assemble(
 ) -> go.Figure:
     """Put panels side by side, all on the same scale.
 
-    `widest` is the most pixels that the cells take across. `least` is the size of a cell, in
-    pixels, from which on it holds its whole text; `short` that for a number alone. `frames` and
-    `controls` are those of an animation.
+    Parameters
+    ----------
+    kind
+        What kind of figure it is.
+    panels
+        What is put together.
+    title, subtitle
+        Above the panels.
+    theme
+        "light" or "dark".
+    bar
+        Whether there is a colour bar.
+    widest
+        The most pixels that the cells take across.
+    least
+        The size of a cell, in pixels, from which on it holds its whole text.
+    short
+        The same for a number alone.
+    frames, controls, control_pixels
+        Those of an animation, and the height of its controls.
     """
     columns = max(panel.columns for panel in panels)
     rows = max(panel.rows for panel in panels)

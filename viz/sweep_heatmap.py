@@ -33,19 +33,32 @@ def sweep_heatmap(
 ) -> go.Figure:
     """Draw the least `value` for each pair of the parameters `x` and `y`.
 
-    `columns` is a mapping of equal-length columns (a data frame is one), or a result that has
-    them. Without `x` and `y`, they are the first two columns that vary and are no outcome.
-    A configuration without an outcome has None, NaN or "" as its value, and stays out.
-    Where further parameters vary too, a cell shows its best configuration, and pointing at it
-    tells which that is. The best cells are framed. More than 64 values along an axis are put
-    together, and the line below the title says so.
-
-    >>> sweep = {"pad": [0, 0, 1, 1], "lds": [32, 64, 32, 64], "wavefronts": [32, 32, 1, 2]}
-    >>> sweep_heatmap(sweep).layout.title.text
-    '4 configurations: least wavefronts 1, at lds 32, pad 1'
+    Where further parameters vary too, a cell shows its best configuration, and pointing at it tells
+    which that is. The best cells are framed. More than 64 values along an axis are put together,
+    and the line below the title says so.
 
     Raises DrawError for columns of unequal length, unknown names, or values that are no
     numbers.
+
+    Parameters
+    ----------
+    columns
+        A mapping of equal-length columns (a data frame is one), or a result that has them.
+    x, y
+        The parameters along the axes; by default the first two columns that vary and are not an
+        outcome.
+    value
+        The column that is drawn. None, NaN or "" stay out.
+    title
+        The figure's, instead of the one that says what is seen.
+    theme
+        "light" or "dark".
+
+    Examples
+    --------
+    >>> sweep = {"pad": [0, 0, 1, 1], "lds": [32, 64, 32, 64], "wavefronts": [32, 32, 1, 2]}
+    >>> sweep_heatmap(sweep).layout.title.text
+    '4 configurations: least wavefronts 1, at lds 32, pad 1'
     """
     table = columns_of(columns)
     x, y = _axes(table, x, y, value)

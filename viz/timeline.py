@@ -46,10 +46,19 @@ def timeline(
 ) -> go.Figure:
     """Step through the wavefronts of an access with a slider, or play them.
 
-    The cells are the words of shared memory, as in `word_map`, which also explains the
-    parameters: those that the present wavefront serves are coloured by lane, those still to be
-    served are light, those already served are dark. There is a frame a wavefront.
+    The cells are the words of shared memory, as in `word_map`. Those that the present wavefront
+    serves are coloured by lane, those still to be served are light, those already served are dark.
+    There is a frame per wavefront.
 
+    Parameters
+    ----------
+    result
+        What `explain` or `simulate` returned.
+    fragment, tile, element, title, theme
+        Those of `word_map`.
+
+    Examples
+    --------
     >>> from bankwise import explain
     >>> len(timeline(explain("LDS", [128 * lane for lane in range(32)])).frames)
     32

@@ -37,19 +37,34 @@ def warp_map(
 ) -> go.Figure:
     """Draw a warp's lanes over the elements of C that each computes.
 
-    A cell is the thread tile of the lane it names, shaded by quarter of the warp: the lanes
-    that a 128-bit access serves together. Along the edges lie the fragments of A (left) and B
-    (above); those that `lane` reads, and its thread tile, are framed. `layout` is a WarpLayout,
-    with `thread_tile`, `fragment` and perhaps the `block_tile` that the warp is part of; or what
-    `simulate` returned, which knows them.
+    A cell is the thread tile of the lane it names, shaded by quarter of the warp: the lanes that a
+    128-bit access serves together. Along the edges lie the fragments of A (left) and B (above);
+    those that `lane` reads, and its thread tile, are framed.
 
+    Raises DrawError for another layout or theme, a lane that does not exist, and
+    LayoutError for shapes that are none.
+
+    Parameters
+    ----------
+    layout
+        A WarpLayout, or what `simulate` returned, which knows its own sizes.
+    thread_tile, fragment
+        Those of `simulate`, beside a WarpLayout.
+    block_tile
+        The block tile that the warp is part of.
+    lane
+        The lane that is framed.
+    title
+        The figure's, instead of the one that says what is seen.
+    theme
+        "light" or "dark".
+
+    Examples
+    --------
     >>> from layouts import WarpLayout
     >>> figure = warp_map(WarpLayout.of("2x16", "row-major"))
     >>> figure.layout.title.text
     '2×16 warp, 8×8 thread tiles: 16×128 elements of C'
-
-    Raises DrawError for another layout or theme, a lane that does not exist, and
-    LayoutError for shapes that are none.
     """
     if isinstance(layout, FragmentReport):
         order = layout.lane_order

@@ -77,18 +77,30 @@ def word_map(
 ) -> go.Figure:
     """Draw shared memory, 32 words a row, each word in the colour of the lane that reads it.
 
-    `result` is what `explain` or `simulate` returned; of the latter, `fragment` is "A" or "B"
-    (None: "B"), and its tile is drawn below: padding is grey, a mark shows where each row of
-    the tile begins. An access that was explained with a `layout` has such a tile too; otherwise
-    `tile` (a Tile, a Layout or a text of one) and `element` (bytes, by default 4) may say what lies
-    there. Words are outlined where their bank has to serve another in the same phase.
+    The tile of a result is drawn below: padding is grey, a mark shows where each row begins. Words
+    are outlined where their bank has to serve another in the same phase.
 
+    Raises DrawError for another result, fragment or theme, or a tile beyond 256 KiB.
+
+    Parameters
+    ----------
+    result
+        What `explain` or `simulate` returned.
+    fragment
+        "A" or "B" of what `simulate` returned, by default "B".
+    tile, element
+        What lies there: a Tile, a Layout or a text of one, and bytes of an element, by default 4.
+    title
+        The figure's, instead of the one that says what is seen.
+    theme
+        "light" or "dark".
+
+    Examples
+    --------
     >>> from bankwise import explain
     >>> figure = word_map(explain("LDS", [8 * lane for lane in range(32)]))
     >>> figure.layout.title.text
     'LDS: 2 wavefronts, 1 ideal, 1 bank conflict; 32 words in 2 layers, 32 of them in conflict'
-
-    Raises DrawError for another result, fragment or theme, or a tile beyond 256 KiB.
     """
     found, layers = found_layers(result, fragment, tile, element)
     left_out = ["A layer is 32 words.", found.left_out]

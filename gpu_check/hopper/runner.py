@@ -48,7 +48,7 @@ def compiled(source: str, folder: Path) -> bytes:
         "source": source, "name": "case.cu", "headers": {}, "expressions": [],
         "options": [f"--gpu-architecture={ARCH}", "--std=c++17"],
     }  # fmt: skip
-    answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), "case.cu"))
+    answer = json.loads(child("nvrtc", json.dumps(request), "case.cu"))
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:
@@ -172,8 +172,22 @@ def count_cases(
 ) -> list[dict[str, float | None]]:  # fmt: skip
     """Return a row per case: of each counter, by its column, what one execution adds.
 
-    `table` is the module that makes these cases. A counter that the profiler does not know is
-    None. Raises CountersError as `count_on_gpu` does.
+    A counter that the profiler does not know is None. Raises CountersError as `count_on_gpu` does.
+
+    Parameters
+    ----------
+    table
+        The module that makes these cases.
+    cases
+        What is executed, each for itself.
+    metrics
+        The profiler's name of each counter, by its column.
+    folder
+        Where the profiler's reports are written.
+    few
+        At most so many instructions; 0: all.
+    device
+        The GPU's number.
     """
     command = [sys.executable, "-m", "gpu_check.hopper.runner", table, str(folder), str(few)]
     seen = run_ncu([*command, str(device)], list(metrics.values()), "regex:^case_")

@@ -63,6 +63,10 @@ class Probe:
             self._global = cupy.asarray(self.fill)
             self._sink = cupy.zeros(1, dtype=np.uint32)
 
+    def use(self, memory: Any) -> None:
+        """Let copies read this array of device memory instead of the probe's own."""
+        self._global = memory
+
     def load(
         self,
         addresses: NDArray[Any],
@@ -79,11 +83,9 @@ class Probe:
             )
         if sources is None:
             sources = coalesced(self.op.name, len(used))
-        if int(sources.max(initial=0)) + 16 > GLOBAL_BYTES:
-            raise DeviceError(
-                f"sources reach byte {int(sources.max()) + 16}"
-                f" (accepted: offsets below {GLOBAL_BYTES - 15})"
-            )
+        top, held = int(sources.max(initial=0)) + 16, self._global.nbytes
+        if top > held:
+            raise DeviceError(f"sources reach byte {top} (accepted: offsets below {held - 15})")
         asarray = self._cupy.asarray
         return asarray(used), asarray(masks.astype(np.uint32)), asarray(sources.astype(np.uint32))
 
@@ -99,7 +101,18 @@ class Probe:
     ) -> None:
         """Run accesses first to first + blocks, each by one block of so many warps.
 
-        `repeats` is a multiple of `multiple`.
+        Parameters
+        ----------
+        loaded
+            The accesses on the GPU: addresses, masks and sources.
+        first, blocks
+            Which accesses: `first` to `first + blocks`.
+        warps
+            Warps of each block.
+        repeats
+            How often each access is executed, a multiple of `multiple`.
+        cycles
+            The array on the GPU that the cycles are written to.
         """
         addresses, masks, sources = loaded
         u32 = np.uint32

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
@@ -19,7 +20,9 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
 from gpu_check.timing.second import measure_residency, measure_starts
+from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
+from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
 
@@ -43,6 +46,9 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "residency": measure_residency,
     "waits": measure_waits,
     "turns": measure_turns,
+    "contention": measure_contention,
+    "tags": measure_tags,
+    "shared_reads": measure_shared_reads,
 }
 
 

@@ -23,6 +23,7 @@ from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.errors import CountersError
 from gpu_check.timing.stalls import METRICS, number
 from simulator.sass.arguments import argument
+from simulator.sass.run.map_argument import TensorMap
 
 __all__ = ["measure_kernels", "read_cases"]
 
@@ -91,6 +92,17 @@ def _given(text: str, place: int, folder: str) -> Any:
     return value
 
 
+def _on_device(value: Any, held: list[Any]) -> Any:
+    """Return an argument as the device takes it; arrays of tensor maps stay in `held`."""
+    import cupy
+
+    if isinstance(value, TensorMap):
+        held.append(cupy.asarray(value.array))
+        # A structure, by value.
+        return np.frombuffer(value.encode(held[-1].data.ptr), dtype=[("words", "<u8", 16)])
+    return cupy.asarray(value) if isinstance(value, np.ndarray) else value
+
+
 def _launch(path: str, device: int, folder: str) -> None:
     import cupy
 
@@ -99,14 +111,15 @@ def _launch(path: str, device: int, folder: str) -> None:
             function = cupy.RawModule(path=case["cubin"]).get_function(case["kernel"])
             function.max_dynamic_shared_size_bytes = case["shared"]
             given = [_given(text, place, folder) for place, text in enumerate(case["args"])]
-            given = [cupy.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
+            held: list[Any] = []  # what tensor maps point to
+            given = [_on_device(each, held) for each in given]
             for _ in range(2):
                 function(
                     tuple(case["grid"]), tuple(case["block"]), tuple(given),
                     shared_mem=case["shared"],
                 )  # fmt: skip
             cupy.cuda.Device(device).synchronize()
-            del given
+            del given, held
             cupy.get_default_memory_pool().free_all_blocks()
 
 

@@ -107,6 +107,26 @@ OPS: dict[str, Op] = {
 
 _LOAD = "cvt.u64.u32 a, {d}; add.s64 a, a, %3; ld.global.ca"
 MIXES: dict[str, Op] = {
+    "FFMA+LOP3": Op(
+        "{{ .reg .b32 t; fma.rn.f32 {d}, {d}, {b}, {c}; mov.b32 t, {d}; xor.b32 t, t, %1;"
+        " mov.b32 {d}, t; }}",
+        "f", "LOP3",
+    ),
+    "FFMA+FFMA+LOP3": Op(
+        "{{ .reg .b32 t; fma.rn.f32 {d}, {d}, {b}, {c}; fma.rn.f32 {d}, {d}, {c}, {b};"
+        " mov.b32 t, {d}; xor.b32 t, t, %1; mov.b32 {d}, t; }}",
+        "f", "LOP3",
+    ),
+    "FFMA+IMAD": Op(
+        "{{ .reg .b32 t; fma.rn.f32 {d}, {d}, {b}, {c}; mov.b32 t, {d}; mad.lo.s32 t, t, %1, t;"
+        " mov.b32 {d}, t; }}",
+        "f", "IMAD",
+    ),
+    "FFMA+FFMA+IMAD": Op(
+        "{{ .reg .b32 t; fma.rn.f32 {d}, {d}, {b}, {c}; fma.rn.f32 {d}, {d}, {c}, {b};"
+        " mov.b32 t, {d}; mad.lo.s32 t, t, %1, t; mov.b32 {d}, t; }}",
+        "f", "IMAD",
+    ),
     "LDS+SHFL": Op(
         "ld.shared.b32 {d}, [{d}]; shfl.sync.bfly.b32 {d}, {d}, 1, 31, -1;", expected="SHFL"
     ),

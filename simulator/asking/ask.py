@@ -45,28 +45,52 @@ def count(
 ) -> Counts:
     """Count warp accesses of the instruction `op`, at byte addresses or by a question in C.
 
-    `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory; the figures have the shape (...). With `element`, bytes of an element, they are indices
-    of elements, and may be a function of the lane. With `layout`, a Tile, a Layout or a text of
-    one, they are rows and columns of it: a pair of arrays, C text "row, col", or a function.
+    The figures have the shape (...) of the addresses, which are (..., 32). A question takes the
+    place of `addresses`, or of both `op` and `addresses`. Then the instruction follows from the
+    type and the direction, and the figures have a row per warp of the `block`.
 
-    `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
-    shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
-    fused). `threads` bounds those of the Numba engine, which takes one a processor for many
-    accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
+    Raises InstructionError, AddressError, MaskError, ExpressionError, LayoutError, ChipError or
+    OptionError, all of them BankwiseError.
 
-    `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
-    that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
-    side by side. `op` may be a loop of an atomic add: "add.f32", "add.f16x2", "add.bf16x2" or
-    "add.u64", of one warp alone.
+    Parameters
+    ----------
+    op
+        The instruction, or its name in SASS or PTX; or a loop of an atomic add, of one warp alone:
+        "add.f32", "add.f16x2", "add.bf16x2" or "add.u64".
+    addresses
+        Integers of any width, shape (..., 32): bytes from the start of shared memory. With
+        `element` they are indices of elements, and may be a function of the lane. With `layout`
+        they are rows and columns of it: a pair of arrays, C text "row, col", or a function.
+    mask
+        Bit l is set where lane l is active: one integer, or integers of shape (...). None: all
+        lanes.
+    layout
+        A Tile, a Layout or a text of one.
+    element
+        Bytes of an element that neither a declaration nor a layout names: by default 4, and 2 where
+        a matrix instruction reads a layout.
+    sources
+        For copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane that
+        writes zeros. The shape is the addresses', or (32,) for all accesses. None: lanes read side
+        by side.
+    rule
+        "silicon" (measured) or "documented" (NVIDIA's published phases, never fused).
+    engine
+        "auto", "python", "numpy" or "numba"; the figures are the same.
+    threads
+        Bounds the threads of the Numba engine, which takes one per processor for many accesses.
+    chip
+        A `Chip`, the name of one, or a chip file. None: the H200's law.
+    block
+        Threads of a question's block: 128, "32x8" or (8, 8, 4). By default one warp, or 32×32
+        threads where `threadIdx.y` is named.
+    names
+        Values of names in a question.
+    active
+        An expression: threads for which it is 0 are inactive.
 
-    A question takes the place of `addresses`, or of both: then the instruction follows from the
-    type and the direction. Its figures have a row per warp of the `block`, which is 128, "32x8" or
-    (8, 8, 4). By default that is one warp, or 32×32 threads where `threadIdx.y` is named. `element`
-    is the bytes of an element that neither a declaration nor a layout names: by default 4, and 2
-    where a matrix instruction reads a layout. `names` have values. `active` is an expression:
-    threads for which it is 0 are inactive.
-
+    Examples
+    --------
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
@@ -75,9 +99,6 @@ def count(
     32
     >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts
     array([1], dtype=int32)
-
-    Raises InstructionError, AddressError, MaskError, ExpressionError, LayoutError, ChipError or
-    OptionError, all of them BankwiseError.
     """
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, names=names, active=active)
@@ -113,16 +134,28 @@ def explain(
 ) -> Answer:
     """Explain one access: 32 byte addresses, or a question in C, whose worst warp is explained.
 
-    Printing the result answers: verdict, cause, map of the banks, price, cure, figures. The
-    question and its options are those of `count`; `warp` chooses another warp than the worst.
+    Printing the result answers: verdict, cause, map of the banks, price, cure, figures.
 
+    Raises what `count` raises, and AddressError for more than one access.
+
+    Parameters
+    ----------
+    op, addresses, mask, layout, element, sources
+        Those of `count`, for one access.
+    rule, chip
+        Those of `count`.
+    block, names, active
+        Of a question, as for `count`.
+    warp
+        The warp to explain instead of the worst.
+
+    Examples
+    --------
     >>> print(explain("float s[32][32]; s[threadIdx.x][threadIdx.y]").verdict)
     32-way bank conflict: 32 wavefronts where 1 would do
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> explain("LDS.64", addresses).verdict
     '1 bank conflict that costs nothing: one fused phase of two wavefronts'
-
-    Raises what `count` raises, and AddressError for more than one access.
     """
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, names=names, active=active, warp=warp)

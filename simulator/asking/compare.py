@@ -188,20 +188,33 @@ def compare(
 ) -> InputComparison:
     """Compare two or more inputs: their figures, differences from the first, and pictures.
 
-    An input is a question in C; a layout in CuTe's or Triton's notation, read by the `index`
-    "row, column" of each thread with `op`; a warp shape such as "4x8"; a kernel of the
-    catalogue, at its size of 4096; or a result of `explain`, `count`, `simulate`, `replay` or
-    `replay_compiled`. `op`, `block`, `element` and `chip` are those of `count`. `names` say what
-    the inputs are called. With `time`, compiled kernels are compared by their estimated time, too:
-    on `chip`, or on that of each report, or on an H100.
+    Raises OptionError for inputs that cannot be compared, and what reading them raises.
 
+    Parameters
+    ----------
+    first, second, *others
+        Each a question in C; a layout in CuTe's or Triton's notation; a warp shape such as "4x8";
+        or a kernel of the catalogue, at its size of 4096. Or a result of `explain`, `count`,
+        `simulate`, `replay` or `replay_compiled`.
+    names
+        What the inputs are called.
+    op, block, element, chip
+        Those of `count`.
+    index
+        The "row, column" of each thread, by which a layout is read with `op`.
+    rule
+        That of `count`.
+    time
+        Whether compiled kernels are compared by their estimated time, too: on `chip`, or on that of
+        each report, or on an H100.
+
+    Examples
+    --------
     >>> found = compare("float s[32][32]; s[lane][0]", "float s[32][33]; s[lane][0]")
     >>> found.verdict
     'float s[32][33]; s[lane][0]: 1 wavefront instead of 32, 0 bank conflicts'
     >>> found.worse, found.rows()[1]["wavefronts_change"]
     (False, -31)
-
-    Raises OptionError for inputs that cannot be compared, and what reading them raises.
     """
     given = (first, second, *others)
     called = names or [each if isinstance(each, str) else "" for each in given]

@@ -35,8 +35,9 @@ class Picture:
 
     @property
     def cost(self) -> str:
-        """Its wavefronts, and of which warp."""
+        """Its wavefronts, and of which warp, or of how many accesses."""
         which = "" if self.warp is None else f", warp {self.warp}"
+        which += f" for these {len(self.parts)}" if len(self.parts) > 1 else ""
         return f"{plural(sum(one.wavefronts for _, one in self.parts), 'wavefront')}{which}"
 
     def tables(self) -> list[tuple[str, Explanation, str]]:

@@ -26,6 +26,21 @@ def asked_of(
     """Read a question that may stand in the place of the instruction.
 
     Raises AddressError where an instruction alone is given, and what `inputs.asked.read` raises.
+
+    Parameters
+    ----------
+    op
+        An instruction, or a question in C.
+    text
+        The question where `op` is an instruction, else None.
+    mask
+        An integer whose bits are the active lanes, or None.
+    warp
+        One warp of the block alone.
+    warps
+        Some warps of the block.
+    **options
+        Those of `inputs.asked.read`.
     """
     if mask is not None and not is_integer(mask):
         raise MaskError(

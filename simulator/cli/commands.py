@@ -25,16 +25,12 @@ from simulator.cli.html import ARGUMENTS, html_options, is_drawn, keep
 from simulator.cli.output import FORMATS, Format, Table, show, show_results
 
 if TYPE_CHECKING:
-    from simulator.asking.answer import Answer
-    from simulator.inputs.asked import AskedAccess
-    from simulator.inputs.files import Accesses
-    from simulator.law.chips import Chip
-    from simulator.law.counting import Counts
     from simulator.law.instructions import Rule
 
 __all__ = ["access_options", "chip_option", "cli", "common", "format_option", "main", "rule_option"]
 
 _Command = Callable[..., Any]
+_READER_GONE = 128 + 13  # what shells report of a program that SIGPIPE ended
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -42,7 +38,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     0; 1 for what --fail-on-conflict, --fail-on-excess or --fail-if-worse found, a limit that
     `check` found broken, or a sweep of which no combination exists; 2 for bad input; 130 for
-    Ctrl-C.
+    Ctrl-C; 141 where the reader went away, as of `bankwise ops | head -1`.
     """
     from layouts.errors import BankwiseError, ExpressionError, LayoutError
     from simulator.errors import SassError
@@ -65,10 +61,14 @@ def main(args: Sequence[str] | None = None) -> int:
         return 2
     except BankwiseError as error:
         return _fail(str(error))
+    except BrokenPipeError:
+        return _READER_GONE
     except OSError as error:
         return _fail(f"cannot write: {error.strerror}")
     except click.Abort:
         return 130
+    except SystemExit:  # click's, with a 1, which would mean a conflict
+        return _READER_GONE
     return int(code or 0)
 
 
@@ -303,6 +303,7 @@ def count(
     'lane%16, lane/16*8'; a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the
     default) for such data on standard input.
     """
+    from simulator.cli.counting import count_by_op, said, worst
     from simulator.cli.options import read_accesses
     from simulator.inputs.asked import AskedAccess
     from simulator.inputs.files import asked_accesses
@@ -323,59 +324,24 @@ def count(
         accesses = asked_accesses(accesses)
     tables: dict[str, Table] = {}
     totals: dict[str, dict[str, Any]] = {}
+    told = output in ("table", "md")
     for rule in rules:
         found: list[dict[str, Any]] = [{} for _ in accesses.ops]
-        each = []
+        each, answers = [], []
         law = law_columns(rule, None if chosen is None else chosen.name)
-        for op, where, counts in _count_by_op(accesses, rule, chosen):
+        for op, where, counts in count_by_op(accesses, rule, chosen):
             each.append(counts)
             for access, row in zip(where.tolist(), counts.table().rows, strict=True):
                 row["access"] = access  # its number among those of all instructions
                 found[access] = {"access": access, "op": op, **row, **law}
-            if is_drawn():
-                keep(_worst(accesses, asked, counts, where, rule, chosen))
+            if is_drawn() or told:
+                answers.append(worst(accesses, asked, counts, where, rule, chosen))
+        keep(*answers)
         totals[rule] = sum_of(each)
-        tables[rule] = Table(found, totals[rule], hidden=tuple(law))
+        text = said(answers, asked) if told else ()
+        tables[rule] = Table(found, totals[rule], text=text, hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: Costs.of(total) for rule, total in totals.items()}
-
-
-def _worst(
-    accesses: Accesses, asked: AskedAccess | None, counts: Counts, where: Any, rule: Rule,
-    chip: Chip | None,
-) -> Answer:  # fmt: skip
-    """Return the answer for the worst access of one instruction, for a page."""
-    from simulator.asking import ask
-    from simulator.cli.options import one_access
-
-    if asked is not None:
-        return ask.answer(asked, rule)
-    worst = counts.worst()
-    op, addresses, mask = one_access(accesses, int(where[worst]))
-    one = ask.explain(op, addresses, mask, rule=rule, chip=chip)
-    return replace(one, warp=worst, warps=counts)
-
-
-def _count_by_op(
-    accesses: Accesses, rule: Rule, chip: Chip | None
-) -> list[tuple[str, Any, Counts]]:
-    from simulator.law.counting import count
-
-    masks = accesses.masks
-    return [
-        (
-            op,
-            where,
-            count(
-                op,
-                accesses.addresses[where],
-                None if masks is None else masks[where],
-                rule=rule,
-                chip=chip,
-            ),
-        )
-        for op, where in accesses.by_op().items()
-    ]
 
 
 @cli.command()

@@ -67,7 +67,8 @@ def estimate(*, name: str | None, values: Sequence[str], output: Format) -> int:
     ]
     hidden = [] if len(parts) > 1 else ["part"]
     table = Table(parts, {"estimates": 1}, sums=[], hidden=hidden)
-    keep(replace(table, title=f"{name}: {_gives(function)}"))
+    worth = ", ".join(f"{part} {value:,.6g}".strip() for part, value in _parts(found))
+    keep(replace(table, title=f"{name}: {worth}. {_gives(function)}"))
     show(table, output)
     return 0
 

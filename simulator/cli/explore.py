@@ -106,9 +106,9 @@ def _block(text: str | None) -> str | None:
 
 
 def _op(text: str | None, chip: Chip | None) -> str | None:
-    from simulator.law.chips import instruction_on
+    from simulator.law.chips import counted_on
 
-    return None if text is None else instruction_on(chip, text).name
+    return None if text is None else counted_on(chip, text).name
 
 
 def _rule(text: str | None) -> str | None:

@@ -72,7 +72,13 @@ def pad(text: str) -> int | tuple[int, int]:
     with named("--pad"):
         pair = read_pair(text)
     parts = pair or re.split(r"[,\s]+", text.strip().strip("()").strip())
-    if len(parts) > 2 or not all(re.fullmatch(r"\d{1,9}", part) for part in parts):
+    if len(parts) <= 2 and all(re.fullmatch(r"-?\d+", part) for part in parts):
+        odd = next((part for part in parts if not re.fullmatch(r"\d{1,9}", part)), None)
+        if odd is not None:
+            raise click.BadParameter(
+                f"{odd} elements behind a row (accepted: 0 to 999999999)", param_hint="--pad"
+            )
+    else:
         raise click.BadParameter(
             f"{text!r} is not N or A,B (elements; accepted: 4, or A=4,B=0)", param_hint="--pad"
         )

@@ -50,8 +50,8 @@ Found = TypeVar("Found")
 @click.option("--set", "symbols", multiple=True, metavar="NAME=VALUE",
               help="A __constant__ or __device__ variable; VALUE as for --arg.")  # fmt: skip
 @click.option("--let", "lets", multiple=True, metavar="NAME=NUMBER",
-              help="Of launches in FILE: a value that its host code does not tell, of a pointer its"
-              " elements; '*=NUMBER' of all other pointers.")  # fmt: skip
+              help="Of launches in FILE: a variable's value, where host code tells none or another;"
+              " of a pointer its elements; '*=NUMBER' of all other pointers.")  # fmt: skip
 @click.option(
     "--save-outputs", metavar="FOLDER", help="Write the arguments as the kernel left them."
 )

@@ -15,11 +15,11 @@ import numpy as np
 from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import is_subscripted, line_of
 from simulator.fixing.edits import Edit, applied, edits_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
-from simulator.law.specification import WORD
-from simulator.sass.code.preprocessor import plain
+from simulator.law.specification import BANKS, WORD
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.sampling import Relaunch
@@ -41,33 +41,35 @@ def joined_lines(
     `sites` are those of the array's accesses.
     """
     element = array.declared.element if array.declared else None
-    subscripted = re.compile(rf"(?<![\w.>]){re.escape(array.name)}\s*\[")
     found = set()
     for site in sites:
-        line, lines = site.instruction.line or 0, sources.get(site.instruction.file, ())
         is_plain = (site.op or "").startswith(("LDS", "STS")) and element is not None
-        if is_plain and site.width > (element or 0) and 0 < line <= len(lines):
-            text = plain(lines[line - 1])
-            if subscripted.search(text) and not _ASKED.search(text):
-                found.add(line)
+        if is_plain and site.width > (element or 0):
+            text = line_of(site.instruction, sources)
+            if is_subscripted(text, array.name) and not _ASKED.search(text):
+                found.add(site.instruction.line or 0)
     return tuple(sorted(found))
 
 
 def word_more(array: SharedArray, again: Relaunch) -> Candidate | None:
-    """Return the layout with one word more per row; None where no declaration takes it."""
+    """Return the layout with one word more per row; None where no declaration takes it.
+
+    A row of what is declared without rows is one of the banks.
+    """
     declared = array.declared
     if declared is None or declared.is_dynamic or again.source != declared.file:
         return None
     sizes = [size for size in declared.sizes if size]
     element = declared.element
-    if element is None or len(sizes) < 2 or len(sizes) < len(declared.sizes):
+    if element is None or len(sizes) < max(len(declared.sizes), 1):
         return None
-    if array.units or array.size != prod(sizes) * element:
+    count, cols = prod(sizes), sizes[-1] if len(sizes) > 1 else BANKS * WORD // element
+    if array.units or array.size != count * element or not 0 < cols < count:
         return None
-    tile = Tile(prod(sizes[:-1]), sizes[-1], max(WORD // element, 1))
+    tile = Tile(-(-count // cols), cols, max(WORD // element, 1))
     bytes_ = np.arange(array.bytes)
     table = tile.offset(bytes_ // element) * element + bytes_ % element
-    return Candidate("pad", tile, element, table, sizes[-1] * element, is_compiled=True)
+    return Candidate("pad", tile, element, table, cols * element, is_compiled=True)
 
 
 def compiled_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:

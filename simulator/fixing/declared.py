@@ -10,13 +10,19 @@ from math import prod
 from simulator.inputs.types import type_at
 from simulator.sass.code.demangling import demangled
 from simulator.sass.code.evaluation import Evaluator
+from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.code.preprocessor import directives, macros, plain
 
-__all__ = ["Declared", "declarations", "resolved"]
+__all__ = ["Declared", "declarations", "is_subscripted", "line_of", "resolved"]
 
 _SHARED = re.compile(r"\b__shared__\b")
 _ALIGNED = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
-_UNION_NAME = re.compile(r"\s*(?:alignas\([^)]*\)\s*)?([A-Za-z_]\w*)\s")
+_RECORD = re.compile(
+    r"(?:\busing\s+(\w+)\s*=\s*|\b(typedef)\s+)?\b(union|struct|class)\b([^;{}()]*)\{"
+)
+_TYPE = re.compile(
+    r"\s*(?:(?:volatile|const|static|typename|struct|union|class)\b\s*)*([A-Za-z_][\w:]*)"
+)
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)")
 _DIM = re.compile(r"\[([^\[\]]*)\]")
 _CONSTANT = re.compile(
@@ -24,7 +30,10 @@ _CONSTANT = re.compile(
     r"size_t|std::size_t|u?int\d+_t)\s+([^;{}()]*(?:\([^;{}]*?\))?[^;{}]*);"
 )
 _ENUM = re.compile(r"\benum\b[^{};]*\{([^}]*)\}")
-_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
+_ALIAS = re.compile(
+    r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*((?:\[[^\[\];]*\]\s*)*);"
+)
+_SIZED = re.compile(r"(.*?)\s*((?:\[[^\[\]]*\]\s*)+)")
 _TEMPLATE = re.compile(r"\btemplate\s*<([^<>]*)>\s*(?=[^;{}]*?\b(\w+)\s*\()")
 
 
@@ -39,7 +48,8 @@ class Declared:
     dims: tuple[str, ...]
     """The text of each size."""
     places: tuple[tuple[int, int], ...]
-    """Where each size stands in the file: first character, and behind the last."""
+    """Where each size stands in the file: first character, and behind the last. The sizes of a
+    type come last, and have none; nor has what a macro declares."""
     element: int | None
     """Bytes of an element; None: not known."""
     sizes: tuple[int | None, ...] = ()
@@ -48,6 +58,10 @@ class Declared:
     """Whether the launch gives its size."""
     in_union: bool = False
     """Whether it is one of several views of the same memory."""
+    start: int = -1
+    """Where its name stands in the file; of what a macro declares, where the macro stands."""
+    owner: str = ""
+    """What has sizes that do not stand in the declaration: a type, or a macro."""
 
     @property
     def bytes(self) -> int | None:
@@ -66,25 +80,67 @@ def declarations(sources: Mapping[str, tuple[str, ...]]) -> list[Declared]:
     return [each for file, lines in sources.items() for each in _of_file(file, "\n".join(lines))]
 
 
+def line_of(code: SassInstruction, sources: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the source line of an instruction without comments and texts; "" if not known."""
+    line, lines = code.line or 0, sources.get(code.file, ())
+    return plain(lines[line - 1]) if 0 < line <= len(lines) else ""
+
+
+def is_subscripted(line: str, name: str) -> bool:
+    """Whether a line has an array's name with a subscript."""
+    return re.search(rf"(?<![\w.>]){re.escape(name)}\s*\[", line) is not None
+
+
 def _of_file(file: str, text: str) -> Iterator[Declared]:
     bare = plain(text)
-    aliases = {
-        (one or other): (of or kind).strip() for one, of, kind, other in _ALIAS.findall(bare)
-    }
-    evaluator = _evaluator(text, bare)
-    unions = set(re.findall(r"\bunion\s+([A-Za-z_]\w*)\s*\{", bare))
-    for found in _SHARED.finditer(bare):
-        end = bare.find(";", found.end())
-        after = bare[found.end() :]
-        named = _UNION_NAME.match(after)
-        if re.match(r"\s*union\b", after) or (named and named[1] in unions):
-            yield from _union(file, text, bare, found.end())
+    known = macros(directives(text))
+    shared = {"__shared__", *(each.name for each in known.values() if each.body == "__shared__")}
+    reader = _Reader(file, text, bare, re.compile(rf"\b(?:{'|'.join(sorted(shared))})\b"))
+    yield from reader.declared(bare)
+    for macro in known.values():
+        if "__shared__" not in macro.body or macro.name in shared:
             continue
-        if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[found.end() : end])).split("=")[0]:
-            continue  # a function
-        start = max(bare.rfind(mark, 0, found.start()) for mark in ";{}")
-        head = bare[start + 1 : found.start()]
-        rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[found.end() : end])
+        for used in re.finditer(rf"\b{macro.name}\b(?:\s*\(([^()]*)\))?", bare):
+            given = [part.strip() for part in (used[1] or "").split(",")]
+            body = macro.body
+            for name, value in zip(macro.parameters or (), given, strict=False):
+                body = re.sub(rf"(?:##\s*)?\b{name}\b", value.replace("\\", r"\\"), body)
+            line = text.count("\n", 0, used.start()) + 1
+            for each in reader.declared(f"{body};"):
+                owner = f"the macro {macro.name}"
+                yield replace(each, line=line, places=(), start=used.start(), owner=owner)
+
+
+class _Reader:
+    """Reads declarations of a file."""
+
+    def __init__(self, file: str, text: str, bare: str, shared: re.Pattern[str]) -> None:
+        self.file, self.shared = file, shared
+        self.aliases = {
+            (one or other): f"{(of or kind).strip()}{dims}"
+            for one, of, kind, other, dims in _ALIAS.findall(bare)
+        }
+        self.evaluator = _evaluator(text, bare)
+        self.unions = _unions(bare, self.aliases)
+
+    def declared(self, bare: str) -> Iterator[Declared]:
+        """Yield what a text without comments declares."""
+        for found in self.shared.finditer(bare):
+            before = max(bare.rfind(mark, 0, found.start()) for mark in ";{}") + 1
+            is_dynamic = "extern" in bare[before : found.start()]
+            union = _union(self.file, bare, found.end(), self.unions)
+            if union is not None:
+                yield replace(union, is_dynamic=is_dynamic)
+            else:
+                yield from self._arrays(bare, found.end(), is_dynamic)
+
+    def _arrays(self, bare: str, at: int, is_dynamic: bool) -> Iterator[Declared]:
+        """Yield the arrays of the declaration whose type follows."""
+        end = bare.find(";", at)
+        if end < 0 or "(" in _DIM.sub("", _ALIGNED.sub("", bare[at:end])).split("=")[0]:
+            return  # a function
+        rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:end])
+        is_dynamic |= re.match(r"\s*extern\b", rest) is not None
         rest = re.sub(
             r"\b(?:volatile|const|static|extern)\b", lambda each: " " * len(each[0]), rest
         )
@@ -92,54 +148,94 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
             r"\s*((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*(?:<[^;]*?>)?)\s", rest
         )
         if kind is None:
-            continue
+            return
         name_at, declared_type = kind.end(), " ".join(kind[1].split())
-        is_dynamic = (
-            "extern" in head
-            or "extern" in bare[found.end() : found.end() + len(rest) - len(rest.lstrip()) + 8]
-        )
+        element, of_type = self._typed(declared_type)
         while (name := _NAME.match(rest, name_at)) is not None:
-            offset = found.end() + name.start(2)
-            dims = tuple(_DIM.finditer(name[2]))
-            plain_dims = tuple(each[1].strip() for each in dims)
+            offset = at + name.start(2)
+            own = tuple(_DIM.finditer(name[2]))
+            dims = (*(each[1].strip() for each in own), *of_type)
             yield Declared(
-                file, text.count("\n", 0, found.end() + name.start(1)) + 1, declared_type, name[1],
-                plain_dims, tuple((offset + each.start(1), offset + each.end(1)) for each in dims),
-                _element(declared_type, aliases),
-                tuple(_whole(evaluator.from_text(each)) if each else None for each in plain_dims),
-                is_dynamic,
+                self.file, bare.count("\n", 0, at + name.start(1)) + 1, declared_type, name[1],
+                dims, tuple(_stripped(offset + each.start(1), each[1]) for each in own), element,
+                tuple(_whole(self.evaluator.from_text(each)) if each else None for each in dims),
+                is_dynamic, start=at + name.start(1),
+                owner=f"the type {declared_type}" if of_type or not dims else "",
             )  # fmt: skip
             comma = rest.find(",", name.end())
             if comma < 0:
                 break
             name_at = comma + 1
 
+    def _typed(self, kind: str) -> tuple[int | None, tuple[str, ...]]:
+        """Return the bytes of a type's elements, None where not known, and the type's sizes."""
+        dims: list[str] = []
+        for _ in range(8):
+            sized = _SIZED.fullmatch(kind)
+            if sized is not None:
+                kind = sized[1]
+                dims += (each[1].strip() for each in _DIM.finditer(sized[2]))
+            found = type_at(kind + " ")
+            if found is not None:
+                return found[0].bytes, tuple(dims)
+            if kind not in self.aliases:
+                break
+            kind = self.aliases[kind]
+        return None, tuple(dims)
 
-def _union(file: str, text: str, bare: str, at: int) -> Iterator[Declared]:
-    """Yield the union that is declared behind `__shared__`."""
-    opened, end = bare.find("{", at), bare.find(";", at)
-    if 0 <= opened < end:
-        depth, end = 1, opened + 1
-        while depth and end < len(bare):
-            depth += {"{": 1, "}": -1}.get(bare[end], 0)
-            end += 1
-        name = re.match(r"\s*([A-Za-z_]\w*)", bare[end:])
+
+def _stripped(start: int, text: str) -> tuple[int, int]:
+    """Return where a text stands without the spaces around it."""
+    start += len(text) - len(text.lstrip())
+    return start, start + len(text.strip())
+
+
+def _unions(bare: str, aliases: Mapping[str, str]) -> set[str]:
+    """Return the types of a file that are a union, or hold one."""
+    found, bare = set[str](), _ALIGNED.sub("", bare)
+    for record in _RECORD.finditer(bare):
+        end = _closing(bare, record.end())
+        if record[3] != "union" and not _has(bare[record.end() : end], {"union", *found}):
+            continue
+        found.update(re.findall(r"(\w+)\s*(?::.*)?$", record[4].strip(), re.DOTALL))
+        found.update(filter(None, [record[1]]))
+        if record[2]:
+            found.update(re.findall(r"\w+", bare[end : bare.find(";", end)]))
+    for _ in range(2):  # an alias may be of one that stands behind it
+        found.update(name for name, kind in aliases.items() if _has(kind, found))
+    return found
+
+
+def _has(text: str, words: set[str]) -> bool:
+    return not words.isdisjoint(re.findall(r"\w+", text))
+
+
+def _closing(bare: str, at: int) -> int:
+    """Return the place behind the brace that closes what is open at a place."""
+    depth = 1
+    while depth and at < len(bare):
+        depth += {"{": 1, "}": -1}.get(bare[at], 0)
+        at += 1
+    return at
+
+
+def _union(file: str, bare: str, at: int, unions: set[str]) -> Declared | None:
+    """Return the union, or what holds one, that is declared behind `__shared__`."""
+    rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:])
+    opened = re.match(r"\s*(?:union|struct)\b[^;{}()]*\{", rest)
+    if opened is not None:
+        end = _closing(rest, opened.end())
+        holds = _has(rest[:end], {"union", *unions})
+        name = re.match(r"\s*([A-Za-z_]\w*)", rest[end:])
     else:
-        name = re.search(r"([A-Za-z_]\w*)\s*$", bare[at:end])
-    if name is not None:
-        line = text.count("\n", 0, at) + 1
-        yield Declared(file, line, "union", name[1], (), (), None, in_union=True)
-
-
-def _element(kind: str, aliases: Mapping[str, str]) -> int | None:
-    for _ in range(8):
-        found = type_at(kind + " ")
-        if found is not None:
-            return found[0].bytes
-        if kind not in aliases:
-            return None
-        kind = aliases[kind]
-    return None
+        end = rest.find(";")
+        kind = _TYPE.match(rest)
+        holds = kind is not None and kind[1].rpartition("::")[2] in unions
+        name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]\s*)*$", rest[:end])
+    if not holds or name is None:
+        return None
+    line = bare.count("\n", 0, at) + 1
+    return Declared(file, line, "union", name[1], (), (), None, in_union=True)
 
 
 def _evaluator(text: str, bare: str) -> Evaluator:

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layouts.tile import Tile
 from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
-from simulator.fixing.said import grown_size, padded_size, subscripts
+from simulator.fixing.layouts import Candidate
+from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
 from simulator.sass.code.preprocessor import plain
 
-__all__ = ["Edit", "applied", "edits_of"]
+__all__ = ["Edit", "applied", "edits_of", "kernels_with"]
 
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
+_KERNEL = re.compile(r"\b__global__\b[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{")
 _ZERO = re.compile(r"0+[uUlL]*")
 
 
@@ -45,40 +46,60 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     if declared.is_dynamic:
         return f"{fix.array}: dynamic shared memory has no sizes in its declaration"
     if not declared.dims:
-        return f"{fix.array}: its sizes are those of the type {declared.type}; write {fix.text}"
-    rows = len(declared.sizes) > 1 and None not in declared.sizes
-    pitch = (declared.sizes[-1] or 0) * (declared.element or 0)
+        return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
+    if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):
+        return f"{fix.array}: parts of its elements are accessed; write {fix.text}"
     found: list[Edit] = []
-    if candidate.tile.pad:
+    is_flat = len(declared.dims) == 1
+    if candidate.tile.pad and not is_flat:
         size = padded_size(array, candidate)
-        if not rows or pitch != candidate.pitch or size is None:
-            return f"{fix.array}: it is declared without rows; write {fix.text}"
+        if len(declared.places) < len(declared.dims):
+            return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
+        if None in declared.sizes or _pitch(declared) != candidate.pitch or size is None:
+            return f"{fix.array}: its rows are others; write {fix.text}"
         found.append(Edit(*declared.places[-1], size))
-    if candidate.tile.xors:
-        if declared.element != candidate.element:
-            return f"{fix.array}: parts of its elements are accessed; write {fix.text}"
-        changed = _swizzled(declared, fix, candidate.tile, text)
+    if candidate.tile.xors or is_flat:
+        changed = _moved(declared, fix, candidate, text)
         if isinstance(changed, str):
             return changed
         found += changed
-        more = 0 if candidate.tile.pad else candidate.bytes - array.bytes
-        if more > 0 and len(declared.dims) > 1:
+        more = 0 if candidate.tile.pad and not is_flat else candidate.bytes - array.bytes
+        if more > 0 and not (is_flat and declared.places):
             return f"{fix.array}: its last row must be whole; write {fix.text}"
         if more > 0:
             found.append(Edit(*declared.places[0], grown_size(declared, more)))
     return tuple(found)
 
 
-def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit] | str:
-    """Mix each subscript of an array, within the function that declares it."""
+def kernels_with(declared: Declared, text: str) -> tuple[str, ...]:
+    """Return the kernels that have an array's name, of one that is declared outside of all."""
     bare = plain(text)
-    start, end = _scope(bare, declared.places[0][0])
-    own = range(declared.places[0][0], declared.places[-1][1] + 1)
+    start, _ = _scope(bare, declared.start)
+    if bare[start : start + 1] == "{" and not re.search(
+        r"\b(?:namespace\b[\s\w:]*|extern\s*)$", bare[:start]
+    ):
+        return ()
+    name = re.compile(rf"(?<![\w.>]){re.escape(declared.name)}\b")
+    return tuple(
+        each[1]
+        for each in _KERNEL.finditer(bare)
+        if name.search(bare[each.end() : _scope(bare, each.end())[1]])
+    )
+
+
+def _pitch(declared: Declared) -> int:
+    return (declared.sizes[-1] or 0) * (declared.element or 0)
+
+
+def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> list[Edit] | str:
+    """Change each subscript of an array, within the function that declares it."""
+    bare = plain(text)
+    start, end = _scope(bare, declared.start)
     edits: list[Edit] = []
     at_origin = False
     for found in re.finditer(rf"(?<![\w.>]){re.escape(declared.name)}\b", bare[start:end]):
         at = start + found.end()
-        if at in own or at == declared.places[0][0] - 1:
+        if start + found.start() == declared.start or _in_macro(bare, declared, at):
             continue
         parts = list(_subscripts(bare, at))
         if len(parts) != len(declared.dims):
@@ -88,10 +109,10 @@ def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit]
         if any(_CHANGES.search(plain(each)) for each in said):
             line = bare.count("\n", 0, at) + 1
             return f"{fix.array}: a subscript of line {line} does more than name a place"
-        if all(_ZERO.fullmatch(each) for each in said):  # an XOR leaves the first element
+        if all(_ZERO.fullmatch(each) for each in said):  # the first element stays
             at_origin = True
             continue
-        mixed = _mixed(declared, tile, said)
+        mixed = _mixed(declared, candidate, said)
         if mixed is None:
             return f"{fix.array}: its swizzle leaves the last subscript; write {fix.text}"
         edits.append(Edit(*parts[-1], mixed))
@@ -100,11 +121,17 @@ def _swizzled(declared: Declared, fix: Fix, tile: Tile, text: str) -> list[Edit]
     return f"{fix.array}: no subscript of it stands in the function that declares it"
 
 
-def _mixed(declared: Declared, tile: Tile, said: list[str]) -> str | None:
+def _in_macro(bare: str, declared: Declared, at: int) -> bool:
+    """Whether a name stands in the call of the macro that declares it."""
+    if not declared.owner.startswith("the macro"):
+        return False
+    return declared.start <= at <= bare.find(")", declared.start)
+
+
+def _mixed(declared: Declared, candidate: Candidate, said: list[str]) -> str | None:
     if len(said) == 1:
-        flat = Tile(1, tile.rows * tile.cols, swizzle=tile.swizzle, terms=tile.terms)
-        return None if tile.pad else flat.c(col=said[0])
-    mixed = subscripts(tile, declared.sizes, said)
+        return None if candidate.kind == "both" else flat_index(candidate, said[0])
+    mixed = subscripts(candidate.tile, declared.sizes, said)
     return None if mixed is None else mixed[-1]
 
 

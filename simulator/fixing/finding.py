@@ -13,13 +13,21 @@ from simulator.errors import OptionError, SassError
 from simulator.fixing.arrays import SharedArray, find_arrays
 from simulator.fixing.compiled import compiled_with, joined_lines, word_more
 from simulator.fixing.costs import Cost
-from simulator.fixing.fix import Fix, SharedUse, TimedLaunch
+from simulator.fixing.fix import Fix, SharedUse
 from simulator.fixing.layouts import Candidate, Choice, choose
 from simulator.fixing.modes import choose_mode
 from simulator.fixing.phases import phases_of, times_of, uses_of
 from simulator.fixing.reading import reads_data
+from simulator.fixing.refusing import (
+    hidden_base,
+    lines_text,
+    reads_data_text,
+    understood,
+    what_reaches,
+)
 from simulator.fixing.runs import Costs, Runs, moves_of
-from simulator.fixing.said import operations_of, text_of, triton_of
+from simulator.fixing.said import operations_of, text_of
+from simulator.fixing.triton_layouts import triton_of
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import GridRun
 
@@ -27,11 +35,7 @@ __all__ = ["find_fixes", "rerun_with"]
 
 _STATIC = 48 * 1024
 """Static shared memory of a kernel at most (CUDA C++ Programming Guide)."""
-_UNITS = {
-    "matrix": "wgmma reads it, by a descriptor that says its swizzle",
-    "store": "stores from other blocks of the cluster reach it",
-    "mbarrier": "it holds mbarriers",
-}
+_NONE_FEWER = "No layout of any kind has fewer."
 _MOST_FOLLOWED = 1 << 26
 """Thread instructions of a launch whose warps are followed from barrier to barrier."""
 _CHEAP = 16
@@ -119,13 +123,11 @@ class _Finding:
         self.arrays = find_arrays(
             self.touched, self.program, again.given["cubin"], self.block_bytes, again.sources
         )
-        self.timed = TimedLaunch(report)
-        self.by_data: frozenset[int] | None = None
 
     def fix(self, array: SharedArray) -> Fix | None:
         """Return what to change in an array; None for one without conflicts."""
         found = self._fix(array)
-        if found is None or not found.after.bank_conflicts or found.notes or self._refused(array):
+        if found is None or not found.after.bank_conflicts or array.uses or self._refused(array):
             return found
         said = self._held_in_turn(array)
         return replace(found, notes=(*found.notes, said)) if said else found
@@ -141,10 +143,13 @@ class _Finding:
         phases = phases_of(uses)
         if len(phases) < 2:
             return ""
-        lines = [sorted({use.site.instruction.line or 0 for use in phase}) for phase in phases]
+        parts = " from ".join(
+            lines_text(sorted({use.site.instruction.line or 0 for use in phase}))
+            for phase in phases
+        )
         return (
-            f"It holds one thing after another: barriers part {' from '.join(map(_lines, lines))},"
-            " and nothing is carried over. It was not split in time, one layout is for all."
+            f"It holds one thing after another: barriers part {parts}, and nothing is carried over."
+            " It was not split in time, one layout is for all."
         )
 
     @cached_property
@@ -161,10 +166,13 @@ class _Finding:
             return None
         plain = self._plain(array, before)
         if not before.bank_conflicts:
-            return replace(plain, proved=True, why="No layout of any kind has fewer.")
+            return replace(plain, proved=True, why=_NONE_FEWER)
         why = self._refused(array)
         if why:
-            return replace(plain, why=why)
+            return replace(plain, why=why, notes=(*plain.notes, understood(array)))
+        hidden = hidden_base(
+            array, self.arrays, self.touched, self.program, self.runs.again.sources
+        )
         choice = self._choice(array)
         run = [self._tried(plain, array, each, choice, costs) for each in choice.candidates]
         better = [each for each in run if each is not None]
@@ -176,14 +184,16 @@ class _Finding:
             better += self._compiled(plain, array, joined, costs)
         if not better:
             return replace(plain, proved=choice.proved and not choice.candidates, why=choice.text)
-        least = min(each.after.bank_conflicts for each in better)
-        best = [each for each in better if each.after.bank_conflicts == least]
-        first = min(best, key=lambda each: _preference(each, bool(joined)))
-        others = tuple(each for each in better if each is not first)
-        if joined and first.kind in ("swizzle", "both"):
-            said = f"The compiler may part the accesses that it joined ({_lines(joined)})."
+        first, *others = sorted(
+            better, key=lambda each: (each.after.bank_conflicts, *_preference(each, bool(joined)))
+        )
+        if hidden:
+            notes = (*plain.notes, understood(array))
+            return replace(plain, why=hidden, alternatives=(first, *others), notes=notes)
+        if joined and first.operations and first.candidate and not first.candidate.is_compiled:
+            said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))
-        return replace(first, alternatives=others)
+        return replace(first, alternatives=tuple(others))
 
     def _compiled(
         self, plain: Fix, array: SharedArray, joined: Sequence[int], before: Costs
@@ -192,15 +202,8 @@ class _Finding:
         candidate = word_more(array, self.runs.again)
         if candidate is None or _too_much(self.launch, [(array, candidate)]):
             return []
-        fix = replace(
-            plain, text=text_of(array, candidate), kind="pad", candidate=candidate,
-            notation=candidate.tile.notation or "", bytes_after=candidate.bytes,
-            occupancy_after=self._occupancy(
-                self.launch.taken_shared - array.bytes + candidate.bytes
-            ),
-        )  # fmt: skip
         try:
-            made = compiled_with(self.report, [fix])
+            made = compiled_with(self.report, [replace(plain, candidate=candidate)])
             other = _Finding(made)
         except (SassError, OptionError):
             return []
@@ -208,22 +211,16 @@ class _Finding:
         if len(found) != 1 or not self.runs.keeps_outputs(made):
             return []
         costs = other.runs.before(found[0])
-        after = sum(costs.values(), Cost(0, 0))
-        if (
-            after.bank_conflicts >= plain.before.bank_conflicts
-            or after.wavefronts > plain.before.wavefronts
-        ):
+        fix = self._if_better(plain, array, candidate, before, costs, other.runs)
+        if fix is None:
             return []
-        why = "No layout of any kind has fewer." if not after.bank_conflicts else "Not searched."
+        none_left = not fix.after.bank_conflicts
         said = (
-            f"It was compiled: the accesses that the compiler joined ({_lines(joined)}) are others."
+            f"It was compiled: the accesses that the compiler joined ({lines_text(joined)}) are"
+            " others."
         )
-        return [
-            replace(
-                fix, after=after, proved=not after.bank_conflicts, why=why,
-                by_line=self.runs.by_line(before, costs, other.runs), notes=(*plain.notes, said),
-            )
-        ]  # fmt: skip
+        why = _NONE_FEWER if none_left else "Not searched."
+        return [replace(fix, proved=none_left, why=why, notes=(*plain.notes, said))]
 
     def _choice(self, array: SharedArray) -> Choice:
         if any(each.kind == "tile" for each in array.units):
@@ -238,93 +235,71 @@ class _Finding:
             array=array.name, lines=array.lines, files=array.files, text="", why="", proved=False,
             outputs_equal=True, before=before, after=before, bytes_before=array.bytes,
             bytes_after=array.bytes, occupancy_before=now, occupancy_after=now, target=array,
-            notes=_reuse(array), launch=self.timed,
+            notes=_reuse(array), report=self.report,
         )  # fmt: skip
 
     def _occupancy(self, size: int) -> SharedUse:
         found = replace(self.report, shared_bytes=size).occupancy()
         return SharedUse(size, None if found is None else found.blocks)
 
-    # ---- What is left alone. -------------------------------------------------------------------
     def _refused(self, array: SharedArray) -> str:
-        touched, sites = self.touched, self.program.sites
-        if not touched.whole:
-            return (
-                "Not searched: it has more different accesses than are kept; they may depend on"
-                " data."
-            )
-        generic = sorted(
-            {
-                site.instruction.line or 0
-                for site in (sites[number] for number in touched.sites[array.rows].tolist())
-                if site.is_generic
-            }
-        )
-        if generic:
-            lines = ", ".join(map(str, generic))
-            return f"Not searched: generic pointers reach it (lines {lines})."
-        if array.joined:
-            lines = ", ".join(map(str, array.joined))
-            return (
-                f"Not searched: one access reaches several of them (lines {lines}): where it begins"
-                " is computed, so they were taken as one."
-            )
-        if array.declared is not None and array.declared.in_union:
-            return f"Not searched: {array.name} is a union, one memory for several arrays."
-        pinned = sorted({each.kind for each in array.units} - {"tile", "bulk"})
-        if pinned:
-            return f"Not searched: {' and '.join(_UNITS[each] for each in pinned)}."
-        if self.by_data is None:
-            self.by_data = reads_data(self.runs.again, touched, self.arrays)
-        numbers = sorted(set(touched.sites[array.rows].tolist()) & self.by_data)
-        if numbers:
-            lines_by_data = sorted({sites[number].instruction.line or 0 for number in numbers})
-            listed = ", ".join(map(str, lines_by_data))
-            return (
-                f"Left alone: its addresses depend on data (lines {listed}), as a histogram's or a"
-                " gather's do. What another layout costs would hold for this data only."
-            )
-        return ""
+        """Return why an array is left alone; "" where its layouts are searched."""
+        sites = self.program.sites
+        why = what_reaches(array, self.touched, sites)
+        return why or reads_data_text(array, self.touched, sites, self.by_data)
+
+    @cached_property
+    def by_data(self) -> frozenset[int]:
+        """The sites whose addresses depend on data."""
+        executed = self.runs.first.report.thread_instructions
+        return reads_data(self.runs.again, self.touched, self.arrays, executed)
 
     # ---- Trying. -------------------------------------------------------------------------------
     def _tried(
         self, plain: Fix, array: SharedArray, candidate: Candidate, choice: Choice, before: Costs
     ) -> Fix | None:
         """Run a layout. None where it does not run, changes an output or is not better."""
-        size = self.launch.taken_shared - array.bytes + candidate.bytes
         if _too_much(self.launch, [(array, candidate)]):
             return None
         costs = self.runs.after(array, candidate)
-        after = sum((costs or {}).values(), Cost(0, 0))
-        if (
-            costs is None
-            or after.bank_conflicts >= plain.before.bank_conflicts
-            or after.wavefronts > plain.before.wavefronts
-        ):
+        fix = None if costs is None else self._if_better(plain, array, candidate, before, costs)
+        if fix is None:
             return None
-        tile = candidate.tile
-        notes = plain.notes
-        if not array.is_static and len(array.starts) * array.size < self.launch.shared_bytes:
+        none_left, notes = not fix.after.bank_conflicts, plain.notes
+        if not array.is_static and array.bytes < self.launch.shared_bytes:
             notes += (
                 f"Its index counts from byte {array.starts[0]} of the block's shared memory.",
             )
-        made_by_triton = any(file.endswith(".py") for file in array.files)
+        triton = ""
+        if any(file.endswith(".py") for file in array.files):
+            triton, why_not = triton_of(candidate.tile)
+            notes += (f"Triton's layouts cannot say it: {why_not}.",) if why_not else ()
         return replace(
-            plain,
-            text=text_of(array, candidate),
-            kind=candidate.kind,
-            why=choice.text if after.bank_conflicts else "No layout of any kind has fewer.",
-            proved=choice.proved or not after.bank_conflicts,
-            after=after,
-            notation=tile.notation or "",
-            triton=triton_of(tile) if made_by_triton else "",
-            operations=operations_of(array, candidate),
-            bytes_after=candidate.bytes,
-            occupancy_after=self._occupancy(size),
-            by_line=self.runs.by_line(before, costs),
-            candidate=candidate,
-            notes=notes,
-        )
+            fix, proved=choice.proved or none_left, why=_NONE_FEWER if none_left else choice.text,
+            triton=triton, notes=notes,
+        )  # fmt: skip
+
+    def _if_better(
+        self, plain: Fix, array: SharedArray, candidate: Candidate, before: Costs, costs: Costs,
+        other: Runs | None = None,
+    ) -> Fix | None:  # fmt: skip
+        """Return the fix that a layout is; None where it costs no less.
+
+        `other`: the runs of the source that was compiled with it.
+        """
+        after = sum(costs.values(), Cost(0, 0))
+        if (
+            after.bank_conflicts >= plain.before.bank_conflicts
+            or after.wavefronts > plain.before.wavefronts
+        ):
+            return None
+        taken = self.launch.taken_shared - array.bytes + candidate.bytes
+        return replace(
+            plain, text=text_of(array, candidate), kind=candidate.kind, after=after,
+            notation=candidate.tile.notation or "", operations=operations_of(array, candidate),
+            bytes_after=candidate.bytes, occupancy_after=self._occupancy(taken),
+            by_line=self.runs.by_line(before, costs, other), candidate=candidate,
+        )  # fmt: skip
 
 
 def _too_much(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) -> str:
@@ -341,10 +316,6 @@ def _too_much(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]])
     if static > _STATIC and any(is_static and grown for is_static, grown in more):
         return f"static shared memory would take {static:,} bytes (accepted: {_STATIC:,})"
     return ""
-
-
-def _lines(lines: Sequence[int]) -> str:
-    return f"line{'s'[: len(lines) != 1]} {', '.join(map(str, lines))}"
 
 
 def _preference(fix: Fix, is_joined: bool) -> tuple[bool, bool, int, int, int]:
@@ -369,8 +340,5 @@ def _reuse(array: SharedArray) -> tuple[str, ...]:
     """Say that an array is used for several things."""
     if not array.uses:
         return ()
-    said = " and ".join(
-        f"{name} ({'line' if len(at) == 1 else 'lines'} {', '.join(map(str, at))})"
-        for name, at in array.uses
-    )
+    said = " and ".join(f"{name} ({lines_text(at)})" for name, at in array.uses)
     return (f"Its lines call it {said}: it was not split in time, one layout is for all.",)

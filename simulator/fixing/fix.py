@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
     from simulator.timing.kernel_time import KernelTime
 
-__all__ = ["Fix", "SharedUse", "TimedLaunch"]
+__all__ = ["Fix", "SharedUse"]
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,6 @@ class SharedUse:
     bytes: int
     blocks: int | None
     """None: the kernel's registers or the chip's limits are not known."""
-
-
-@dataclass(frozen=True, eq=False)
-class TimedLaunch:
-    """The launch that fixes are for, and its predicted time, which is found out once."""
-
-    report: CompiledReport
-
-    @cached_property
-    def time(self) -> KernelTime | None:
-        """Its time as it is; None: it is not known."""
-        return _time(self.report)
-
-
-def _time(report: CompiledReport) -> KernelTime | None:
-    try:
-        found = report.time()
-    except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
-        return None
-    return None if found.cycles is None else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +61,8 @@ class Fix(Result):
     notation: str = ""
     """The layout in CuTe's notation; "" where it has none."""
     triton: str = ""
-    """The layout as Triton has it, of a kernel that Triton made."""
+    """The layout as Triton's compiler has it, of a kernel that Triton made; "" where a note says
+    that it has none."""
     operations: int = 0
     """Integer operations that an index takes more."""
     bytes_before: int = 0
@@ -91,9 +72,12 @@ class Fix(Result):
     by_line: Columns = field(default_factory=dict)
     """Columns file, line, opcode, wavefronts and bank_conflicts before and after."""
     alternatives: tuple[Fix, ...] = ()
-    """Other layouts that were run and are better than before."""
+    """Other layouts that were run and are better than before.
+
+    Of a Fix without a text: those that are not proposed, for the reason in `why`."""
     notes: tuple[str, ...] = ()
-    launch: TimedLaunch | None = field(default=None, repr=False, compare=False)
+    report: CompiledReport | None = field(default=None, repr=False, compare=False)
+    """That of the launch without it."""
     target: SharedArray | None = field(default=None, repr=False, compare=False)
     candidate: Candidate | None = field(default=None, repr=False, compare=False)
 
@@ -114,14 +98,14 @@ class Fix(Result):
         Blocks run again for it when it is first asked. What a swizzle adds to an index is not in
         it: see `operations`.
         """
-        before = self.launch.time if self.launch and self.text else None
-        if before is None or self.launch is None:
+        if self.report is None or not self.text:
             return None
         try:
-            after = _time(self.launch.report.fixed([self]))
-        except LaunchError:
+            before = self.report.time()
+            after = before if before.cycles is None else self.report.fixed([self]).time()
+        except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
             return None
-        return None if after is None else (before, after)
+        return None if after.cycles is None else (before, after)
 
     @property
     def speedup(self) -> float | None:
@@ -178,8 +162,7 @@ class Fix(Result):
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
-                of = f", of rows of {self.candidate.tile.cols} elements" if self.candidate else ""
-                said.append(f"Triton{of}: {self.triton}.")
+                said.append(f"Triton{self._rows()}: {self.triton}.")
             said.append("It ran with every access at its new place, and left the same outputs.")
         said.append(self.why)
         if self.unremovable:
@@ -187,8 +170,9 @@ class Fix(Result):
                 f"{_conflicts(self.unremovable)} come from the sources of copies: no layout of"
                 " shared memory removes them."
             )
+        offered = "Or write" if self.text else "It ran with"
         said += [
-            f"Or write {each.text}: {_conflicts(each.after.bank_conflicts)},"
+            f"{offered} {each.text}: {_conflicts(each.after.bank_conflicts)},"
             f" {each.after.wavefronts:,} wavefronts. {' '.join([each._spent(), *each._grown()])}"
             for each in self.alternatives
         ]
@@ -203,6 +187,13 @@ class Fix(Result):
             return f"{spent}."
         room = f"{blocks} block{'s'[: blocks != 1]} per SM"
         return f"{spent}; {room}{', as before' if blocks == was else f' instead of {was}'}."
+
+    def _rows(self) -> str:
+        """Say which rows a layout of Triton's is of: those that the addresses tell."""
+        if self.candidate is None:
+            return ""
+        tile, size = self.candidate.tile, self.candidate.element
+        return f", of {tile.rows} rows of {tile.cols} elements of {size} bytes"
 
     def _grown(self) -> list[str]:
         """Say where the bytes come from that a new index reaches, beyond the array's end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import Literal
 
 import numpy as np
@@ -110,6 +111,10 @@ class _Search:
         ]
         step = max(16 // self.element, 1) if self.bulk else 1
         self.pads = range(0, _MOST_PAD // self.element + 1, step)
+        # An element of the source, such as a structure, may be several of these.
+        declared = self.array.declared.element if self.array.declared else None
+        of_source = (declared or self.element) // self.element
+        self.whole_pads = range(0, self.pads.stop, lcm(step, max(of_source, 1)))
 
     def _element(self) -> int:
         """Return the bytes that a layout moves at least together."""
@@ -169,13 +174,18 @@ class _Search:
         if not self.groups:
             said = f"{', '.join(self.left)}: what it costs was never measured, or is a loop"
             return Choice((), False, f"Not searched. {said}.")
-        found: dict[Kind, tuple[Found, int]] = {}
+        found: dict[tuple[Kind, bool], tuple[Found, int]] = {}
         searched, proved, now, least = [], True, 0, 0
         pitches = self.pitches()
         for pitch in pitches:
             best = self._best(pitch, self.pads, "none")
             least, now = best.lower_bound, self._now
+            if self.whole_pads != self.pads:
+                self._offer(found, "pad", self._best(pitch, self.whole_pads, "none"), pitch, True)
             self._offer(found, "pad", best, pitch)
+        whole, parts = found.get(("pad", True)), found.get(("pad", False))
+        if whole and parts and whole[0].cost <= parts[0].cost:
+            del found["pad", False]
         if pitches:
             searched.append(
                 f"paddings of up to {_MOST_PAD} bytes per row of {_either(pitches)} bytes"
@@ -198,7 +208,7 @@ class _Search:
         candidates = sorted(
             (
                 (each.cost, place, self._candidate(kind, each, pitch))
-                for place, (kind, (each, pitch)) in enumerate(found.items())
+                for place, ((kind, _), (each, pitch)) in enumerate(found.items())
                 if each.cost < now
             ),
             key=lambda each: each[:2],
@@ -233,15 +243,17 @@ class _Search:
         return found
 
     def _offer(
-        self, found: dict[Kind, tuple[Found, int]], kind: Kind, best: Found, pitch: int
-    ) -> None:
+        self, found: dict[tuple[Kind, bool], tuple[Found, int]], kind: Kind, best: Found,
+        pitch: int, is_whole: bool = False,
+    ) -> None:  # fmt: skip
+        """Take what was found, where it is better; `is_whole`: a padding of whole elements."""
         if best.layout is None or best.cost >= self._now:
             return
         if kind == "both" and not (best.layout.pad and best.layout.xors):
             return
-        before = found.get(kind)
+        before = found.get((kind, is_whole))
         if (before is None or best.cost < before[0].cost) and self._keeps(best.layout):
-            found[kind] = best, pitch
+            found[kind, is_whole] = best, pitch
 
     def _keeps(self, tile: Tile) -> bool:
         """Whether what a lane accesses stays together, and all stays in shared memory."""

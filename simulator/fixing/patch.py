@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from simulator.errors import SassError
-from simulator.fixing.edits import Edit, applied, edits_of
+from simulator.fixing.edits import Edit, applied, edits_of, kernels_with
 from simulator.fixing.fix import Fix
 from simulator.results.tables import equal
 from simulator.sass.report import CompiledReport
@@ -51,10 +51,10 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     """Return the fixes that can be written into the source of some launches' reports.
 
     Each was compiled and replayed with those before it. It is kept where every launch leaves the
-    same outputs, none has more wavefronts, and its own has fewer bank conflicts. Of a fix and its
-    alternatives the one is taken that has the fewest once compiled: a compiler may part accesses
-    that an XOR keeps together. `fixes`: of the first report, those to write; None: all of every
-    report.
+    same outputs, none has more wavefronts, and its own loses at least half of the bank conflicts
+    that were predicted. Of a fix and its alternatives the one is taken that has the fewest once
+    compiled: a compiler may part accesses that an XOR keeps together. `fixes`: of the first
+    report, those to write; None: all of every report.
 
     Raises LaunchError where a launch is not known any more.
     """
@@ -116,18 +116,24 @@ class _Writing:
         if declared is not None and declared.file != self.name:
             return f"{fix.array} is declared in {declared.file}, not in {self.name}"
         found = edits_of(fix, self.text)
-        if isinstance(found, str):
-            return found
+        if isinstance(found, str) or declared is None:
+            return str(found)
         if set(found) <= self.edits:  # another launch of the same kernel
             return self.edits, self.known
+        ran = {each.title.partition("<")[0] for each in self.reports}
+        others = [each for each in kernels_with(declared, self.text) if each not in ran]
+        if others:
+            return f"{fix.array}: {others[0]} uses it, too, and was not run; write {fix.text}"
         pairs = product(found, self.edits)
         if any(one.start < other.end and other.start < one.end for one, other in pairs):
             return f"{fix.text}: it overlaps what was changed before"
         edits = self.edits | set(found)
-        made = self._tried(edits, place)
+        made = self._tried(edits, place, fix.saved)
         return f"{fix.text}: {made}" if isinstance(made, str) else (edits, made)
 
-    def _tried(self, edits: set[Edit], place: int) -> list[CompiledReport] | str:
+    def _tried(
+        self, edits: set[Edit], place: int, predicted: int
+    ) -> list[CompiledReport] | str:  # fmt: skip
         """Compile and replay the changed source; why it is not taken."""
         text, found = applied(self.text, edits), []
         for number, (first, known) in enumerate(zip(self.reports, self.known, strict=True)):
@@ -139,12 +145,12 @@ class _Writing:
                 return "the changed source leaves other outputs"
             now, was = (each.totals()["all"] for each in (made, known))
             fewer = was["bank_conflicts"] - now["bank_conflicts"]
-            helps = fewer > 0 or (fewer == 0 and number != place)
+            helps = fewer >= 0 if number != place else 0 < predicted <= 2 * fewer
             if not helps or now["wavefronts"] > was["wavefronts"]:
                 return (
                     f"once compiled it has {now['bank_conflicts']:,} bank conflicts and"
                     f" {now['wavefronts']:,} wavefronts, {was['bank_conflicts']:,} and"
-                    f" {was['wavefronts']:,} before"
+                    f" {was['wavefronts']:,} before; {predicted:,} conflicts less were predicted"
                 )
             found.append(made)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,30 +19,39 @@ from simulator.sass.sampling import Relaunch
 __all__ = ["reads_data"]
 
 _SEED = 20
-_MOST = 1 << 22
-"""Instructions of warps, of which a run with shuffled data may take no end."""
+_MOST, _LANES = 1 << 22, 8
+"""Instructions of warps beyond those of the run before, of so many lanes each: with other data a
+kernel may take no end."""
 
 
-def reads_data(again: Relaunch, touched: Touched, arrays: Sequence[SharedArray]) -> frozenset[int]:
+def reads_data(
+    again: Relaunch, touched: Touched, arrays: Sequence[SharedArray], executed: int
+) -> frozenset[int]:
     """Return the sites whose lanes reach other places where the data is another.
 
-    The kernel runs with the elements of each array shuffled. A place counts as another where no
-    access to its array has that lane there. What ends with an error then, is not told.
+    The kernel runs with the elements of each array shuffled; of equal ones some are one more. A
+    place counts as another where no access to the arrays that the site reaches has that lane there.
+    What ends with an error then, is not told. `executed`: instructions of threads before.
     """
-    shuffled = [_shuffled(each) for each in again.given["arguments"]]
+    changed = [_changed(each) for each in again.given["arguments"]]
     witness = Witness(again.program.sites)
+    given = {**again.given, "max_instructions": _MOST + executed // _LANES}
     with suppress(ExecutionError, LaunchError):
-        sampled = replace(again, blocks="sample")
-        sampled.replay(witness=witness, arguments=tuple(shuffled))
+        sampled = replace(again, blocks="sample", given=given)
+        sampled.replay(witness=witness, arguments=tuple(changed))
     other = witness.touched()
-    found: set[int] = set()
+    known: dict[int, list[Any]] = defaultdict(list)
     for array in arrays:
-        known = _pairs(touched, array.rows)
+        pairs = _pairs(touched, array.rows)
         for site in np.unique(touched.sites[array.rows]).tolist():
-            rows = np.flatnonzero(other.sites == site)
-            if len(np.setdiff1d(_pairs(other, rows), known)):
-                found.add(site)
-    return frozenset(found)
+            known[site].append(pairs)
+    return frozenset(
+        site
+        for site, pairs in known.items()
+        if len(
+            np.setdiff1d(_pairs(other, np.flatnonzero(other.sites == site)), np.concatenate(pairs))
+        )
+    )
 
 
 def _pairs(touched: Touched, rows: Any) -> Any:
@@ -50,8 +60,13 @@ def _pairs(touched: Touched, rows: Any) -> Any:
     return np.unique((touched.places[rows] * 32 + np.arange(32))[active])
 
 
-def _shuffled(given: Any) -> Any:
+def _changed(given: Any) -> Any:
     if not isinstance(given, np.ndarray) or given.dtype.hasobject or given.size < 2:
         return given
-    order = np.random.default_rng(_SEED).permutation(given.size)
+    random = np.random.default_rng(_SEED)
+    if given.dtype.kind in "iuf" and (given == given.flat[0]).all():
+        return np.ascontiguousarray(
+            given + random.integers(0, 2, given.shape, np.uint8).astype(given.dtype)
+        )
+    order = random.permutation(given.size)
     return np.ascontiguousarray(given.reshape(-1)[order].reshape(given.shape))

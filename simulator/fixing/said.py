@@ -15,7 +15,14 @@ from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.modes import mode_text
 
-__all__ = ["grown_size", "operations_of", "padded_size", "subscripts", "text_of", "triton_of"]
+__all__ = [
+    "flat_index",
+    "grown_size",
+    "operations_of",
+    "padded_size",
+    "subscripts",
+    "text_of",
+]
 
 _NAMES = ("w", "z", "y", "x")
 
@@ -39,7 +46,7 @@ def text_of(array: SharedArray, candidate: Candidate) -> str:
     grown = ""
     if candidate.bytes > array.bytes and array.is_static and known:
         grown = f" in {name}[{-(-candidate.bytes // unit)}]"
-    return f"{name}[{_flat_index(candidate)}]{grown}{counted}"
+    return f"{name}[{flat_index(candidate)}]{grown}{counted}"
 
 
 def operations_of(array: SharedArray, candidate: Candidate) -> int:
@@ -50,7 +57,7 @@ def operations_of(array: SharedArray, candidate: Candidate) -> int:
     """
     if candidate.mode is not None or _by_rows(array, candidate) is not None:
         return candidate.tile.operations
-    index = _flat_index(candidate)
+    index = flat_index(candidate)
     divisors = [int(each) for each in re.findall(r"[/%]\s*(\d+)", index)]
     return len(re.findall(r"<<|>>|[-+*/%&|^]", index)) + sum(
         each & (each - 1) != 0 for each in divisors
@@ -81,27 +88,21 @@ def _by_rows(array: SharedArray, candidate: Candidate) -> str | None:
     return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
 
 
-def _flat_index(candidate: Candidate) -> str:
-    """Return the moved place of element `i` as C."""
+def flat_index(candidate: Candidate, said: str = "i") -> str:
+    """Return the moved place of an element as C; `said` is its index."""
     tile = candidate.tile
     if candidate.kind == "pad":
         each = f" * {tile.pad}" if tile.pad > 1 else ""
-        return f"i + i / {tile.cols}{each}"
+        return f"{operand(said)} + {operand(said)} / {tile.cols}{each}"
     if candidate.kind == "swizzle":
-        return _flat(tile)
-    return tile.c(f"(i / {tile.cols})", f"i % {tile.cols}")
+        return Tile(1, tile.elements, swizzle=tile.swizzle, terms=tile.terms).c(col=said)
+    return tile.c(f"({operand(said)} / {tile.cols})", f"{operand(said)} % {tile.cols}")
 
 
 def _name(array: SharedArray) -> str:
     if array.name.isidentifier():
         return array.name
     return array.declared.name if array.declared else "s"
-
-
-def _flat(tile: Tile) -> str:
-    """Return a swizzle of the flat index as C."""
-    plain = Tile(1, tile.rows * tile.cols, swizzle=tile.swizzle, terms=tile.terms)
-    return plain.c(col="i")
 
 
 def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> list[str] | None:
@@ -160,22 +161,3 @@ def grown_size(declared: Declared, more: int) -> str:
     """Return an array's last size in the source's words, with so many bytes more."""
     text, elements = declared.dims[-1], -(-more // (declared.element or 1))
     return str(int(text) + elements) if re.fullmatch(r"\d+", text) else f"{text} + {elements}"
-
-
-def triton_of(tile: Tile) -> str:
-    """Return the layout as Triton's compiler has it; "" where it has none."""
-    cols = (tile.cols - 1).bit_length()
-    if tile.pad and not tile.xors:
-        return f"#ttg.padded_shared<[{tile.cols}:+{tile.pad}] {{order = [1, 0]}}>"
-    if len(tile.xors) != 1 or tile.pad or tile.rows == 1:
-        return ""
-    (term,) = tile.xors
-    first = (term.mask & -term.mask).bit_length() - 1
-    phases = term.mask >> first
-    if phases & (phases + 1) or first + term.shift < cols:
-        return ""
-    per = 1 << first + term.shift - cols
-    return (
-        f"#ttg.swizzled_shared<{{vec = {1 << first}, perPhase = {per}, maxPhase = {phases + 1},"
-        " order = [1, 0]}>"
-    )

@@ -255,25 +255,44 @@ def simulate(
 ) -> FragmentReport:
     """Count the shared-memory reads of warp 0 for one k step of a tiled GEMM.
 
-    Shapes are rows×columns (M×N, and M×N×K for the block tile). `lds` is the width of a load in
-    bits (32, 64, 128), `element` the bytes of an element (4, 2, 1). `pad` (elements after each row)
-    and `swizzle` (on element offsets, after padding) are one value for both tiles or a pair (A, B).
-    `layout` says both at once: a Tile, a Layout or its text, for both tiles or a pair; its rows and
-    columns are the tile's in shared memory. `lane_order` is "row-major", "col-major", "z-order", or
-    32 integers, entry l being row·C + col of lane l. `fragment` is "contiguous" or "split" (two
-    half tiles, half a warp tile apart). `a_layout` is "transposed" (BK rows of BM) or "row-major"
-    (BM rows of BK). `rule` and `chip` are those of `count`.
+    Every k step of the tile is checked and counted. Raises LayoutError for a geometry that does not
+    exist, and for a load that would be misaligned or wider than a thread's contiguous run. Raises
+    OptionError for an unknown rule or choice; both are BankwiseError.
 
+    Parameters
+    ----------
+    warp_shape
+        Rows×columns of lanes in the warp.
+    lds
+        Width of a load in bits: 32, 64 or 128.
+    thread_tile, block_tile
+        Rows×columns of elements of C that a thread computes (M×N), and M×N×K of the block.
+    lane_order
+        "row-major", "col-major", "z-order", or 32 integers, entry l being row·C + col of lane l.
+    fragment
+        "contiguous", or "split": two half tiles, half a warp tile apart.
+    a_layout
+        "transposed" (BK rows of BM) or "row-major" (BM rows of BK).
+    pad
+        Elements after each row: one number for both tiles, or a pair (A, B).
+    swizzle
+        Of element offsets, after padding: one for both tiles, or a pair.
+    layout
+        Padding and swizzle at once: a Tile, a Layout or its text, for both tiles or a pair. Its
+        rows and columns are the tile's in shared memory.
+    element
+        Bytes of an element: 4, 2 or 1.
+    rule, chip
+        Those of `count`.
+
+    Examples
+    --------
     >>> report = simulate("4x8", 128)
     >>> report["A"].wavefronts, report["B"].wavefronts, report.bank_conflicts
     (8, 4, 0)
     >>> swizzled = "Sw<2,3,6> o 0 o (8,128):(128,1)"
     >>> simulate("8x4", fragment="split", layout=(None, swizzled))["B"].wavefronts
     4
-
-    Every k step of the tile is checked and counted. Raises LayoutError for a geometry that does not
-    exist, and for a load that would be misaligned or wider than a thread's contiguous run. Raises
-    OptionError for an unknown rule or choice; both are BankwiseError.
     """
     geometry = Geometry.of(
         warp_shape=warp_shape,

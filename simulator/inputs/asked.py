@@ -147,14 +147,37 @@ def read(
 ) -> AskedAccess:
     """Return where each thread of a block goes, by a text in C (`simulator.inputs.question`).
 
-    `op` is the instruction; by default it follows from the type and the direction. `block` is
-    that of `ThreadBlock.of`. `element` is the bytes of an element that no declaration names, by
-    default those of a float. `names` have values. `active` is an expression: threads for which it
-    is 0 are inactive, as are lanes whose bit in `mask` is 0; their index is not evaluated. `warps`
-    chooses some; without a block they stand in a row. `tile` is the rows and columns of what a
-    row and a column are of, where nothing is declared. With a `layout` the text is a row and a
-    column of it; `element` is by default what it says. `chip` is that of `count`.
+    Raises ExpressionError, InstructionError, MaskError, ChipError and OptionError; with a layout
+    LayoutError, and AddressError for an index outside of it.
 
+    Parameters
+    ----------
+    text
+        The question; with a `layout`, a row and a column of it.
+    op
+        The instruction; by default it follows from the type and the direction.
+    block
+        That of `ThreadBlock.of`.
+    element
+        Bytes of an element that no declaration names, by default those of a float, or what the
+        layout says.
+    names
+        Values of names.
+    active
+        An expression: threads for which it is 0 are inactive. Their index is not evaluated.
+    mask
+        Lanes whose bit is 0 are inactive.
+    warps
+        Some warps of the block; without a block they stand in a row.
+    tile
+        Rows and columns of what a row and a column are of, where nothing is declared.
+    layout
+        A Tile, a Layout or a text of one.
+    chip
+        That of `count`.
+
+    Examples
+    --------
     >>> asked = read("float s[32][33]; s[threadIdx.x][threadIdx.y]")
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
     ('LDS', '32x32', [4, 136, 268])
@@ -163,9 +186,6 @@ def read(
     >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
     >>> read("lane%16, lane/16*8", "ldmatrix.x4", layout=swizzled, element=2).addresses()[0, :3]
     array([  0, 144, 288])
-
-    Raises ExpressionError, InstructionError, MaskError, ChipError and OptionError; with a layout
-    LayoutError, and AddressError for an index outside of it.
     """
     check_mask(mask)
     if element is not None:
@@ -194,6 +214,8 @@ def read(
     known_op = counted_on(chosen_chip, _op(question) if op is None else op)
     if question.atomic == "COUNT" and op is None:
         assumed.append("the old value is not used")
+    if question.loads:
+        assumed.append("the store is asked; the load to the right of = is a question of its own")
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = ThreadBlock.of(block)
@@ -216,7 +238,8 @@ def read(
         for name, value in (names or {}).items()
         if name in question.names
     }
-    run = _Run(question, condition, {**(names or {}), **values}, mask)
+    guessed = block is None and chosen == tuple(range(threads.warps))
+    run = _Run(question, condition, {**(names or {}), **values}, mask, guessed)
     found = [run.warp(threads, warp) for warp in chosen]
     asked = AskedAccess(
         question,
@@ -266,6 +289,8 @@ class _Run:
     condition: Expression | None
     names: Mapping[str, int]
     mask: int
+    guessed: bool
+    """Whether the block was assumed."""
 
     def warp(self, block: ThreadBlock, number: int) -> tuple[list[list[int]], list[int], int]:
         """Return each lane's subscripts, the bytes added, and the active lanes."""
@@ -293,11 +318,16 @@ class _Run:
             sizes = "".join(f"[{each or ''}]" for each in array.sizes)
             raise ExpressionError(
                 f"{found} is outside of {array.name}{sizes} (accepted: 0 to {size - 1}), for"
-                f" {_whose(values)}",
+                f" {_whose(values)}{self._block(values)}",
                 source,
                 part.start + len(given) - len(given.lstrip()),
             )
         return found
+
+    def _block(self, values: Mapping[str, int]) -> str:
+        sizes = [values[f"blockDim.{axis}"] for axis in "xyz"]
+        text = "x".join(map(str, sizes[: 3 if sizes[2] > 1 else 2]))
+        return f" (a block of {text} is assumed: say yours, --block XxY)" * self.guessed
 
 
 def _whose(values: Mapping[str, int]) -> str:

@@ -81,6 +81,11 @@ class Declarations:
                 at + pointer.start(1),
             )
         if not _NAME.match(text, at):
+            if (odd := text[at:].lstrip()[:1]) and not odd.isascii():
+                self.refuse(
+                    f"{odd!r} in a name (accepted: letters of English, digits and _)",
+                    text.index(odd, at),
+                )
             return False
         self.declared(type_, at, end, scalars="__shared__" in text[start:at])
         return True

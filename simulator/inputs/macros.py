@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from simulator.errors import ExpressionError
+from simulator.inputs.statements import closing, parts
 
 __all__ = ["expanded"]
 
@@ -110,18 +111,8 @@ def _put(values: Mapping[str, str], body: str) -> str:
 def _arguments(text: str, start: int) -> tuple[list[str], int] | None:
     """Return the arguments in the parentheses that begin here, and where they end."""
     opening = re.compile(r"\s*\(").match(text, start)
-    if opening is None:
+    close = closing(text, opening.end() - 1) if opening else None
+    if opening is None or close is None:
         return None
-    depth, given, first = 0, [], opening.end()
-    for place in range(opening.end(), len(text)):
-        char = text[place]
-        if char in "([{":
-            depth += 1
-        elif char in ")]}" and depth:
-            depth -= 1
-        elif char == ")" or (char == "," and not depth):
-            given.append(text[first:place].strip())
-            first = place + 1
-            if char == ")":
-                return ([] if given == [""] else given), place + 1
-    return None
+    given = [text[first:end].strip() for first, end in parts(text, opening.end(), close)]
+    return ([] if given == [""] else given), close + 1

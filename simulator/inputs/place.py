@@ -163,7 +163,12 @@ class PlaceCompiler(Compiler):
                     raise self.error(
                         "* needs an address (accepted: *(float4*)&s[...], *(s + ...))", parts[0]
                     )
-                place.pointer = False
+                inner = len(place.array.sizes) - len(place.subscripts)
+                if inner and not (place.moved or place.cast):  # *row is row[0]
+                    at = int(parts[0].start_pos or 0)
+                    place.subscripts.append(Index(lambda values: 0, at, at))
+                    inner -= 1
+                place.pointer = inner > 0 and not (place.moved or place.cast)
                 return place
             case "retype":
                 return self._retype(parts[0], self._place(parts[1], parts[0], "a cast"))

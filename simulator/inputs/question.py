@@ -40,7 +40,7 @@ _VALUE = re.compile(
     r"|\s*\(\s*[*&]\s*(?P<row>[A-Za-z_]\w*)\s*\)\s*(?:\[[^\[\]]*\]\s*)+"
 )
 _LAYOUT = re.compile(r"\s*(?:(?:Sw|S|Swizzle)\s*<\s*\d|\([\d_,\s()]*\)\s*:\s*[\d_(])")
-_AUTO = re.compile(r"\s*(?:const\s+)?auto(?!\w)")
+_AUTO = re.compile(r"\s*(?:(?:static|const|constexpr)\s+)*auto(?!\w)")
 _ATOMIC = re.compile(
     r"\s*atomic(Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_block|_system)?\s*(?=\()"
 )
@@ -70,6 +70,8 @@ class Question:
     """Whether only indices were given, and no element of an array."""
     atomic: str = ""
     """What an atomic function does: ADD, MAX, ...; COUNT adds 1, and the old value is not used."""
+    loads: bool = False
+    """Whether a store's `=` has an array to its right, which is another access."""
 
 
 def is_question(text: str) -> bool:
@@ -92,11 +94,22 @@ def read_question(
 ) -> Question:
     """Return what a text asks.
 
-    `element` is the type of elements where nothing is declared, `float` by default. `names` are
-    constants that the sizes of arrays may use. `array` is what a row and a column are of where
-    nothing is declared; where it is `laid`, a layout that the reader does not know is. `most` is
-    the bytes that an array may take. Raises ExpressionError, which shows the column and says how
-    it would be written.
+    Raises ExpressionError, which shows the column and says how it would be written.
+
+    Parameters
+    ----------
+    source
+        The text.
+    element
+        The type of elements where nothing is declared, by default `float`.
+    names
+        Constants that the sizes of arrays may use.
+    array
+        What a row and a column are of, where nothing is declared.
+    laid
+        Whether a layout, which this reader does not know, says where they lie.
+    most
+        Bytes that an array may take.
     """
     if not isinstance(source, str):
         raise ExpressionError(
@@ -140,11 +153,12 @@ class _Reader(Declarations):
         """Read a statement; None for a declaration."""
         text = self.text[:end]
         if keyword := _KEYWORD.match(text, start):
-            self.refuse(
-                f"{keyword[1]!r} is not taken (accepted: the access alone; choose its lanes by"
-                " --active or --mask)",
-                keyword.start(1),
+            ways = (
+                "the access alone, with a number for what the loop counts, such as -D k=0"
+                if keyword[1] in ("for", "while", "do")
+                else "the access alone; choose its lanes by --active or --mask"
             )
+            self.refuse(f"{keyword[1]!r} is not taken (accepted: {ways})", keyword.start(1))
         record = nested(
             self.source, lambda: record_at(self.text, start, end, self.scope.types, self)
         )
@@ -171,7 +185,8 @@ class _Reader(Declarations):
             return self._access(start + setting.end(), end, store=False)  # out[i] = s[lane]
         if setting["by"]:
             self._refuse_both(at)
-        return self._access(start, at, store=True)
+        question = self._access(start, at, store=True)
+        return replace(question, loads=self._leads(start + setting.end(), end))
 
     def _refuse_both(self, column: int) -> NoReturn:
         self.refuse(

@@ -7,6 +7,9 @@ import re
 
 __all__ = ["not_of_a_thread", "why"]
 
+_ROWS = re.compile(r"(?:const\s+)?[A-Za-z_]\w*\s*\(\s*\*\s*\w+\s*\)\s*\[")
+_GENERIC = re.compile(r"([A-Za-z_][\w:]*\s*<[^;=]*>)\s*[A-Za-z_]\w*\s*(?:\[|$|;)")
+_OF_A_PLACE = re.compile(r"\(\s*&?\s*\w+\s*\[")
 _THREAD = "threadIdx.x, .y, .z, blockDim.x, .y, .z"
 
 
@@ -28,6 +31,8 @@ def not_of_a_thread(owner: str, member: str) -> str:
 def why(text: str, column: int) -> tuple[str, int, str] | None:
     """Return what is wrong, its column and how it would be written, where that is known."""
     before, at = text[:column].rstrip(), text[column:].lstrip()
+    begin = text.rfind(";", 0, column) + 1
+    begin += len(text[begin:]) - len(text[begin:].lstrip())
     name = re.search(r"(\w+)$", before)
     member = re.match(r"\.\s*\w*", at)
     missing = [b for a, b in ("[]", "()") if before.count(a) > before.count(b)]
@@ -45,6 +50,17 @@ def why(text: str, column: int) -> tuple[str, int, str] | None:
     if name and member:
         said, brace, ways = not_of_a_thread(name[1], member[0]).partition(" (")
         return said, name.start(), brace + ways
+    if at.startswith(("{", "}")):
+        return "braces are not taken", column, " (accepted: the statements within, without them)"
+    if _ROWS.match(text, begin):
+        ways = " (accepted: an array in its place, such as float t[32][33])"
+        return "a pointer to rows is not taken", begin, ways
+    if generic := _GENERIC.match(text, begin):
+        ways = " (accepted: float, half, int, float4, ..., and an array of them: float s[32])"
+        return f"the type {generic[1]} is not known here", begin, ways
+    if name and _OF_A_PLACE.match(at):
+        ways = "the place alone, such as s[tid/8][tid%8*8], and --op, such as ldmatrix.x4"
+        return f"{name[1]}() is not known here", name.start(), f" (accepted: {ways})"
     if at.startswith("(") and name and not name[1].isdigit():
         return (
             f"{name[1]}() cannot be called in an index",

@@ -127,9 +127,9 @@ class KernelReport(SiteTable):
 def replay(
     kernel: str | Kernel,
     *,
-    m: int,
-    n: int,
-    k: int,
+    m: int = 4096,
+    n: int = 4096,
+    k: int = 4096,
     form: Form = "compiled",
     rule: Rule = "silicon",
     chip: ChipLike | None = None,
@@ -168,7 +168,7 @@ def replay(
 
     Examples
     --------
-    >>> report = replay("junstar92.2d", m=4096, n=4096, k=4096)
+    >>> report = replay("junstar92.2d")
     >>> report.totals()["load"]["bank_conflicts"]
     402653184
     """

@@ -77,19 +77,30 @@ def count_linear(
 ) -> Counts:
     """Count accesses that are linear over GF(2), all lanes active.
 
-    `columns` are integers of shape (..., 5), in bytes: entry b is what bit b of the lane XORs
-    onto the address. A constant that is XORed onto all lanes changes no figure, and is not asked
-    for. The result has shape (...). `chip` is that of `count`.
+    A constant that is XORed onto all lanes changes no figure, and is not asked for. The result has
+    shape (...).
 
+    Raises AddressError for columns that give a lane a misaligned address, or one outside shared
+    memory; InstructionError and OptionError as `count`.
+
+    Parameters
+    ----------
+    op
+        The instruction, or its name in SASS or PTX.
+    columns
+        Integers of shape (..., 5), in bytes: entry b is what bit b of the lane XORs onto the
+        address.
+    rule, engine, threads, chip
+        Those of `count`.
+
+    Examples
+    --------
     >>> int(count_linear("LDS", [128, 256, 512, 1024, 2048]).wavefronts)  # one bank
     32
     >>> from layouts import Layout, LinearMap
     >>> swizzled = LinearMap.of(Layout.parse("Sw<5,0,5> o 0 o 32:32"))  # its elements are floats
     >>> int(count_linear("LDS", [4 * column for column in swizzled.columns]).wavefronts)
     1
-
-    Raises AddressError for columns that give a lane a misaligned address, or one outside shared
-    memory; InstructionError and OptionError as `count`.
     """
     return _count(instruction_on(chip, op), columns, "columns", rule, engine, threads)
 
@@ -105,15 +116,25 @@ def count_affine(
 ) -> Counts:
     """Count accesses whose lane bits add a stride each, all lanes active.
 
-    `strides` are integers of shape (..., 5), in bytes: entry b is what bit b of the lane adds to
-    the address. A multiple of the access width (and of 4) that is added to all lanes changes no
-    figure. The result has shape (...).
+    A multiple of the access width (and of 4) that is added to all lanes changes no figure. The
+    result has shape (...).
 
+    Raises as `count_linear`.
+
+    Parameters
+    ----------
+    op
+        The instruction, or its name in SASS or PTX.
+    strides
+        Integers of shape (..., 5), in bytes: entry b is what bit b of the lane adds to the address.
+    rule, engine, threads, chip
+        Those of `count`.
+
+    Examples
+    --------
     >>> padded = [4 * 33 << bit for bit in range(5)]  # a column of a float tile, 33 wide
     >>> int(count_affine("LDS", padded).wavefronts)
     1
-
-    Raises as `count_linear`.
     """
     return _count(instruction_on(chip, op), strides, "strides", rule, engine, threads)
 

@@ -35,10 +35,11 @@ __all__ = [
 LINE = 128
 """Bytes of a line of the L1 cache."""
 
-TAG_PARITIES = (0b1110111101010110101, 0b1011010111101101111)
+TAG_PARITIES = (0b1111011110111101010110101, 0b1010101011010111101101111)
 """The tag bank of a line is two parities: of its number and each of these.
 
-Lines of 0 to 2^18 - 1 were probed from five places, bit 18 once; higher bits are not known.
+Each of bits 9 to 24 was probed by itself on an H200, in a buffer that begins at a multiple of 4 GiB
+(gpu_check/data/h200_tags.csv); bits from 25 on, lines 4 GiB apart, are not known.
 """
 
 PIECE = 512

@@ -193,23 +193,41 @@ def count(
 ) -> Counts:
     """Count warp accesses of the instruction `op`, or whole loops of an atomic add without one.
 
-    `addresses` are integers of any width, shape (..., 32), in bytes from the start of shared
-    memory. With `element`, bytes of an element, they are indices of elements, and may be a
-    function of the lane. With `layout`, a Tile, a Layout or a text of one, they are rows and
-    columns of it: a pair of arrays, or a function. Text of indices is for `simulator.count`.
+    The figures have the shape (...) of the addresses. Text of indices is for `simulator.count`.
 
-    `mask` has bit l set where lane l is active: None for all lanes, one integer, or integers of
-    shape (...). `rule` is "silicon" (measured) or "documented" (NVIDIA's published phases, never
-    fused). `threads` bounds those of the Numba engine, which takes one a processor for many
-    accesses. `chip` is a `Chip`, the name of one, or a chip file; None is the H200's law.
+    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, and for a layout
+    LayoutError or ExpressionError, all of them BankwiseError.
 
-    `sources` are for copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane
-    that writes zeros. Their shape is the addresses', or (32,) for all accesses. None: lanes read
-    side by side, and the cycles are those of the wavefronts alone (`simulator.law.copies`).
+    Parameters
+    ----------
+    op
+        The instruction, or its name; or a loop, of one warp alone: "add.f32", "add.f16x2",
+        "add.bf16x2" or "add.u64", all rounds of ATOMS.CAST.SPIN until every active lane has won.
+    addresses
+        Integers of any width, shape (..., 32): bytes from the start of shared memory. With
+        `element` they are indices of elements, and may be a function of the lane. With `layout`
+        they are rows and columns of it: a pair of arrays, or a function.
+    mask
+        Bit l is set where lane l is active: one integer, or integers (...). None: all lanes.
+    layout
+        A Tile, a Layout or a text of one.
+    element
+        Bytes of an element.
+    sources
+        For copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane that
+        writes zeros. The shape is the addresses', or (32,) for all accesses. None: lanes read side
+        by side. The cycles are then those of the wavefronts alone (`simulator.law.copies`).
+    rule
+        "silicon" (measured) or "documented" (NVIDIA's published phases, never fused).
+    engine
+        "auto", "python", "numpy" or "numba"; the figures are the same.
+    threads
+        Bounds the threads of the Numba engine, which takes one per processor for many accesses.
+    chip
+        A `Chip`, the name of one, or a chip file. None: the H200's law.
 
-    Loops are "add.f32", "add.f16x2", "add.bf16x2" and "add.u64", of one warp alone: all rounds of
-    ATOMS.CAST.SPIN until every active lane has won.
-
+    Examples
+    --------
     >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
     array(32, dtype=int32)
     >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
@@ -221,9 +239,6 @@ def count(
     array(32, dtype=int32)
     >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
     array(6, dtype=int32)
-
-    Raises InstructionError, AddressError, MaskError, OptionError or ChipError, and for a layout
-    LayoutError or ExpressionError, all of them BankwiseError.
     """
     op = counted_on(chip, op)
     check_rule(rule)
@@ -271,19 +286,29 @@ def count_stream(
 ) -> Iterator[Counts]:
     """Count chunk after chunk, and yield the figures of each when they are asked for.
 
-    `addresses` is an array of shape (n, 32), which may be memory-mapped and is taken `chunk`
-    accesses at a time. Or it is an iterable of chunks as `count` takes them. `mask` is None, one
-    integer for all, or an array of shape (n,) for an array. Beside an iterable it is one with a
-    mask (an integer, an array, None) for each chunk. Never more than one chunk is held.
-    `engine="auto"` takes Numba for chunks of any size, for there may be many. `chip` is that of
-    `count`.
-
-    >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
-    >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
-    [1, 2, 32]
+    Never more than one chunk is held.
 
     Raises as `count`, naming the chunk; what came before it has been given. MaskError, too, for
     masks that end before the chunks do.
+
+    Parameters
+    ----------
+    op, rule, threads, chip
+        Those of `count`.
+    addresses
+        Shape (n, 32), perhaps memory-mapped; or an iterable of chunks as `count` takes them.
+    mask
+        None, one integer for all, or shape (n,). Beside an iterable: one of a mask for each chunk.
+    engine
+        That of `count`; "auto" takes Numba for chunks of any size, for there may be many.
+    chunk
+        Accesses of an array that are taken at a time.
+
+    Examples
+    --------
+    >>> chunks = ([[stride * lane for lane in range(32)]] for stride in (4, 8, 128))
+    >>> [int(counts.wavefronts.sum()) for counts in count_stream("LDS", chunks)]
+    [1, 2, 32]
     """
     op = counted_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):

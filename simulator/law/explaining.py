@@ -188,8 +188,19 @@ def explain(
 ) -> Explanation:
     """Explain one access, or loop: 32 byte addresses and, unless all lanes are active, a mask.
 
-    With `layout` or `element`, addresses are indices, as for `count`.
+    Raises what `count` raises, and AddressError for more than one
+    access.
 
+    Parameters
+    ----------
+    op, addresses, mask, layout, element, rule, chip
+        Those of `count`, for one access.
+    sources
+        Those of `count`: then a copy's phases have a `chain`, the lanes that wait for one another
+        at a source bank or a destination bank.
+
+    Examples
+    --------
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> for sentence in explain("LDS.64", addresses).sentences:
     ...     print(sentence)
@@ -205,9 +216,6 @@ likewise): 2 wavefronts for this phase.
     >>> print(explain("cp.async.ca.4", addresses, sources=apart).sentences[1])
     Phase 0, lanes 0-31: one after the other, lanes 0 and 1 at destination bank 0, \
 lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
-
-    Raises what `count` raises, and AddressError for more than one
-    access.
     """
     chosen = optional_chip(chip)
     op = counted_on(chosen, op)

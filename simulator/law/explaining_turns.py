@@ -21,7 +21,19 @@ def copy_phase(
     destinations: Sequence[int],
     sources: Sequence[int],
 ) -> Phase:
-    """Return a phase of a copy: wavefront k writes what the lanes of the k-th turn copy."""
+    """Return a phase of a copy: wavefront k writes what the lanes of the k-th turn copy.
+
+    Parameters
+    ----------
+    instruction
+        The copy's.
+    index, group
+        The phase's number, and its lanes.
+    active
+        Active lanes of the warp.
+    destinations, sources
+        A byte per lane: in shared memory, and in global memory.
+    """
     served = copies.turns(instruction, destinations, sources, active)
     depth = max((turn.number for turn in served), default=0)
     wavefronts = tuple(
@@ -86,7 +98,19 @@ def copy_note(
     wavefronts: int,
     cycles: int,
 ) -> str:
-    """Return a sentence where the lookups of a copy take longer than its wavefronts, else none."""
+    """Return a sentence where the lookups of a copy take longer than its wavefronts, else none.
+
+    Parameters
+    ----------
+    instruction
+        The copy's.
+    active
+        Active lanes of the warp.
+    destinations, sources
+        A byte per lane: in shared memory, and in global memory.
+    wavefronts, cycles
+        What `count` says of the access.
+    """
     alone = specification.cycles(instruction, wavefronts, instruction.phases)
     if not wavefronts or cycles <= alone:
         return ""

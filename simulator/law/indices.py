@@ -60,17 +60,31 @@ def locate(
 ) -> Located:
     """Return byte addresses; without a layout and an element size they are as given.
 
-    Indices of inactive lanes mean nothing. `element` is by default what the layout says; else 2
-    for matrices (b16) and 4 for other instructions.
-    `said` is the text that the indices come from, for a refusal to repeat.
+    Raises AddressError for indices outside of the layout, or an access that it tears apart;
+    LayoutError and ExpressionError for malformed text; OptionError for an element size.
 
+    Parameters
+    ----------
+    instruction
+        What accesses memory.
+    given
+        Byte addresses or indices, as `count` takes them. Indices of inactive lanes mean nothing.
+    layout
+        A Tile, a Layout or a text of one.
+    element
+        Bytes of an element: by default what the layout says, else 2 for matrices (b16) and 4 for
+        other instructions.
+    mask
+        Active lanes, as for `count`.
+    said
+        The text that the indices come from, for a refusal to repeat.
+
+    Examples
+    --------
     >>> from simulator.law.instructions import INSTRUCTIONS
     >>> column = lambda lane: (lane, 0)
     >>> locate(INSTRUCTIONS["LDS"], column, layout="(32,32):(33,1)").addresses[:3].tolist()
     [0, 132, 264]
-
-    Raises AddressError for indices outside of the layout, or an access that it tears apart;
-    LayoutError and ExpressionError for malformed text; OptionError for an element size.
     """
     if layout is None and element is None:
         return Located(given)

@@ -373,7 +373,7 @@ def _async_copies() -> list[Instruction]:
 INSTRUCTIONS: dict[str, Instruction] = {
     each.name: each for each in [*_loads(), *_stores(), *_matrices(), *_atomics(), *_async_copies()]
 }
-"""Every each instruction, by its SASS name."""
+"""Every instruction, by its SASS name."""
 
 _SPELLINGS = {
     spelling.upper(): (spelling, each)

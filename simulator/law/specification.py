@@ -116,9 +116,22 @@ def figures(
 ) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Return the six figures of an access, from what its phases served.
 
-    `phases` are those after fusing, 0 without an active lane; `busy` of them have one, and their
-    longest queues have `served` entries together. `active` is the number of active lanes. All are
-    integers, or arrays of them with NumPy's `minimum` and `maximum`.
+    All are integers, or arrays of them.
+
+    Parameters
+    ----------
+    instruction
+        What accesses memory.
+    phases
+        Those after fusing, 0 without an active lane.
+    served
+        Entries of the longest queues of all phases together.
+    busy
+        Phases that have an active lane.
+    active
+        The number of active lanes.
+    smaller, larger
+        `min` and `max`, or NumPy's `minimum` and `maximum` for arrays.
     """
     wavefronts = instruction.passes * served
     bank_conflicts = served - busy  # a phase with an active lane costs one without conflict

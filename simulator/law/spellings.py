@@ -45,6 +45,13 @@ _ELSEWHERE = (
     (re.compile(r"ldl|stl|(?:ld|st)\.local"), "reads or writes local memory"),
     (re.compile(r"ldc|uldc|(?:ld)\.(?:const|param)"), "reads constant memory"),
     (re.compile(r"shfl|vote|match|redux|bar"), "has no addresses"),
+    (
+        re.compile(
+            r"(?:__)?(?:float|double|half|nv_bfloat16|u?int|u?char|u?short|u?long|bf16)\d?"
+            r"(?:_t|x\d)?\b"
+        ),
+        "is a type, which a declaration says, such as 'float4 s[64]; s[lane]'",
+    ),
 )
 
 

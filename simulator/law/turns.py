@@ -23,7 +23,18 @@ def count_turns(
 ) -> NDArray[np.uint8]:
     """Count n copies, where `sources` are given, or else n loops: (6, n).
 
-    Rows are (n, 32) and checked; masks (n,) or None for all lanes; `engine` is not "auto".
+    Parameters
+    ----------
+    instruction
+        A copy, or a loop of an atomic add.
+    addresses, sources
+        Checked rows of shape (n, 32); no sources for loops.
+    masks
+        Shape (n,), or None for all lanes.
+    engine
+        Which engine counts; not "auto".
+    threads
+        Those of the Numba engine.
     """
     if engine == "numba":
         from simulator.law import numba_turns

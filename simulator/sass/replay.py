@@ -54,6 +54,10 @@ def replay_compiled(
 ) -> CompiledReport:
     """Execute a compiled kernel's machine code on the CPU and count its memory accesses.
 
+    Raises SassError: CompileError, CubinError, ToolError before the launch, LaunchError for what
+    cannot be launched. An ExecutionError is for an instruction that is not modelled, an access out
+    of bounds, a deadlock, or a limit reached; its `partial` is the report until then.
+
     Parameters
     ----------
     source_or_cubin
@@ -94,6 +98,8 @@ def replay_compiled(
     announce
         Called with what is about to be waited for, in a few words.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> report = replay_compiled(
     ...     "__global__ void turn(float* a) {"
@@ -109,10 +115,6 @@ def replay_compiled(
     ([128, 0, 0, 128], [128, 0, 0, 128])
     >>> bool((report.outputs[0] == np.arange(1024).reshape(32, 32).T).all())
     True
-
-    Raises SassError: CompileError, CubinError, ToolError before the launch, LaunchError for what
-    cannot be launched. An ExecutionError is for an instruction that is not modelled, an access out
-    of bounds, a deadlock, or a limit reached; its `partial` is the report until then.
     """
     if not isinstance(blocks, str) or blocks not in BLOCKS:
         raise OptionError(f"unknown blocks {blocks!r}: {accepted(blocks, BLOCKS)}")

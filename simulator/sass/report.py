@@ -74,10 +74,13 @@ class CompiledReport(SiteTable):
     """The lines of the source files that were found, by the name that the code has for them."""
     rerun: Relaunch | None = field(default=None, repr=False, compare=False)
     """What runs the launch again; None: it is not known any more."""
+    _times: dict[tuple[Chip, float | None], KernelTime] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but the launch."""
-        return {**self.__dict__, "rerun": None}
+        """Return what is pickled: all but the launch, and what was asked of it."""
+        return {**self.__dict__, "rerun": None, "_times": {}}
 
     def timelines(self) -> dict[tuple[int, int, int], Timeline]:
         """Return what each warp did, in order, by block: corners, edges and an interior one.
@@ -101,8 +104,9 @@ class CompiledReport(SiteTable):
     def time(self, chip: ChipLike | None = None, *, clock_mhz: float | None = None) -> KernelTime:
         """Return the time that the launch takes on a chip, and where it goes.
 
-        Blocks run again for it, with the arguments as they are now. `chip`: that of the replay, or
-        the H100. `clock_mhz`: of its SMs; None: their boost clock.
+        Blocks run again for it, with the arguments as they are when a chip and a clock are first
+        asked for; the report keeps the time then. `chip`: that of the replay, or the H100.
+        `clock_mhz`: of its SMs; None: their boost clock.
 
         `cycles` are None for a chip that was not measured, and for locks that warps wait for.
 
@@ -112,7 +116,10 @@ class CompiledReport(SiteTable):
         from simulator.timing.launch_time import time_of
 
         chosen = Chip.of(chip or self.chip or "H100")
-        return time_of(self.relaunch().work(chosen), chosen, clock_mhz)
+        if (chosen, clock_mhz) not in self._times:
+            work = self.relaunch().work(chosen)
+            self._times[chosen, clock_mhz] = time_of(work, chosen, clock_mhz)
+        return self._times[chosen, clock_mhz]
 
     def fixes(self) -> list[Fix]:
         """Return what to change in each array with bank conflicts, those that save most first.

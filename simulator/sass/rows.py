@@ -30,7 +30,20 @@ def make_report(
 ) -> CompiledReport:  # fmt: skip
     """Make the report of a tally, each figure `times` as large.
 
-    `differing`: instructions whose accesses to global memory are not known for the whole grid.
+    Parameters
+    ----------
+    launch, tally
+        What ran, and what was counted of it.
+    times
+        By how much each figure is multiplied.
+    blocks
+        Blocks that the figures are of.
+    notes
+        What the reader must know.
+    threads
+        Thread instructions that were executed; by default those of the tally.
+    differing
+        Instructions whose accesses to global memory are not known for the whole grid.
     """
     rows = _Rows(tally, times, list(notes), differing, launch.program.requests)
     sites: dict[int, list[int]] = {}

@@ -38,7 +38,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
     found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
-    more = _more_blocks(launch, firsts, [sum(map(len, steps)) for _, (steps, _) in found])
+    more = _more_blocks(launch, firsts, [sum(map(len, did.steps)) for _, did in found])
     found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
     probed = [] if size > 1 else [
         (block, tracer.take())

@@ -29,12 +29,25 @@ def _adds_to(basis, value):
 def explore(start, deficits, low, coordinates, table, base, best, limits, prune):
     """Try every target mask (from bit `base` up) for every basis vector of the sources.
 
-    `start` (accesses, 7) and `deficits` (accesses,) hold the vectors without sources; `low` and
-    `coordinates` (depth, accesses) the vector that becomes known at a depth, -1 for none. What
-    is known of an access only loses rank later, so its cost so far is a lower bound; with
-    `prune`, branches that cannot undercut `best` are left. Returns the least cost, the masks
-    that reach it (empty if none is below `best`), and the nodes visited. `limits` are a cost that
-    is enough, and the most nodes.
+    What is known of an access only loses rank later, so its cost so far is a lower bound. Returns
+    the least cost, the masks that reach it (empty if none is below `best`), and the nodes visited.
+
+    Parameters
+    ----------
+    start, deficits
+        Vectors without sources: shapes (accesses, 7) and (accesses,).
+    low, coordinates
+        The vector that becomes known at a depth, -1 for none: shape (depth, accesses).
+    table
+        What an access costs, by its lost ranks: shape (accesses, ranks).
+    base
+        The lowest bit of target masks.
+    best
+        The least cost that is known.
+    limits
+        A cost that is enough, and the most nodes.
+    prune
+        Whether branches that cannot undercut `best` are left out.
     """
     enough, most = limits
     depth, accesses = low.shape

@@ -82,7 +82,20 @@ def tile_case(
 ) -> Case:
     """Evaluate accesses; without a tile, one row holds all they reach.
 
-    Such a row is rounded up to 128 bytes where it may be `swizzled`.
+    Parameters
+    ----------
+    accesses
+        What touches the tile.
+    values
+        Values of the names that the accesses use.
+    tile
+        Rows and columns; None: one row holds all they reach.
+    element
+        Bytes of an element.
+    swizzled
+        Whether such a row is rounded up to 128 bytes, for a swizzle.
+    chip
+        That of `count`.
     """
     groups = tuple(group(access, values, tile, element, chip) for access in accesses)
     reach = None
@@ -102,7 +115,23 @@ def kernel_case(
     tile: tuple[int, int] | None = None,
     chip: Chip | None = None,
 ) -> Case:
-    """Lower a kernel's shared-memory sites, or those whose source names `array`."""
+    """Lower a kernel's shared-memory sites, or those whose source names `array`.
+
+    Parameters
+    ----------
+    kernel, form
+        Those of `replay`.
+    values
+        The kernel's tile sizes.
+    sizes
+        m, n and k.
+    array
+        The array whose sites are meant; None: all.
+    tile
+        Rows and columns of that array.
+    chip
+        That of `count`.
+    """
     from simulator.kernels.global_memory import suffix
     from simulator.kernels.lowering import lower_shared
     from simulator.kernels.sites import SharedSite

@@ -83,8 +83,8 @@ def optimize(
         warp shape, lane order and fragment.
     objective
         What is minimised.
-    rule
-        That of `count`.
+    rule, chip
+        Those of `count`.
     tile
         Rows×columns of the tile that is searched, in elements.
     element

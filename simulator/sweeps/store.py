@@ -33,6 +33,7 @@ __all__ = ["Chunk", "Store"]
 FORMAT = 2
 """Number of this format: a store of another one is refused."""
 
+_CHUNKS = "SELECT start, outcome, crc32 FROM chunks"  # by name: SQLite says which is missing
 _APPLICATION = 0x62616E6B  # "bank": what SQLite keeps in a file to say whose it is
 _SECONDS = 0.25  # between transactions
 _OF_LINES = b'{"bankwise sweep":'  # how stores of format 1 begin
@@ -164,7 +165,7 @@ class Store:
             kept = dict(self._database.execute("SELECT key, value FROM sweep"))
             self._compare({key: _parsed(value) for key, value in kept.items()}, header)
             chunks: dict[int, Chunk] = {}
-            for start, outcome, checksum in self._database.execute("SELECT * FROM chunks"):
+            for start, outcome, checksum in self._database.execute(_CHUNKS):
                 chunk = self._chunk(start, outcome, checksum)
                 if chunk is None:
                     raise StoreError(
@@ -240,7 +241,8 @@ class Store:
         code = None if code is None else code & 0xFF  # the rest of it says more
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreError(
-                f"store {self._name!r} is in use by another sweep (accepted: one at a time)"
+                f"store {self._name!r} is in use by another sweep"
+                " (next: wait for it, or choose another store)"
             )
         why = getattr(error, "strerror", None) or str(error)
         if code == sqlite3.SQLITE_NOTADB:

@@ -17,6 +17,7 @@ from concurrent.futures import (
 )
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
@@ -167,25 +168,40 @@ def sweep(
 ) -> Sweep:
     """Measure `target` at every combination of the grid's parameters.
 
-    `target` is `simulate`; a kernel for `replay`, or its name, with m, n and k in the grid; or
-    a function from parameters to a WarpAccess, (op, addresses), (op, addresses, mask), or a list
-    of them. `grid` maps parameters to values, any iterables; a single value is one too, and
-    `rule` and `chip` may be among the parameters. Combinations that raise a BankwiseError do not
-    exist: they are skipped, and their reasons counted. `executor` is any
-    `concurrent.futures.Executor`, by default a thread for each processor. `progress` is whether to
-    show a bar on a terminal, or a function that is told how many are done and their number. With a
-    `store`, a file, the same call continues where an earlier one was interrupted. `limit` takes the
-    first so many combinations, of which the last parameter moves fastest.
+    Combinations that raise a BankwiseError do not exist: they are skipped, and their reasons
+    counted.
 
+    Raises GridError, StoreError, ExecutorError, TargetError or OptionError, all of them
+    BankwiseError; where something was counted before, `error.partial` is the Sweep of it.
+
+    Parameters
+    ----------
+    target
+        `simulate`; a kernel for `replay`, or its name, with m, n and k in the grid. Or a function
+        from parameters to a WarpAccess, (op, addresses), (op, addresses, mask), or a list of them.
+    grid
+        Parameters and their values, any iterables; a single value is one too. `rule` and `chip` may
+        be among them.
+    rule, chip
+        Those of `count`, for all combinations.
+    executor
+        Any `concurrent.futures.Executor`, by default a thread for each processor.
+    progress
+        Whether to show a bar on a terminal, or a function that is told how many are done and their
+        number.
+    store
+        A file: the same call continues where an earlier one was interrupted.
+    limit
+        The first so many combinations, of which the last parameter moves fastest.
+
+    Examples
+    --------
     >>> from bankwise import simulate
     >>> found = sweep(simulate, {"lane_order": ["row-major", "z-order"], "pad": range(4)})
     >>> len(found), found.complete, list(found.skipped.values())
     (2, True, [6])
     >>> [row["cycles"] for row in found.best(2)]
     [12, 20]
-
-    Raises GridError, StoreError, ExecutorError, TargetError or OptionError, all of them
-    BankwiseError; where something was counted before, `error.partial` is the Sweep of it.
     """
     check_rule(rule)
     if chip is not None and isinstance(grid, Mapping) and "chip" in grid:
@@ -284,15 +300,19 @@ class _Found:
         )
 
 
-def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
+@cache
+def _own_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        own = version("bankwise")
+        return version("bankwise")
     except PackageNotFoundError:  # run from its source, not installed
-        own = "not installed"
+        return "not installed"
+
+
+def _described(target: Target, grid: Grid, law: Combination) -> dict[str, Any]:
     return {
-        "version": own,
+        "version": _own_version(),
         "target": target.identity,
         **{name: value if isinstance(value, str) else repr(value) for name, value in law.items()},
         "figures": list(target.figures),

@@ -108,20 +108,37 @@ def assert_conflict_free(
 ) -> None:
     """Assert that no access has a bank conflict.
 
-    `addresses` are bytes, integers of shape (..., 32), or a question in C over a thread's numbers
-    and `names`: a declaration and an access, for all warps of the `block`; or an index of elements
-    of `element` bytes (by default 4), for the first `warps` warps; or a function of the lane that
-    gives such an index. With a `layout` they are rows and columns of it, as `count` takes them. A
-    question may stand in the place of `op`, too: then the instruction follows from the type. `mask`
-    and `chip` are as in `count`, a mask one integer for a question. `name` is what a failure calls
-    it.
+    Raises AssertionError, and what `count` raises.
 
+    Parameters
+    ----------
+    op
+        The instruction, or a question in its place, from whose type it then follows.
+    addresses
+        Bytes, integers of shape (..., 32); or a question in C over a thread's numbers and `names`,
+        for all warps of the `block`. Or an index of elements, for the first `warps` warps: C text,
+        or a function of the lane. With a `layout`: rows and columns of it, as `count` takes them.
+    mask
+        That of `count`; one integer for a question.
+    layout, chip, rule
+        Those of `count`.
+    element
+        Bytes of an element, by default 4.
+    names
+        Values of names in a question or an index.
+    warps
+        Warps whose index is asked.
+    block
+        Threads of a question's block, as for `count`.
+    name
+        What a failure calls the access.
+
+    Examples
+    --------
     >>> assert_conflict_free("LDS.128", "(lane/8)*132 + lane%8*4")
     >>> assert_conflict_free("float s[32][33]; s[threadIdx.x][threadIdx.y]", block="32x32")
     >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
     >>> assert_conflict_free("ldmatrix.x4", "lane%16, lane/16*8", layout=swizzled, element=2)
-
-    Raises AssertionError, and what `count` raises.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
     asked = _Given(op, addresses, mask, layout, element, names, warps, block, rule, chip, name)
@@ -145,9 +162,18 @@ def assert_wavefronts(
 ) -> None:
     """Assert that no access takes more than `at_most` wavefronts; "ideal": none more than ideal.
 
-    >>> assert_wavefronts("LDS.128", "lane/2*4", at_most=2)  # pairs of lanes agree: fused
+    Raises as `assert_conflict_free` does.
 
-    The other arguments, and errors, are those of `assert_conflict_free`.
+    Parameters
+    ----------
+    at_most
+        Wavefronts that an access may take, or "ideal".
+    op, addresses, mask, layout, element, names, warps, block, rule, chip, name
+        Those of `assert_conflict_free`.
+
+    Examples
+    --------
+    >>> assert_wavefronts("LDS.128", "lane/2*4", at_most=2)  # pairs of lanes agree: fused
     """
     __tracebackhide__ = True
     if at_most != "ideal" and (not is_integer(at_most) or at_most < 0):

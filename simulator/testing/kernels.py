@@ -58,18 +58,29 @@ def assert_kernel_conflict_free(
 ) -> None:
     """Assert that no launch of a kernel has a bank conflict in shared memory.
 
-    `source` is a file: CUDA source, PTX, a cubin, an object. Of source without a `grid`, a `block`
-    and `args`, every launch that stands in the file is replayed, or those of `kernel`. `args` are
-    those of `replay_compiled`, or texts as on the command line ("random:f32[32,32]"). `limits` take
-    the place of `{"conflicts": 0}`: conflicts, excessive, wavefronts, ways, and of the estimated
-    time cycles and speedup_without_conflicts. `options` are shared_bytes, cluster, symbols, blocks,
-    arch, chip, rule, include, define, options and max_instructions, as in `replay_compiled`.
-
     A failure names the lines, and the padding or swizzle that would mend them. A line with a
     comment such as `// bankwise: allow 2-way` is held to that instead.
 
     Raises AssertionError, which names the lines; CheckError and other BankwiseErrors for what
     cannot be replayed.
+
+    Parameters
+    ----------
+    source
+        A file: CUDA source, PTX, a cubin, an object.
+    kernel
+        Its name; without a `grid`, a `block` and `args`, every launch of it that stands in the
+        source is replayed. None: every launch.
+    grid, block
+        Blocks and threads along x, y and z.
+    args
+        Those of `replay_compiled`, or texts as on the command line ("random:f32[32,32]").
+    limits
+        Take the place of `{"conflicts": 0}`: conflicts, excessive, wavefronts, ways, and of the
+        estimated time cycles and speedup_without_conflicts.
+    **options
+        shared_bytes, cluster, symbols, blocks, arch, chip, rule, include, define, options and
+        max_instructions, as in `replay_compiled`.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
     launch = {"kernel": kernel, "grid": grid, "block": block, "args": args}

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
-from simulator.timing.state import CODE, SLOTS, Kind
-from simulator.timing.work import WorkInstruction
+from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
+from simulator.timing.work import WorkInstruction, writes_global
 
 __all__ = ["ATOMICS", "PIPES", "code_arrays", "sources"]
 
@@ -20,6 +21,10 @@ PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform"
 _GLOBAL_LOADS = ("LDG", "LD", "LDL", "CCTL", "TEX", "TLD", "SULD")
 _GLOBAL_STORES = ("STG", "ST", "STL", "SUST")
 ATOMICS = ("ATOM", "ATOMG", "RED", "REDG")
+_TILES = ("UTMALDG", "UTMASTG", "UTMAREDG", "UBLKCP", "UBLKRED")
+PRODUCTS = ("HGMMA", "QGMMA", "IGMMA", "BGMMA")
+_TILE_ISSUE = 24
+"""Cycles, of copies of eight rows (`gpu_check/data/h100_tma.csv`: stores of 16 sectors)."""
 _SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
 _QUEUED = ("SHFL", "REDUX", "MATCH", "MOVM", "S2R", "S2UR", "LDC", "R2UR", "B2R", "SYNCS")
 
@@ -37,6 +42,8 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
         kind = _kind(name, modifiers, rate.pipes)
         pipes = [PIPES.index(pipe) for pipe in rate.pipes if pipe in PIPES]
         cycles = _held(rate.held, rate.interval if len(pipes) == 1 else None)
+        if kind == Kind.PRODUCT:
+            cycles = max(cycles, product_cycles(each))
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
@@ -45,7 +52,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,
             "waits": bits.waits,
-            "pipe": pipes[0] if pipes and kind == Kind.PLAIN else -1,
+            "pipe": pipes[0] if pipes and kind in (Kind.PLAIN, Kind.PRODUCT) else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "latency": _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
@@ -65,12 +72,22 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
 def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
     fixed = {
         "LDGSTS": Kind.COPY, "LDGDEPBAR": Kind.COPIES_END, "DEPBAR": Kind.COPIES_WAIT,
-        "EXIT": Kind.EXIT, "BRA": Kind.BRANCH, "MEMBAR": Kind.FENCE,
+        "EXIT": Kind.EXIT, "BRA": Kind.BRANCH, "MEMBAR": Kind.FENCE, "ARRIVES": Kind.AT_PHASE,
+        "UTMACMDFLUSH": Kind.COPIES_END, "STAS": Kind.AT_PHASE, "REDAS": Kind.AT_PHASE,
+        "UCGABAR_WAIT": Kind.BARRIER,
     }  # fmt: skip
     if name in fixed:
         return fixed[name]
     if name == "BAR":
         return Kind.ARRIVE if modifiers[:1] == ["ARV"] else Kind.BARRIER
+    if name == "SYNCS" and modifiers[:1] in (["PHASECHK"], ["ARRIVE"]):
+        return Kind.PHASE if modifiers[0] == "PHASECHK" else Kind.AT_PHASE
+    if name in _TILES:
+        return Kind.TILE
+    if name in PRODUCTS:
+        return Kind.PRODUCT
+    if name == "WARPGROUP" and modifiers[:1] == ["DEPBAR"]:
+        return Kind.PRODUCTS_WAIT
     if name in _GLOBAL_LOADS:
         return Kind.LOAD
     if name in _GLOBAL_STORES:
@@ -108,6 +125,8 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
         if "128" in modifiers or (name in ("LDSM", "STSM") and "4" in modifiers):
             return 10 if is_store else 8
         return 5 if is_store and "64" in modifiers else 4
+    if name in _TILES:
+        return _TILE_ISSUE
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
@@ -154,8 +173,14 @@ def _wide(name: str, modifiers: list[str], place: int) -> int:
 def _synchronizes(kind: Kind, instruction: WorkInstruction) -> dict[str, int]:
     """Return a barrier's number and its warps, or how many groups of copies may be left."""
     operands = [each.strip() for each in instruction.operands.split(",")]
+    if kind == Kind.PRODUCT:
+        return {"number": int("gsb" in instruction.operands), "warps": 0}
+    if kind == Kind.TILE:
+        return {"number": int(writes_global(instruction.opcode)), "warps": 0}
+    if instruction.opcode.startswith("UCGABAR"):
+        return {"number": CLUSTER_BARRIER, "warps": 0}
     numbers = [int(each, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", each) else -1 for each in operands]
-    if kind == Kind.COPIES_WAIT:
+    if kind in (Kind.COPIES_WAIT, Kind.PRODUCTS_WAIT):
         return {"number": max(numbers[-1], 0), "warps": 0}
     if kind in (Kind.BARRIER, Kind.ARRIVE):
         first = max(numbers[0], 0) & 15

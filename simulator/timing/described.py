@@ -24,9 +24,20 @@ def bound_of_gemm(
 ) -> TimeBound:  # fmt: skip
     """Return the lower bound of a GEMM's time from its sites: figures of the whole grid.
 
-    `threads`: of a block; `sizes`: m, n, k; `element`: bytes of an element of A and B.
-
     Raises ChipError for a chip whose pipes are not known.
+
+    Parameters
+    ----------
+    sites
+        What each access costs, over the whole grid.
+    grid, threads
+        Blocks along each axis, and threads of a block.
+    sizes
+        m, n and k.
+    element
+        Bytes of an element of A and B.
+    chip
+        Whose pipes are meant.
     """
     rates = rates_of(chip)
     blocks = 1

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
 from simulator.timing.code import ATOMICS, code_arrays
+from simulator.timing.far import NUMBERS
 from simulator.timing.footprint import footprint
 from simulator.timing.machine import l1_bytes
-from simulator.timing.queues import NUMBERS
 from simulator.timing.rates import rates_of
 from simulator.timing.sm import simulate
-from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Stall, new_state
+from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
@@ -29,7 +29,6 @@ _IN_STEP = 0.2
 _MORE = 1.05
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
-_STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +75,7 @@ def estimate(
     # An SM alone gets more of the L2 than its share when all are at work.
     for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
         numbers[name] = min(machine["l2_alone"], machine[name] / busy)
+    numbers["tma_l2_rate"] = min(machine["tma_rate"], machine["l2_rate"] / busy)
     numbers["atom_rate"] = min(machine["atom_alone"], machine["atom_rate"] / busy)
     numbers["atom_hot"] = _hot(work, machine) / blocks
     plan = _plan(work, blocks)
@@ -122,13 +122,8 @@ def _lost(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[float, 
 
     What the first launch left in the L2 is there as far as the grid's footprint fits.
     """
-    stores = [
-        number
-        for number, each in enumerate(work.instructions)
-        if each.opcode.split(".")[0] in _STORES
-    ]
-    found = footprint(work.probes, work.traces, work.grid, stores)
-    size = float(found.read + found.written)
+    found = footprint(work.probes, work.traces, work.grid, work.stores)
+    size = float(found.read + found.written + found.unseen)
     if not chip.l2_bytes:
         return 0.0, size
     low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
@@ -194,10 +189,12 @@ def _atomics(
     return found
 
 
-def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
+def flat(work: Work, state: NDArray[Any], code: NDArray[Any], resident: int) -> NDArray[np.int64]:
     """Return the traces of all blocks as one array, and say in the state where its parts are.
 
-    Steps have four elements each, accesses six, lines two, warps two.
+    Steps have four elements each, accesses six, lines two, warps three, events five. Behind them
+    stand how many events each phase of a block's mbarriers needs, and room for those of the blocks
+    that are resident: how many are left, and when the last one came.
     """
     first, traces = work.traces[0], work.traces
     steps, rows = first.steps, first.rows
@@ -207,9 +204,12 @@ def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
         np.where(rows.is_shared, rows.cycles, rows.held), rows.floor,
         rows.line_begin[:-1], rows.line_begin[1:],
     )  # fmt: skip
-    begins = [np.zeros((1, 2), np.int64)]
+    begins = [np.zeros((1, 3), np.int64)]
     for each in traces:
-        begins.append(begins[-1][-1] + np.stack([each.warp_begin, each.base_begin], axis=1)[1:])
+        of_events = each.event_begin if len(each.event_begin) else np.zeros_like(each.warp_begin)
+        ends = np.stack([each.warp_begin, each.base_begin, of_events], axis=1)[1:]
+        begins.append(begins[-1][-1] + ends)
+    needs = _needs(work, code)
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
@@ -217,12 +217,29 @@ def flat(work: Work, state: NDArray[Any]) -> NDArray[np.int64]:
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
         "bases": np.concatenate([each.base for each in traces]),
+        "events": np.concatenate([each.event for each in traces]),
+        "needs": needs,
+        "phases": np.zeros(2 * resident * needs.shape[1], np.int64),
     }
+    state["most_phases"] = needs.shape[1]
     at = 0
     for name, part in parts.items():
         state[name] = at
         at += part.size
     return np.concatenate([part.ravel() for part in parts.values()]).astype(np.int64)
+
+
+def _needs(work: Work, code: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many arrivals and copies each phase waits for, shape (traces, phases)."""
+    most = max((int(each.event[:, 1].max(initial=-1)) for each in work.traces), default=-1) + 1
+    found = np.zeros((len(work.traces), most), dtype=np.int64)
+    for place, trace in enumerate(work.traces):
+        number, phase = trace.event[:, 0].copy(), trace.event[:, 1]
+        for further in np.flatnonzero(number < 0):  # of the instruction before
+            number[further] = number[further - 1]
+        ends = (phase >= 0) & (code["kind"][number] != Kind.PHASE)
+        np.add.at(found[place], phase[ends], 1)
+    return found
 
 
 def run_sm(
@@ -232,8 +249,8 @@ def run_sm(
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
     resident = min(work.resident, len(plan))
     state = new_state(l1_bytes(work.shared_bytes, work.resident))
-    trace = flat(work, state)
     code = code_arrays(work.instructions, rates_of(chip))
+    trace = flat(work, state, code, resident)
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
     lines = -(-len(code) // CODE_LINE)

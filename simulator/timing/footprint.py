@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ __all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instr
 
 SECTOR = 32
 """Bytes."""
+_FEWEST = 3
+"""Blocks that tell something of the others."""
+_HALVINGS = 50
 _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
 Numbers = NDArray[np.int64]
@@ -37,6 +41,8 @@ class Footprint:
     written: int
     covers_grid: bool
     """Whether every instruction's are the whole grid's, but for blocks at its far edges."""
+    unseen: int = 0
+    """What blocks that did not run are likely to touch beside: no part of a bound."""
 
 
 def probe_blocks(grid: Dim3) -> list[Dim3]:
@@ -67,7 +73,7 @@ def sectors_by_instruction(trace: BlockTrace) -> dict[int, Numbers]:
     for number in np.unique(numbers).tolist():
         chosen = numbers == number
         found[number] = _sectors(trace, rows[chosen], trace.base[chosen])
-    return found
+    return found | dict(trace.copied)
 
 
 def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
@@ -98,6 +104,7 @@ def footprint(
     numbers = sorted(set().union(*each))
     empty = np.zeros(0, np.int64)
     written, covers = set(stores), True
+    irregular = []
     parts: dict[bool, dict[tuple[tuple[int, int], ...], list[Numbers]]] = {True: {}, False: {}}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
@@ -109,7 +116,54 @@ def footprint(
             of_kind.setdefault(steps, []).append(common)
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
-    return Footprint(_united(parts[False]) * SECTOR, _united(parts[True]) * SECTOR, covers)
+        if not whole:
+            irregular.append(number)
+    ran = dict(zip(places, each, strict=True)).values()  # a block may have run twice
+    unseen = _likely(
+        [[block.get(number, empty) for block in ran] for number in irregular], prod(grid)
+    )
+    read, touched = _united(parts[False]), _united(parts[True])
+    return Footprint(read * SECTOR, touched * SECTOR, covers, unseen * SECTOR)
+
+
+def _likely(instructions: Sequence[Sequence[Numbers]], count: int) -> int:
+    """Return the sectors that blocks that did not run are likely to touch beside those that did.
+
+    `instructions`: for each the sectors of each block that ran. Together they are no more than lie
+    between the first and the last sector.
+    """
+    found = sum(_unseen(blocks, count) for blocks in instructions)
+    if not found:
+        return 0
+    union = np.unique(np.concatenate([each for blocks in instructions for each in blocks]))
+    return min(found, int(union[-1] - union[0]) + 1 - len(union))
+
+
+def _unseen(blocks: Sequence[Numbers], count: int) -> int:
+    """Return the sectors that a grid of `count` blocks is likely to touch beside those of `blocks`.
+
+    Blocks are taken to draw from a population of sectors, each as many as the mean one did. How
+    much those that ran have in common tells how large it is: n draws of s out of P have a union of
+    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in.
+
+    >>> apart = [np.arange(100) + 1000 * place for place in range(4)]
+    >>> _unseen(apart, 8), _unseen([np.arange(100)] * 4, 8)
+    (315, 0)
+    """
+    ran = len(blocks)
+    size = sum(map(len, blocks)) / max(ran, 1)
+    if ran < _FEWEST or ran >= count or size < 1:
+        return 0
+    union = np.unique(np.concatenate(blocks))
+
+    def of(population: float, draws: int) -> float:
+        return population * float(1 - (1 - size / population) ** draws)
+
+    low, high = float(len(union)), float(union[-1] - union[0] + 1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if of(middle, ran) > len(union) else (middle, high)
+    return max(0, round(of(high, count)) - len(union))
 
 
 def _moved(

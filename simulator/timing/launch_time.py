@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,6 @@ from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["time_of"]
-
-_BESIDE_WARPS = {
-    "mbarriers": ("SYNCS",),
-    "copies of TMA": ("UTMA", "UBLK"),
-    "wgmma": ("HGMMA", "QGMMA", "IGMMA", "BGMMA"),
-    "other blocks of the cluster": ("UCGABAR",),
-}
-"""What goes on beside a warp, and the first letters of the opcodes that tell of it."""
 
 
 def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
@@ -90,7 +82,12 @@ def _other_code(work: Work, chip: Chip) -> list[str]:
 
 def _notes(work: Work, found: Estimate) -> list[str]:
     """Say what the estimate takes for granted of this launch."""
-    notes = _not_waited_for(work)
+    notes = []
+    if prod(work.cluster) > 1:
+        notes.append(
+            "the other blocks of a cluster are taken to go in step: no block waits for them longer"
+            " than for its own warps"
+        )
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
@@ -103,23 +100,6 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             " others are taken to go on as those did"
         )
     return notes
-
-
-def _not_waited_for(work: Work) -> list[str]:
-    """Say that warps wait for copies and products which the estimate takes to be there."""
-    count = len(work.instructions)
-    executed = np.sum([trace.executed(count) for trace in work.traces], axis=0)
-    found = [
-        name
-        for name, beginnings in _BESIDE_WARPS.items()
-        if any(
-            each.opcode.startswith(beginnings) and executed[place]
-            for place, each in enumerate(work.instructions)
-        )
-    ]
-    if not found:
-        return []
-    return [f"waits for {', '.join(found)} are not in the estimate: it may take longer"]
 
 
 def _did(trace: BlockTrace, count: int) -> NDArray[np.int64]:

@@ -39,7 +39,6 @@ NAMES = {
 }  # fmt: skip
 """Pipes in words."""
 
-_STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG")
 _WAVEFRONT = 128
 
 
@@ -238,17 +237,25 @@ def operand_wavefronts(instruction: WorkInstruction) -> float:
     return rows * 32 / _WAVEFRONT / 4
 
 
+_LEAST_PRODUCT = 13  # cycles, with A in registers: gpu_check/data/h100_wgmma.csv
+
+
+def product_cycles(instruction: WorkInstruction) -> float:
+    """Return the cycles from one wgmma to the next for its operands in shared memory.
+
+    One that reads both there takes a cycle per wavefront of the warpgroup, as an H100 does
+    (`gpu_check/data/h100_wgmma.csv`).
+    """
+    is_register = len(re.findall(r"\bR\d+", instruction.operands.split("gdesc")[0])) > 1
+    return _LEAST_PRODUCT if is_register else 4 * operand_wavefronts(instruction)
+
+
 def _memory_cycles(
     work: Work, chip: Chip, clock_mhz: float | None
 ) -> tuple[dict[str, float], list[str]]:
     """Return least cycles of the L2, of the ways to it and of DRAM, and notes."""
-    stores = [
-        number
-        for number, each in enumerate(work.instructions)
-        if each.opcode.split(".")[0] in _STORES
-    ]
-    found = footprint(work.probes, work.traces, work.grid, stores)
-    own = [footprint((), (trace,), (1, 1, 1), stores) for trace in work.traces]
+    found = footprint(work.probes, work.traces, work.grid, work.stores)
+    own = [footprint((), (trace,), (1, 1, 1), work.stores) for trace in work.traces]
     sms = chip.multiprocessors or 1
     # No SM has a block's data before the kernel begins.
     read = max(found.read, min(work.blocks, sms) * min(each.read for each in own))

@@ -1,39 +1,27 @@
-"""Compiled: the way from a sub-partition to memory: its queues, the data pipe, L1, L2, DRAM."""
+"""Compiled: the way from a sub-partition to memory: its queues, the data pipe, TMA, mbarriers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.state import GROUPS, NEVER, PLACES, QUEUE, WAYS, Kind, Stall
+from simulator.timing.far import NUMBERS, access, lower
+from simulator.timing.state import GROUPS, NEVER, QUEUE, Kind, Stall
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "dispatch", "enqueue", "evaluate", "settle"]
+__all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
-NUMBERS = (
-    "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
-    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
-    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
-    "code_far_rate", "lost", "request", "atom_hot",
-)  # fmt: skip
-"""Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
-
-_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _DRAM_SHARE, _STORE_RATE = 2, 3, 4, 5, 6, 7, 8
-_READ, _COPY_RATE = NUMBERS.index("read_latency"), NUMBERS.index("copy_rate")
-_REQUEST = NUMBERS.index("request")
-_L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
-_ATOM_HOT = NUMBERS.index("atom_hot")
-_ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
-_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
-_MEMORY = 1000.0
-"""Cycles over which a place's load is taken."""
-_MOST_LOAD = 0.97
+_READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
+_PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
+_L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
+_TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
 _STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
 _COPIES_WAIT, _ATOMIC = int(Kind.COPIES_WAIT), int(Kind.ATOMIC)
 _WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
-_NO_INSTRUCTION = int(Stall.NO_INSTRUCTION)
+_NO_INSTRUCTION, _GMMA = int(Stall.NO_INSTRUCTION), int(Stall.GMMA)
+_PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
+_PRODUCTS_WAIT = int(Kind.PRODUCTS_WAIT)
 
 
 @jit()
@@ -67,17 +55,37 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
                 return
             if done > best:
                 best, why = done, _LONG
+    elif code[number].kind == _PRODUCTS_WAIT:
+        left = state.products[warp] - code[number].number
+        if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:
+            best, why = state.product_time[warp, (left - 1) % GROUPS], _GMMA
     state.next[warp] = best
     state.why[warp] = why
 
 
 @jit()
-def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int) -> None:
-    """Put an instruction into a queue; `rows`: how many accesses are its own."""
+def enqueue(
+    code: Any, state: Any, queue: int, warp: int, number: int, rows: int, event: int
+) -> None:
+    """Put an instruction into a queue.
+
+    Parameters
+    ----------
+    code, state
+        The code's table, and the state of the SM.
+    queue
+        The queue's number.
+    warp, number
+        Which warp, and which instruction of its trace.
+    rows
+        How many accesses are its own.
+    event
+        Its first one beside the warp, or -1.
+    """
     place = (state.head[queue] + state.size[queue]) % QUEUE
     entry = state.entry[queue, place]
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
-    entry[3], entry[4] = rows, state.at_base[warp]
+    entry[3], entry[4], entry[5] = rows, state.at_base[warp], event
     state.size[queue] += 1
     source = _LONG if queue >= 4 else _SHORT
     write, read = code[number].write, code[number].read
@@ -94,7 +102,19 @@ def enqueue(code: Any, state: Any, queue: int, warp: int, number: int, rows: int
 
 @jit()
 def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) -> None:
-    """Release the scoreboards of an instruction: operands are read then, results written then."""
+    """Release the scoreboards of an instruction: operands are read then, results written then.
+
+    Parameters
+    ----------
+    code, state
+        The code's table, and the state of the SM.
+    warp, number
+        Which warp, and which instruction of its trace.
+    read
+        The cycle in which its operands are read.
+    done
+        The cycle in which its results are written.
+    """
     sb = code[number].read
     if sb >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
@@ -113,7 +133,17 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
 
 @jit()
 def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
-    """Let the queues send what they can; when the next one may be sent, at the earliest."""
+    """Let the queues send what they can; when the next one may be sent, at the earliest.
+
+    Parameters
+    ----------
+    code, trace, state, machine
+        Those of `simulate`.
+    without
+        Whether every access to shared memory costs its floor.
+    now
+        The cycle.
+    """
     least = NEVER
     turn = state.turn
     for each in range(8):
@@ -165,7 +195,7 @@ def _send(
             extra += cycles - trace[at + 3]
         else:
             held += trace[at + 2]
-            there = _global(trace, state, machine, at, base, warp, kind, share, now)
+            there = access(trace, state, machine, at, base, warp, kind, share, now)
             base += 1
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if kind in (_SHARED, _STORE):
@@ -187,107 +217,104 @@ def _send(
                 state.group_time[warp, first % slots] = done
                 break
     read = now + int(machine[_READ])
+    event = entry[5]
+    if kind == _PHASE and event >= 0:
+        done = _ask_phase(trace, state, machine, warp, number, event, done)
+        if done >= NEVER:
+            return
+    elif kind == _AT_PHASE and event >= 0:
+        _arrive(code, trace, state, machine, warp, event, now)
+    elif kind == _TILE and event >= 0:
+        _copy(code, trace, state, machine, warp, number, event, share, now)
     settle(code, state, warp, number, read, done + extra)
 
 
 @jit()
-def _global(
-    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
+def expect(trace: Any, state: Any, slot: int, block: int) -> None:
+    """Begin a block's phases of mbarriers: what each needs, and nothing of it is there."""
+    for each in range(state.most_phases):
+        place = state.phases + 2 * (slot * state.most_phases + each)
+        trace[place] = trace[state.needs + block * state.most_phases + each]
+        trace[place + 1] = 0
+
+
+@jit()
+def next_event(trace: Any, state: Any, warp: int, number: int) -> int:
+    """Return the event beside the warp that an instruction makes, and go on to the next; or -1."""
+    event = state.at_event[warp]
+    last = trace[state.warps + 3 * state.trace[warp] + 5]
+    if event >= last or trace[state.events + 5 * event] != number:
+        return -1
+    state.at_event[warp] += 1
+    while state.at_event[warp] < last and trace[state.events + 5 * state.at_event[warp]] == -1:
+        state.at_event[warp] += 1
+    return int(event)
+
+
+@jit()
+def _ask_phase(
+    trace: Any, state: Any, machine: Any, warp: int, number: int, event: int, done: int
+) -> int:
+    """Ask whether phases of mbarriers are complete; when the answer is there, NEVER: not known."""
+    first = state.phases + 2 * (warp // state.warps_of_block) * state.most_phases
+    which = trace[state.events + 5 * event + 1]
+    if which < 0:
+        return done
+    if trace[first + 2 * which] > 0:
+        if state.phase[warp] >= 0:  # it asks for two phases at a time: one is enough to wait for
+            return done
+        state.phase[warp], state.asks[warp] = which, number
+        return NEVER
+    return int(max(done, trace[first + 2 * which + 1] + int(machine[_PHASE_LATENCY])))
+
+
+@jit()
+def _arrive(
+    code: Any, trace: Any, state: Any, machine: Any, warp: int, event: int, when: int
+) -> None:
+    """Arrive at phases of mbarriers; who waits for one that is complete then goes on."""
+    slot = warp // state.warps_of_block
+    at = state.events + 5 * event
+    while True:
+        which = trace[at + 1]
+        if which >= 0:
+            place = state.phases + 2 * (slot * state.most_phases + which)
+            trace[place] -= 1
+            trace[place + 1] = max(trace[place + 1], when)
+            if trace[place] == 0:
+                _complete(code, state, slot, which, trace[place + 1] + int(machine[_PHASE_LATENCY]))
+        at += 5
+        if at >= state.needs or trace[at] != -1:
+            return
+
+
+@jit()
+def _complete(code: Any, state: Any, slot: int, which: int, at: int) -> None:
+    """Let those go on who wait for a phase."""
+    warps = state.warps_of_block
+    for warp in range(slot * warps, slot * warps + warps):
+        if state.trace[warp] >= 0 and state.phase[warp] == which:
+            state.phase[warp] = -1
+            settle(code, state, warp, state.asks[warp], at, at)
+
+
+@jit()
+def _copy(
+    code: Any, trace: Any, state: Any, machine: Any, warp: int, number: int, event: int,
     share: float, now: int,
-) -> int:  # fmt: skip
-    """Serve an access to global memory; when its data are there."""
-    done = now + int(machine[_L1])
-    first = trace[state.bases + base] + state.apart[warp]
-    for place in range(trace[at + 4], trace[at + 5]):
-        line = first + trace[state.lines + 2 * place]
-        mask = trace[state.lines + 2 * place + 1]
-        sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
-        if kind == _ATOMIC:
-            state.counts[6] += sectors
-            done = max(done, _atomic(state, machine, sectors, now))
-            continue
-        sets = state.sets
-        index = (line ^ line // sets) % sets
-        way = _find(state, index, line, kind == _STORE)
-        if kind == _STORE:
-            state.counts[6] += sectors
-            _lower(state, machine, sectors, True, share, now)
-            if way >= 0:  # L1 writes through, and keeps what it has
-                state.used[index, way] = now
-            continue
-        state.counts[3] += sectors
-        if state.tags[index, way] != line:
-            state.tags[index, way] = line
-            state.valid[index, way] = 0
-        state.used[index, way] = now
-        missing = mask & ~state.valid[index, way]
-        some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
-        state.counts[4] += sectors - some
-        if some:
-            there = _lower(state, machine, some, False, share, now)
-            for sector in range(4):
-                if missing >> sector & 1:
-                    state.fill[index, way, sector] = there
-            state.valid[index, way] |= missing
-        for sector in range(4):
-            if mask >> sector & 1 and state.fill[index, way, sector] > done:
-                done = state.fill[index, way, sector]
-    return done
-
-
-@jit()
-def _find(state: Any, index: int, line: int, is_store: bool) -> int:
-    """Find a line among the ways of a set; else the way that was used least lately, or -1."""
-    oldest = 0
-    for way in range(WAYS):
-        if state.tags[index, way] == line:
-            return way
-        if state.used[index, way] < state.used[index, oldest]:
-            oldest = way
-    return -1 if is_store else oldest
-
-
-@jit()
-def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
-    """Ask a place for some cycles of its work; when it is done, but for the latency.
-
-    The busier it was lately, the longer a request waits before: `wait` cycles where it is half
-    busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
-    """
-    begin = max(float(now), state.free[place])
-    state.free[place] = begin + cycles
-    past = min((now - state.load_at[place]) / _MEMORY, 1.0)
-    state.load[place] = state.load[place] * (1 - past) + cycles
-    state.load_at[place] = now
-    load = min(state.load[place] / _MEMORY, _MOST_LOAD)
-    return float(max(begin, now + wait * load / (1 - load)) + cycles)
-
-
-@jit()
-def _lower(state: Any, machine: Any, sectors: int, is_store: bool, share: float, now: int) -> int:
-    """Ask L2 for sectors, and DRAM for its share of them; when they are there."""
-    state.counts[5] += sectors
-    rate = machine[_COPY_RATE] if is_store else machine[_L2_RATE]
-    cycles = max(32 * sectors / rate, machine[_REQUEST])
-    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
+) -> None:  # fmt: skip
+    """Copy a tile: TMA takes rows one after the other, and the L2 its sectors."""
+    at = state.events + 5 * event
+    size, sectors, rows = trace[at + 2], trace[at + 3], trace[at + 4]
+    begin = max(state.tma_free, float(now))
+    state.tma_free = begin + max(rows * machine[_TMA_ROW], size / machine[_TMA_RATE])
+    done = int(state.tma_free)
+    is_store = code[number].number > 0
+    if sectors:
+        rate = machine[_L2_RATE if is_store else _COPY_RATE]
+        done = max(done, lower(state, machine, sectors, is_store, share, rate, int(begin)))
+    done += int(machine[_TMA_LATENCY])
     if is_store:
-        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
-        there = _ask(state, OF_STORES, cycles, 0.0, now)
-    there += machine[_L2]
-    state.dram_rest += sectors * share
-    if state.dram_rest >= 1:
-        some = int(state.dram_rest)
-        state.dram_rest -= some
-        state.counts[7] += some
-        cycles = 32 * some / machine[_DRAM_RATE]
-        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
-        there = max(there, far + machine[_DRAM])
-    return int(there)
-
-
-@jit()
-def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
-    """Ask L2 to change sectors; when the old values are there."""
-    state.counts[5] += sectors
-    cycles = sectors * max(32 / machine[_ATOM_RATE], machine[_ATOM_HOT])
-    return int(_ask(state, OF_ATOMICS, cycles, 0.0, now) + machine[_ATOM_LATENCY])
+        state.copies[warp] = max(state.copies[warp], done)
+    else:
+        _arrive(code, trace, state, machine, warp, event, done)

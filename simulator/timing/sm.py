@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
-from simulator.timing.queues import NUMBERS, OF_ATOMICS, OF_STORES, dispatch, enqueue, evaluate
-from simulator.timing.state import CODE_LINE, NEVER, SLOTS, Kind, Stall
+from simulator.timing.queues import dispatch, enqueue, evaluate, expect, next_event
+from simulator.timing.state import CODE_LINE, GROUPS, NEVER, SLOTS, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -26,12 +27,15 @@ _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _LOST = NUMBERS.index("lost")
 _HELD = NUMBERS.index("code_held")
+_GMMA_LATENCY = NUMBERS.index("gmma_latency")
 _WINDOW = 3
 """Cycles in which an instruction reads its operands."""
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
 _ATOMIC = int(Kind.ATOMIC)
+_PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
+_PRODUCT = int(Kind.PRODUCT)
 _COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
 _EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
@@ -56,9 +60,23 @@ def simulate(
 ) -> int:
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
-    `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
-    the SM holds, blocks that were traced, lines of machine code, blocks of the plan; `without`:
-    every access to shared memory at its floor.
+    Parameters
+    ----------
+    code, trace
+        The machine code's table, and what each warp executed.
+    state
+        The SM's: warps, queues, scoreboards.
+    machine
+        The chip's pipes and latencies.
+    stalls
+        What each instruction waited for; it is added to.
+    plan
+        The blocks' numbers among the traces, in order.
+    sizes
+        Warps of a block, blocks that the SM holds, blocks that were traced, lines of machine code,
+        blocks of the plan.
+    without
+        Whether every access to shared memory costs its floor.
     """
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
@@ -129,13 +147,18 @@ def _launch(
     state.arrived[slot, :] = 0
     # A block that stands for several has memory of its own each time: L1 must not know it.
     apart = place // blocks << 32
+    expect(trace, state, slot, block)
     for each in range(warps):
         warp = slot * warps + each
         which = block * warps + each
         partition = warp & 3
         state.trace[warp] = which
-        state.at_step[warp] = trace[state.warps + 2 * which]
-        state.at_base[warp] = trace[state.warps + 2 * which + 1]
+        state.at_step[warp] = trace[state.warps + 3 * which]
+        state.at_base[warp] = trace[state.warps + 3 * which + 1]
+        state.at_event[warp] = trace[state.warps + 3 * which + 2]
+        state.phase[warp] = -1
+        state.products[warp] = 0
+        state.product_end[warp] = 0
         step = state.steps + 4 * trace[state.did + state.at_step[warp]]
         state.at[warp] = 0
         state.at_row[warp] = trace[step + 2]
@@ -191,7 +214,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
     if code[number].constant and state.constants > now and kind != _QUEUED:
         why = _IMC
         state.next[warp] = state.constants
-    elif kind in (_QUEUED, _SHARED):
+    elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
         if state.size[partition] < machine[0]:
             return True
         why = _MIO
@@ -201,7 +224,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         why = _LG
     else:
         pipe, other = code[number].pipe, code[number].other
-        if pipe < 0 or state.pipe[partition, pipe] <= now:
+        if pipe < 0 or kind == _PRODUCT or state.pipe[partition, pipe] <= now:
             return True
         at = state.pipe[partition, pipe]
         if other >= 0:
@@ -242,9 +265,14 @@ def _issue(
     rows = row - state.at_row[warp]
 
     if kind in (_QUEUED, _SHARED):
-        enqueue(code, state, partition, warp, number, rows)
+        enqueue(code, state, partition, warp, number, rows, -1)
+    elif kind in (_PHASE, _AT_PHASE, _TILE):
+        event = next_event(trace, state, warp, number)
+        enqueue(code, state, partition, warp, number, rows, event)
     elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC):
-        enqueue(code, state, 4 + partition, warp, number, rows)
+        enqueue(code, state, 4 + partition, warp, number, rows, -1)
+    elif kind == _PRODUCT:
+        _multiply(code, state, machine, partition, warp, number, now)
     else:
         pipe, other = code[number].pipe, code[number].other
         if pipe >= 0:
@@ -268,7 +296,7 @@ def _issue(
     state.at[warp] += 1
     if state.at[warp] == trace[step + 1]:
         state.at_step[warp] += 1
-        if state.at_step[warp] == trace[state.warps + 2 * state.trace[warp] + 2]:
+        if state.at_step[warp] == trace[state.warps + 3 * state.trace[warp] + 3]:
             return int(_end(code, state, machine, partition, warp, state.warps_of_block, now))
         to = state.steps + 4 * trace[state.did + state.at_step[warp]]
         if trace[to] != trace[step] + trace[step + 1]:
@@ -286,6 +314,21 @@ def _issue(
     if state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
     return -1
+
+
+@jit()
+def _multiply(
+    code: Any, state: Any, machine: Any, partition: int, warp: int, number: int, now: int
+) -> None:
+    """Let the tensor cores begin a warp's share of a warpgroup's product when they are free."""
+    pipe = code[number].pipe
+    begin = max(state.pipe[partition, pipe], float(now))
+    state.pipe[partition, pipe] = begin + code[number].held
+    done = int(state.pipe[partition, pipe] + machine[_GMMA_LATENCY])
+    state.product_end[warp] = max(state.product_end[warp], done)
+    if code[number].number:
+        state.product_time[warp, state.products[warp] % GROUPS] = state.product_end[warp]
+        state.products[warp] += 1
 
 
 @jit()

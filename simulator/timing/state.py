@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CLUSTER_BARRIER",
     "CODE",
     "CODE_LINE",
     "CODE_LINES",
@@ -41,7 +42,9 @@ MOST_BLOCKS = 4096
 _RESIDENT = 32
 QUEUE = 64
 GROUPS = 16
-_BARRIERS = 16
+CLUSTER_BARRIER = 16
+"""Its number among a block's own."""
+_BARRIERS = CLUSTER_BARRIER + 1
 _PIPES = 16
 PLACES = 4
 CODE_LINE = 8
@@ -78,6 +81,16 @@ class Kind(IntEnum):
     FENCE = 12
     ATOMIC = 13
     """In global memory: the L2 does it."""
+    PHASE = 14
+    """SYNCS.PHASECHK: waits for a phase of an mbarrier."""
+    AT_PHASE = 15
+    """Arrives at a phase of an mbarrier."""
+    TILE = 16
+    """TMA copies a tile or bytes side by side."""
+    PRODUCT = 17
+    """Of a warpgroup: the tensor cores go on beside the warp."""
+    PRODUCTS_WAIT = 18
+    """WARPGROUP.DEPBAR: waits until so many groups of products are left."""
 
 
 class Stall(IntEnum):
@@ -98,6 +111,8 @@ class Stall(IntEnum):
     NO_INSTRUCTION = 12
     IMC_MISS = 13
     """Constants that no cache of the SM holds yet."""
+    GMMA = 14
+    """A warpgroup's products."""
 
 
 STALLS = tuple(stall.name.lower() for stall in Stall)
@@ -118,7 +133,7 @@ CODE = np.dtype(
         ("wide", np.int64, (SLOTS,)),  # registers of an operand
         ("reuse", np.int64),
         ("constant", np.int64),  # whether it reads a constant bank
-        ("number", np.int64),  # a barrier's, or how many groups of copies may be left
+        ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
         ("warps", np.int64),  # that a barrier waits for; 0: all of the block
     ]
 )  # fmt: skip
@@ -170,9 +185,15 @@ STATE = np.dtype(
         ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
         ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
         # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
-        # instruction, first row, rows, first base.
+        # instruction, first row, rows, first base, event beside the warp.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
-        ("entry", *_numbers(8, QUEUE, 5)),
+        ("entry", *_numbers(8, QUEUE, 6)),
+        # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
+        # instruction that does, groups of products and when they end, the last product's end.
+        ("at_event", *_numbers(MOST_WARPS)), ("phase", *_numbers(MOST_WARPS)),
+        ("asks", *_numbers(MOST_WARPS)),
+        ("products", *_numbers(MOST_WARPS)), ("product_time", *_numbers(MOST_WARPS, GROUPS)),
+        ("product_end", *_numbers(MOST_WARPS)), ("tma_free", np.float64),
         # Of the SM.
         ("warps_of_block", np.int64), ("data_free", np.int64), ("turn", np.int64),
         ("launched", np.int64),
@@ -196,7 +217,8 @@ STATE = np.dtype(
         # When every slot had its first block, and when the last block began: cycle, instructions.
         ("full", *_numbers(2)), ("last_begun", *_numbers(2)),
         # Places in the array of traces.
-        *((name, np.int64) for name in ("steps", "accesses", "lines", "warps", "did", "bases")),
+        *((name, np.int64) for name in ("steps", "accesses", "lines", "warps", "did", "bases",
+                                      "events", "needs", "phases", "most_phases")),
     ]
 )  # fmt: skip
 """One SM."""

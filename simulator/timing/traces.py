@@ -5,7 +5,8 @@ Nothing of it is specific to a compiled kernel's file: arrays of numbers, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +85,14 @@ class BlockTrace:
     """Where a warp's places begin among `base`, one more than there are warps."""
     base: Numbers
     """For each access to global memory, in order: the line of its first lane."""
+    event_begin: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Where a warp's events begin among `event`, one more than there are warps; empty: none has."""
+    event: Numbers = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    """What goes on beside warps, in each warp's order, shape (events, 5): instruction, phase of an
+    mbarrier (-1: none of this block), bytes, sectors and rows that a copy moves. An instruction of
+    -1 belongs to the event before."""
+    copied: Mapping[int, Numbers] = field(default_factory=dict)
+    """The sectors of global memory that copies touch, by instruction; sorted."""
 
     @cached_property
     def times(self) -> Numbers:
@@ -127,17 +136,16 @@ class BlockTrace:
 
     def lines(self) -> tuple[Numbers, Numbers]:
         """Return the lines of global memory that the block touches, and each one's sectors."""
-        chosen = np.flatnonzero(~self.rows.is_shared)
         rows = self.global_rows()
-        if not len(chosen) or not len(rows):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         counts = np.diff(self.rows.line_begin)[rows]
         first = np.repeat(self.rows.line_begin[rows], counts)
         place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        line = np.repeat(self.base, counts) + self.rows.line[place]
+        sectors = np.concatenate([np.zeros(0, np.int64), *self.copied.values()])
+        line = np.concatenate([np.repeat(self.base, counts) + self.rows.line[place], sectors >> 2])
         lines, which = np.unique(line, return_inverse=True)
         masks = np.zeros(len(lines), dtype=np.int64)
-        np.bitwise_or.at(masks, which, self.rows.mask[place])
+        mask = np.concatenate([self.rows.mask[place], 1 << (sectors & 3)])
+        np.bitwise_or.at(masks, which, mask)
         return lines, masks
 
     def global_rows(self) -> Numbers:

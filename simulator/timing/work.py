@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulator.timing.control import Control
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["Work", "WorkInstruction"]
+__all__ = ["Work", "WorkInstruction", "writes_global"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,19 @@ class WorkInstruction:
     control: Control
     file: str = ""
     line: int = 0
+
+
+_STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG", "UTMASTG", "UTMAREDG")
+
+
+def writes_global(opcode: str) -> bool:
+    """Whether an instruction writes global memory.
+
+    >>> [writes_global(each) for each in ("STG.E.64", "UBLKCP.G.S", "UBLKCP.S.G", "STS")]
+    [True, True, False, False]
+    """
+    name, _, rest = opcode.partition(".")
+    return name in _STORES or (name in ("UBLKCP", "UBLKRED") and rest.startswith("G.S"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +74,12 @@ class Work:
     def warps(self) -> int:
         """Warps of a block."""
         return -(-prod(self.block) // 32)
+
+    @cached_property
+    def stores(self) -> list[int]:
+        """The instructions that write global memory, from 0."""
+        each = enumerate(self.instructions)
+        return [number for number, one in each if writes_global(one.opcode)]
 
     @cached_property
     def executed(self) -> NDArray[np.float64]:

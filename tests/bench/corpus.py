@@ -1,30 +1,53 @@
 """How many files of other people's repositories compile: as given, and with -I and -D.
 
-`python -m tests.bench.corpus FOLDER`: a folder with a checkout per repository. Each `.cu` and
-`.cuh` file is compiled by itself, first without options, then with a `-I` for each folder of its
-repository that holds a header which was not found (what its build would pass). Nothing is run.
-`--other FOLDER` names repositories whose headers may be used, too: submodules.
+`python -m tests.bench.corpus FOLDER OUT.jsonl`: a folder with a checkout per repository, of which
+up to 26 files with a kernel are drawn (`--each`, `--seed`). Each is compiled by itself in a process
+with a time limit, first without options; with `--helped`, what did not compile is compiled again
+with what its build would pass: a `-I` for each folder of its repository that holds a header which
+was not found, and the options that `--options` has for its repository, a JSON object of lists.
+`--other FOLDER` has submodules and what else a build brings. Nothing is run. A run that was
+interrupted goes on; `--table` prints what OUT.jsonl has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
+import random
 import re
+import resource
+import signal
 import subprocess
+import time
 from collections import Counter, defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
 from simulator.errors import SassError
 from simulator.sass.code.compiling import compile_source
-from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.options import parse_options
 from simulator.sass.code.translation import translate
 
 HEADERS = {".h", ".hpp", ".cuh", ".hh", ".inl", ".inc", ".cu", ".cc", ".hxx"}
-DEVICE = re.compile(r"__global__|__device__|__constant__")
+
+
+def drawn(folder: Path, each: int, seed: int) -> list[Path]:
+    """Return up to `each` files with a kernel of each repository, in an order of chance."""
+    rng = random.Random(seed)  # noqa: S311  a draw, not a secret
+    found: list[Path] = []
+    for repository in sorted(place for place in folder.iterdir() if place.is_dir()):
+        files = sorted(
+            place
+            for place in repository.rglob("*.cu")
+            if "__global__" in place.read_text(errors="replace")
+        )
+        found += rng.sample(files, min(each, len(files)))
+    rng.shuffle(found)
+    return found
 
 
 def include_folders(
@@ -40,110 +63,68 @@ def include_folders(
             if place.parts[-len(parts) :] == parts and ".." not in parts
         ]
         # Of several, the one that shares most of its path with the source.
-        fitting.sort(key=lambda place: -len(common(place, near)))
+        fitting.sort(key=lambda place: -len(os.path.commonpath([place, near])))
         if fitting:
             found[str(fitting[0].parents[len(parts) - 1])] = None
     return list(found)
 
 
-def common(a: Path, b: Path) -> list[str]:
-    """Return the first parts that two paths share."""
-    shared = []
-    for one, other in zip(a.parts, b.parts, strict=False):
-        if one != other:
-            break
-        shared.append(one)
-    return shared
+def headers_of(folders: list[Path]) -> dict[str, list[Path]]:
+    """Return the headers in folders by their names."""
+    found = defaultdict(list)
+    for root in folders:
+        for place in root.rglob("*"):
+            if place.suffix in HEADERS or (not place.suffix and place.is_file()):
+                found[place.name].append(place.resolve())
+    return found
 
 
-def attempt(
-    path: Path, headers: dict[str, list[Path]], arch: str, define: tuple[str, ...]
-) -> dict[str, object]:
-    """Compile one file in both ways."""
+def attempt(path: Path, others: list[Path], repository: Path, options: list[str] | None) -> Any:
+    """Compile one file: as it is, or with `options` and a -I for what is missing."""
+    arch, given = "sm_90", list(options or ())
+    if "--arch" in given:
+        arch = given.pop(given.index("--arch") + 1)
+        given.remove("--arch")
     text = path.read_text(errors="replace")
-    row: dict[str, object] = {"file": str(path), "cuda": bool(DEVICE.search(text))}
-    try:
-        compile_source(text, arch, str(path), folder=path.parent)
-        return {**row, "given": True, "helped": True}
-    except SassError as error:
-        row |= {"given": False, "error": str(error)}
     folders: list[str] = []
     try:
-        for _ in range(4):  # a header that is found may name others
-            missing = translate(text, path.parent, folders, define).missing
-            more = [each for each in include_folders(missing, headers, path) if each not in folders]
-            if not more:
-                break
-            folders += more
-        options = CompilerOptions(tuple(folders), define)
-        compile_source(text, arch, str(path), options=options, folder=path.parent)
-        return {**row, "helped": True, "include": folders}
+        if options is not None:
+            headers = headers_of([repository, *others])
+            defined = parse_options(given).define
+            for _ in range(6):  # a header that is found may name others
+                missing = translate(text, path.parent, folders, defined).missing
+                new = [
+                    each for each in include_folders(missing, headers, path) if each not in folders
+                ]
+                if not new:
+                    break
+                folders += new
+        made = parse_options([*given, *(f"-I{each}" for each in folders)])
+        compile_source(text, arch, str(path), (), made, path.parent)
     except SassError as error:
-        return {**row, "helped": False, "include": folders, "error": str(error)}
+        return {"ok": False, "error": str(error)[:4000], "options": [*given, *folders]}
+    return {"ok": True, "options": [*given, *folders]}
 
 
-def main() -> None:
-    """Print a row a repository; with --json write a row a file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="*", help="repositories")
-    parser.add_argument("--other", type=Path, nargs="*", default=[], help="folders of submodules")
-    parser.add_argument("--arch", default="sm_90")
-    parser.add_argument(
-        "--limit", type=int, default=10**9, help="files a repository, evenly spread"
-    )
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    table = []
-    for repository in sorted(each for each in given.folder.iterdir() if each.is_dir()):
-        if given.only and repository.name not in given.only:
-            continue
-        headers = defaultdict(list)
-        for root in (repository, *given.other):
-            for place in root.rglob("*"):
-                if place.suffix in (
-                    ".h",
-                    ".hpp",
-                    ".cuh",
-                    ".hh",
-                    ".inl",
-                    ".inc",
-                    ".cu",
-                    ".cc",
-                    ".hxx",
-                ):
-                    headers[place.name].append(place.resolve())
-        files = sorted(
-            each.resolve() for each in repository.rglob("*.cu*") if each.suffix in (".cu", ".cuh")
-        )
-        step = max(len(files) / given.limit, 1)
-        files = [files[int(i * step)] for i in range(int(len(files) / step))]
-        with ThreadPoolExecutor(given.jobs) as pool:
-            found = list(pool.map(lambda path: attempt(path, headers, given.arch, ()), files))  # noqa: B023
-        rows += found
-        cuda = [row for row in found if row["cuda"]]
-        given_all, given_cuda, helped = (
-            sum(bool(row[how]) for row in some)
-            for how, some in (("given", found), ("given", cuda), ("helped", cuda))
-        )
-        table.append([repository.name, commit(repository), len(found), len(cuda),
-                      given_all, given_cuda, helped])  # fmt: skip
-        print(tabulate(table[-1:], tablefmt="plain"), flush=True)
-    table.append(["all", "", *(sum(row[i] for row in table) for i in range(2, 7))])
-    names = ["repository", "commit", "files", "CUDA", "as given", "CUDA as given", "CUDA with -I"]
-    print(tabulate(table, names, tablefmt="github"))
-    first = Counter(
-        re.sub(r"\S*\(\d+\)", "", line)
-        for row in rows
-        if "error" in row and not row["helped"]
-        for line in [next((t for t in str(row["error"]).split("\n") if "error:" in t), "?")]
-    )
-    for text, times in first.most_common(25):
-        print(f"{times:4} {text[:150]}")
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=1))
+def limited(seconds: int, *rest: Any) -> dict[str, Any]:
+    """Make an attempt in a process of its own, of so many seconds of processor time."""
+    here, there = multiprocessing.Pipe(duplex=False)
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        signal.alarm(10 * seconds)  # on a busy machine
+        there.send(attempt(*rest))
+
+    start = time.monotonic()
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    there.close()
+    try:
+        row = here.recv()
+    except EOFError:
+        row = {"ok": False, "error": f"did not finish in {seconds} s"}
+    process.join()
+    return {**row, "seconds": round(time.monotonic() - start, 1)}
 
 
 def commit(repository: Path) -> str:
@@ -154,6 +135,63 @@ def commit(repository: Path) -> str:
         ["git", "-C", str(repository), "rev-parse", "HEAD"], capture_output=True, check=False
     )
     return done.stdout.decode()[:10]
+
+
+def table(folder: Path, rows: list[dict[str, Any]]) -> str:
+    """Return a row a repository, and the commonest first errors of what never compiled."""
+    given, helped = (
+        {row["file"]: row for row in rows if row["helped"] is how} for how in (False, True)
+    )
+    lines: list[list[Any]] = []
+    for name in sorted({file.split("/")[0] for file in given}):
+        mine = [file for file in given if file.split("/")[0] == name]
+        first = sum(given[file]["ok"] for file in mine)
+        second = sum(given[file]["ok"] or helped.get(file, given[file])["ok"] for file in mine)
+        lines.append([name, commit(folder / name), len(mine), first, second])
+    lines.append(["all", "", *(sum(row[i] for row in lines) for i in range(2, 5))])
+    names = ["repository", "commit", "files", "as given", "with -I and -D"]
+    left = [helped.get(file, row) for file, row in given.items() if not row["ok"]]
+    errors = Counter(
+        next((line for line in row["error"].split("\n") if "error:" in line), row["error"])
+        for row in left
+        if not row["ok"]
+    )
+    counted = [f"{many:4} {re.sub(r'.*error:', '', text)[:120]}" for text, many in errors.items()]
+    return "\n".join([tabulate(lines, names, tablefmt="github"), *sorted(counted, reverse=True)])
+
+
+def main() -> None:
+    """Compile what is not in OUT.jsonl yet, or print its table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--each", type=int, default=26, help="files of a repository")
+    parser.add_argument("--seed", type=int, default=15)
+    parser.add_argument("--seconds", type=int, default=240, help="limit of a file")
+    parser.add_argument("--helped", action="store_true", help="compile what failed with -I and -D")
+    parser.add_argument("--options", type=Path, help="repository → options, as JSON")
+    parser.add_argument("--other", type=Path, nargs="*", default=[], help="submodules")
+    parser.add_argument("--table", action="store_true")
+    asked = parser.parse_args()
+    rows = [json.loads(line) for line in asked.out.read_text().splitlines()] if (
+        asked.out.exists()
+    ) else []  # fmt: skip
+    if asked.table:
+        print(table(asked.folder, rows))
+        return
+    done = {row["file"] for row in rows if row["helped"] is asked.helped}
+    failed = {row["file"] for row in rows if not row["helped"] and not row["ok"]}
+    options = json.loads(asked.options.read_text()) if asked.options else {}
+    for path in drawn(asked.folder, asked.each, asked.seed):
+        name = str(path.relative_to(asked.folder))
+        if name in done or (asked.helped and name not in failed):
+            continue
+        repository = name.split("/")[0]
+        fitting = [each for each in ["", *options] if name.startswith(each)]
+        extra = options.get(max(fitting, key=len), []) if asked.helped else None
+        row = limited(asked.seconds, path, asked.other, asked.folder / repository, extra)
+        with asked.out.open("a") as file:
+            file.write(json.dumps({"file": name, "helped": asked.helped, **row}) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ FLAGS = [
 ]
 
 Open = Callable[..., Any]
+_COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 
 
 @pytest.fixture(scope="session")
@@ -99,6 +101,22 @@ def explore_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("explore") / "explore.html"
     write(path, "float s[32]; s[lane]")  # without a search for cures
     return path
+
+
+@pytest.fixture
+def explored(opened: Any, explore_page: Path) -> Any:
+    """Open the page at a state, a width and a colour scheme."""
+
+    def open_page(
+        text: str = _COLUMN,
+        size: tuple[int, int] = (1400, 900),
+        scheme: str = "light",
+        **state: str,
+    ) -> Any:
+        link = f"#{urlencode({'text': text, **state})}"
+        return opened(explore_page, size[0], scheme, drawn=False, height=size[1], fragment=link)
+
+    return open_page
 
 
 @pytest.fixture(scope="session")

@@ -17,19 +17,6 @@ from viz.explore import write
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
 
 
-@pytest.fixture
-def explored(opened: Any, explore_page: Path) -> Any:
-    """Open the page at a state, a width and a colour scheme."""
-
-    def open_page(
-        text: str = COLUMN, size: tuple[int, int] = (1400, 900), scheme: str = "light", **state: str
-    ) -> Any:
-        link = f"#{urlencode({'text': text, **state})}"
-        return opened(explore_page, size[0], scheme, drawn=False, height=size[1], fragment=link)
-
-    return open_page
-
-
 def ask(page: Any, text: str, **state: str) -> None:
     """Follow a link to a state, and wait for the cures."""
     follow(page, urlencode({"text": text, **state}))
@@ -119,7 +106,7 @@ def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
     assert verdict(page) == "1 bank conflict that costs nothing: phases of two and one wavefronts"
     made = page.locator("#made").inner_text()
     assert "Its law is that of Other, measured." in made
-    assert "other sources, and loops of float atomics, are asked on the command line" in made
+    assert "lanes read global memory side by side, unless you say from where" in made
 
 
 def test_typing_changes_everything_at_once(explored: Any) -> None:

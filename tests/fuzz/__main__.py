@@ -1,9 +1,10 @@
 """Feeds readers what nobody meant: `python -m tests.fuzz [TARGET...] --count N --seed S`.
 
-Input number i of a target depends on the seed and i alone. Inputs are read in a process of its own
-with limits on memory and time, in an empty folder. Anything but an answer and an error of bankwise
-is printed with its number: another exception, a crash, a hang, a file that was left behind.
-`python -m tests.fuzz TARGET --input NUMBER` reads that one again, in this process.
+Input number i of a target depends on the seed and i alone: `--start I` goes on where a run ended.
+Inputs are read in a process of its own with limits on memory and time, in an empty folder. Anything
+but an answer and an error of bankwise is printed with its number: another exception, a crash, a
+hang, a file that was left behind. `python -m tests.fuzz TARGET --input NUMBER` reads that one
+again, in this process.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from simulator.errors import BankwiseError
+from simulator.errors import BankwiseError, ToolError
 from tests.fuzz.targets import TARGETS, Target
 
 _MEMORY = 6 << 30
@@ -46,6 +47,8 @@ def read(target: Target, given: str | bytes) -> str:
     """Return "answered", "refused", or what went wrong."""
     try:
         target.ask(given)
+    except ToolError as error:  # nothing was read
+        return f"not tried: {error}"[:300]
     except BankwiseError:
         return "refused"
     except Hang:
@@ -56,13 +59,18 @@ def read(target: Target, given: str | bytes) -> str:
     return "answered"
 
 
-def fuzz(name: str, count: int, seed: int = 0) -> tuple[Counter[str], list[tuple[int, str]]]:
-    """Read `count` inputs of a target: how many were answered and refused, and the problems."""
+def fuzz(
+    name: str, count: int, seed: int = 0, start: int = 0, seconds: float = 1e9
+) -> tuple[Counter[str], list[tuple[int, str]]]:
+    """Read `count` inputs from `start` on: how many were answered and refused, and the problems.
+
+    After so many seconds it begins no other input.
+    """
     found, problems = Counter[str](), list[tuple[int, str]]()
+    end, ends = start + count, time.monotonic() + seconds
     with mmap.mmap(-1, 32) as shared, tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        start = 0
-        while start < count:
-            child, said = _fork(name, seed, start, count, shared, folder)
+        while start < end:
+            child, said = _fork(name, seed, start, end, ends, shared, folder)
             with os.fdopen(said, encoding="utf-8", errors="replace") as lines:
                 for line in lines:
                     number, _, text = line.rstrip("\n").partition(" ")
@@ -76,13 +84,13 @@ def fuzz(name: str, count: int, seed: int = 0) -> tuple[Counter[str], list[tuple
             start = at + 1
         left = sorted(os.listdir(folder))
         if left:
-            problems.append((count, f"files were left behind: {left[:5]}"))
+            problems.append((end, f"files were left behind: {left[:5]}"))
     found["problems"] = len(problems)
     return found, problems
 
 
 def _fork(
-    name: str, seed: int, start: int, count: int, shared: mmap.mmap, folder: str
+    name: str, seed: int, start: int, end: int, ends: float, shared: mmap.mmap, folder: str
 ) -> tuple[int, int]:
     """Start a process that reads inputs from `start` on; return it, and what it says."""
     said, told = os.pipe()
@@ -95,13 +103,14 @@ def _fork(
         os.close(said)
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-        signal.signal(signal.SIGALRM, _hang)
         warnings.simplefilter("ignore")
         target, answers = TARGETS[name], Counter[str]()
-        for number in range(start, count):
+        for number in range(start, end):
+            if time.monotonic() > ends:
+                break
             shared[:24] = struct.pack("qqq", number, answers["answered"], answers["refused"])
             given = one(name, seed, number)
-            signal.setitimer(signal.ITIMER_REAL, target.seconds)
+            watch(target.seconds)
             verdict = read(target, given)
             signal.setitimer(signal.ITIMER_REAL, 0)
             if verdict in ("answered", "refused"):
@@ -109,14 +118,23 @@ def _fork(
             else:
                 line = verdict.encode("ascii", "backslashreplace").replace(b"\n", b" ")
                 os.write(told, b"%d %s\n" % (number, line))
-        shared[:24] = struct.pack("qqq", count, answers["answered"], answers["refused"])
+        shared[:24] = struct.pack("qqq", end, answers["answered"], answers["refused"])
         code = 0
     finally:
         os._exit(code)
 
 
-def _hang(*_: object) -> None:
-    raise Hang
+def watch(seconds: float) -> None:
+    """Raise Hang after so many seconds of work, or ten times as many of waiting."""
+    worked, waited = time.process_time(), time.monotonic()
+
+    def look(*_: object) -> None:
+        if time.process_time() - worked > seconds / 2 or time.monotonic() - waited > 10 * seconds:
+            raise Hang
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the machine is busy with others
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 @contextmanager
@@ -135,6 +153,8 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}")
     parser.add_argument("--count", type=int, help="inputs per target; default: its goal")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=int, default=0, help="the first input's number")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no input after so long")
     parser.add_argument("--input", type=int, help="read this one alone, here")
     given = parser.parse_args()
     for name in given.targets:
@@ -155,8 +175,12 @@ def main() -> int:
             continue
         count = given.count or target.goal
         start = time.monotonic()
-        found, problems = fuzz(name, count, given.seed)
-        print(f"{name}: {count} inputs in {time.monotonic() - start:.0f} s: {dict(found)}")
+        found, problems = fuzz(name, count, given.seed, given.start, given.seconds)
+        print(
+            f"{name}: {sum(found.values())} inputs from {given.start} on of seed {given.seed} "
+            f"in {time.monotonic() - start:.0f} s: {dict(found)}",
+            flush=True,
+        )
         kinds = Counter(text for _, text in problems)
         for text, many in kinds.most_common(_SHOWN):
             number = next(number for number, each in problems if each == text)

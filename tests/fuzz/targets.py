@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import struct
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -36,7 +37,6 @@ class Target:
     """A package without which it is left out."""
 
 
-# ---- Texts. ------------------------------------------------------------------------------------
 EXPRESSIONS = [
     "lane*4", "(lane/8)*132 + (lane%8)*4", "lane ^ (lane>>3 & 7)", "tid<16 ? tid : ~tid",
     "(lane < 8 || !N)*N - -3", "0x1F & lane << 2", "((lane%4)*33 + lane/4)",
@@ -163,9 +163,9 @@ def _small(argument: Callable[[str], object]) -> Callable[[str], object]:
     """Leave out arrays of more than a few megabytes: they are what was asked for."""
 
     def parse(text: str) -> object:
-        digits = "".join(char if char.isdigit() else " " for char in text).split()
-        size = np.prod([float(number) for number in digits if int(number)] or [0.0])
-        return None if 1e6 < size < 1e13 else argument(text)
+        sizes = [re.findall("[0-9]+", shape) for shape in re.findall(r"\[([^]]*)", text)]
+        many = [np.prod([float(number) for number in size]) for size in sizes]
+        return None if any(1e6 < each < 1e11 for each in many) else argument(text)
 
     return parse
 
@@ -368,8 +368,10 @@ PTX_TOKENS = [".reg", ".b32", "%r1", "{", "}", ";", "ld.shared", "[", "]", ".ent
 
 def _ptx(text: str | bytes) -> object:
     from simulator.sass.code.images import load
+    from tests.fuzz.forked import as_ptx, in_forks
 
-    return load(str(text) + "\n", "sm_80", None)
+    with in_forks():
+        return load(as_ptx(str(text)), "sm_80", None)
 
 
 @cache

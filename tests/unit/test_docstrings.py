@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("bankwise", "gpu_check", "layouts", "pytest_bankwise", "simulator", "viz")
 MOST_WORDS = 25
+FROM = 6
+"""Parameters of a function from which on its docstring lists them."""
 UNUSED = ("Give", "Hand", "Deliver")
 """Verbs for which there is one that everybody uses: Return, Yield."""
 
@@ -69,6 +71,49 @@ def test_it_begins_with_what_is_returned_or_done() -> None:
             if returns:
                 found.append(f"{place}: {text.splitlines()[0]}")
     assert found == []
+
+
+def test_many_parameters_are_listed() -> None:
+    """In NumPy style, from six on; those of a class where it is made are its own.
+
+    The command line has its options, and agents a schema.
+    """
+    found, many = {}, 0
+    for place, node, text in documented():
+        if place.startswith("simulator/cli/"):
+            continue
+        made = [
+            each
+            for each in (node.body if isinstance(node, ast.ClassDef) else [node])
+            if isinstance(each, ast.FunctionDef) and (each is node or each.name == "__init__")
+        ]
+        for each in made:
+            names = parameters(each)
+            many += len(names) >= FROM
+            if len(names) >= FROM and (left := names - listed(text)):
+                found[place] = left
+    assert many > 60
+    assert found == {}
+
+
+def parameters(node: ast.FunctionDef) -> set[str]:
+    given = node.args
+    names = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    extra = {f"*{given.vararg.arg}"} if given.vararg else set()
+    return (names | extra | ({f"**{given.kwarg.arg}"} if given.kwarg else set())) - {"self", "cls"}
+
+
+def listed(text: str) -> set[str]:
+    """Return the names that a docstring's list of parameters explains."""
+    _, _, section = text.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n\w+\n--", section)[0]
+    heads = re.findall(r"^(\S.*)\n {4}\S", section, flags=re.MULTILINE)
+    return {name for head in heads for name in head.split(", ")}
+
+
+def test_a_list_of_parameters_is_read() -> None:
+    text = "Do.\n\nParameters\n----------\na, *b\n    What.\nc\n\nExamples\n--------\nd\n    No."
+    assert listed(text) == {"a", "*b"}
 
 
 def test_a_long_sentence_would_be_found() -> None:

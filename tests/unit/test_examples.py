@@ -29,8 +29,8 @@ gallery = load_gallery()
 PICTURES = {
     name: title
     for title, name in re.findall(
-        r"!\[([^\]]*)\]\(gallery/([\w-]+)\.png\)",
-        (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"),
+        r"!\[([^\]]*)\]\(\.\./gallery/([\w-]+)\.png\)",
+        (ROOT / "docs" / "reference" / "gallery.md").read_text(encoding="utf-8"),
     )
 }
 

@@ -19,7 +19,8 @@ const Answer = (() => {
     const { instruction, rule, warps } = asked;
     const { mask } = warps[warp];
     const addresses = laid.laid[warp];
-    const phases = Words.apart(instruction, addresses, mask, rule);
+    const sources = asked.sources?.[warp];
+    const phases = Words.apart(instruction, addresses, mask, rule, sources);
     const figures = laid.figures[warp];
     return { addresses, mask, phases, figures, verdict: Words.verdict(instruction, figures, phases) };
   }
@@ -54,7 +55,8 @@ const Answer = (() => {
       : Ask.worst(asked.now);
     const view = seen(asked, asked.now, warp);
     const { instruction } = asked;
-    const cause = Words.cause(instruction, view.addresses, view.mask, asked.rule, view.phases);
+    const cause = Words.cause(instruction, view.addresses, view.mask, asked.rule, view.phases,
+      asked.sources);
     showVerdict(view.verdict, view.verdict.more || [cause, harmless(view)].filter(Boolean).join(" "));
     showFigures(view.figures);
     const name = layoutName(asked.now);
@@ -92,7 +94,7 @@ const Answer = (() => {
     const address = addresses[lane];
     const word = Math.floor(address / Law.WORD);
     const phase = phases.find(({ active }) => active.includes(lane));
-    const k = phase?.queues.get(word % Law.BANKS).findIndex(({ lanes }) => lanes.includes(lane));
+    const k = phase?.queues.get(word % Law.BANKS).findIndex((entry) => entry?.lanes.includes(lane));
     const { tx, ty, tz } = known.values;
     const served = phase ? `; phase ${phase.index}, wavefront ${k}` : "";
     return `Lane ${lane} is thread (${tx}, ${ty}, ${tz}): ${Words.element(asked, known)}, byte`

@@ -145,8 +145,38 @@ const Ask = (() => {
     });
   }
 
+  const takesSource = ({ name }) => /^LDGSTS/.test(name) && !/BYPASS/.test(name);
+
+  // The byte of global memory that each lane of a copy reads from, warp by warp; null where
+  // nothing is said, and lanes read side by side.
+  function sourcesOf(text, instruction, warps) {
+    if (!text.trim() || !takesSource(instruction)) return null;
+    let node;
+    try {
+      const reader = new Expression.Reader(text);
+      node = Expression.read(reader, new Map());
+      if (reader.peek().kind !== "end") throw new Problem(`unexpected '${reader.peek().text}'`, 0);
+    } catch (problem) {
+      if (problem instanceof Problem) throw new Problem(`what lanes read from: ${problem.message}`, null);
+      throw problem;
+    }
+    return warps.map(({ lanes }) => lanes.map((lane) => {
+      if (!lane) return 0;
+      let from;
+      try { from = value(node, lane.values); } catch (problem) {
+        if (problem instanceof Problem) throw new Problem(`what lanes read from: ${problem.message}`, null);
+        throw problem;
+      }
+      if (from < 0 || from % instruction.width) {
+        throw new Problem(`byte ${from} of global memory, from which ${named(lane.values)} reads`
+          + ` (accepted: multiples of ${instruction.width}, from 0)`, null);
+      }
+      return from;
+    }));
+  }
+
   // The whole answer to a state of the page; throws a Problem.
-  function ask({ text, block: given, op, pad, swizzle, mask, rule }) {
+  function ask({ text, block: given, op, pad, swizzle, mask, rule, source = "" }) {
     const question = Question.parse(text);
     const block = given ?? assumedBlock(question);
     const threads = block[0] * block[1] * block[2];
@@ -165,7 +195,8 @@ const Ask = (() => {
     question.withinRow = warps.every(({ lanes: each }) => each.every((lane) => !lane
       || (lane.moved >= 0 && lane.indices.at(-1) * array.type.bytes + lane.moved
         + instruction.width <= row)));
-    const asked = { question, block, assumedBlock: !given, instruction, warps, rule };
+    const sources = sourcesOf(source, instruction, warps);
+    const asked = { question, block, assumedBlock: !given, instruction, warps, rule, sources };
     asked.written = counted(asked, 0, NO_SWIZZLE);
     asked.refused = refusal(question, instruction.width, pad, swizzle);
     asked.now = asked.refused || (!pad && !swizzle.bits) ? asked.written : counted(asked, pad, swizzle);
@@ -174,12 +205,13 @@ const Ask = (() => {
 
   // Counts all warps under a layout; throws a Problem where it misaligns a lane.
   function counted(asked, pad, swizzle) {
-    const { question, instruction, warps, rule } = asked;
+    const { question, instruction, warps, rule, sources } = asked;
     const laid = warps.map((warp) => addresses(question, warp, pad, swizzle));
     const count = elements(question.array, pad, swizzle);
     const bytes = count === null ? null : count * question.array.type.bytes;
     check(question, instruction, warps, laid, bytes);
-    const figures = warps.map(({ mask }, k) => countAccess(instruction, laid[k], mask, rule));
+    const figures = warps.map(({ mask }, k) =>
+      countAccess(instruction, laid[k], mask, rule, sources?.[k]));
     return { pad, swizzle, laid, figures, bytes, wavefronts: sum(figures.map((f) => f.wavefronts)),
       conflicts: sum(figures.map((f) => f.bank_conflicts)) };
   }
@@ -247,5 +279,5 @@ const Ask = (() => {
   const layout = (asked, pad, swizzle) =>
     (pad || swizzle.bits ? counted(asked, pad, swizzle) : asked.written);
 
-  return { MOST_PAD, NO_SWIZZLE, ask, bestPad, bestSwizzle, counted, swizzled, worst };
+  return { MOST_PAD, NO_SWIZZLE, takesSource, ask, bestPad, bestSwizzle, counted, swizzled, worst };
 })();

@@ -7,6 +7,14 @@ const Cures = (() => {
   function show(asked, uses) {
     const { written } = asked;
     place.classList.remove("stale");
+    if (asked.instruction.loop || asked.sources) {
+      const card = node("section", "cure");
+      card.append(node("h3", "", "Not searched"), node("p", "caveat", asked.sources
+        ? "What a copy from anywhere costs depends on where it reads from, too."
+        : "Cures are not searched for loops of atomics."));
+      place.replaceChildren(card);
+      return;
+    }
     if (!written.conflicts) {
       const card = node("section", "cure");
       card.append(node("h3", "", "Nothing to cure"), node("p", "caveat",

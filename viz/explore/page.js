@@ -6,7 +6,8 @@
   const root = document.documentElement;
   const TYPES = ["char", "uint8_t", "half", "__nv_bfloat16", "short", "float", "int", "half2", "double", "float2", "float4"];
   const FAMILIES = [["Loads", /^LDS(\.|$)/], ["Stores", /^STS(\.|$)/], ["Matrices", /^(LDSM|STSM)/],
-    ["Atomics", /^ATOMS/], ["Asynchronous copies", /^LDGSTS/]];
+    ["Atomics", /^ATOMS(?!\.CAST)/], ["Loops of atomics", /^(add\.|ATOMS\.CAST)/],
+    ["Asynchronous copies", /^LDGSTS/]];
   const EXAMPLES = [
     ["column", { text: "float s[32][32];\ns[threadIdx.x][threadIdx.y]" }],
     ["transposed store", { text: "half2 t[128][32];\nt[tid % 32][tid / 32] = x;" }],
@@ -130,6 +131,8 @@
       $("op").options[0].text = "follow from the access";
     }
     $("op").value = state.op ?? "";
+    if (found) $("from").hidden = !Ask.takesSource(found.instruction);
+    if ($("source").value !== state.source) $("source").value = state.source;
     $("block-auto").hidden = !state.block;
     $("layout-reset").hidden = !pad && !swizzle.bits;
     $("pad").value = pad;
@@ -240,6 +243,7 @@
     $("block-auto").addEventListener("click", () => { set({ block: null, warp: null }); $("bx").focus(); });
     $("type").addEventListener("change", () => retype($("type").value));
     $("op").addEventListener("change", () => set({ op: $("op").value || null }));
+    $("source").addEventListener("input", () => set({ source: $("source").value }));
     $("pad").addEventListener("input", () => set({ pad: Number($("pad").value) }));
     for (const field of ["bits", "base", "shift"]) {
       $(field).addEventListener("input", () => {

@@ -5,6 +5,7 @@ const State = (() => {
   const EMPTY = {
     text: "float s[32][32];\ns[threadIdx.x][threadIdx.y]", block: null, op: null, pad: 0,
     swizzle: Ask.NO_SWIZZLE, mask: Law.ALL_LANES, rule: "silicon", warp: null,
+    source: "",
   };
 
   const within = (text, least, most) => {
@@ -37,6 +38,7 @@ const State = (() => {
     mask: (text) => (/^[0-9a-f]{1,8}$/i.test(text) ? parseInt(text, 16) : null),
     rule: (text) => (FACTS.rules.includes(text) ? text : null),
     warp: (text) => within(text, 0, 31),
+    source: (text) => text.slice(0, 256),
   };
   const WRITE = {
     block: (sizes) => sizes.join("x"),

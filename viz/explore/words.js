@@ -21,12 +21,15 @@ const Words = (() => {
   }
 
   // An access taken apart: its phases that have an active lane, and what each bank serves in them.
-  function apart(instruction, addresses, mask, rule) {
-    const groups = Law.activeLanes(instruction, mask).length
-      ? Law.phases(instruction, addresses, mask, rule) : [];
+  function apart(instruction, addresses, mask, rule, sources = null) {
+    const some = Law.activeLanes(instruction, mask).length;
+    const turning = sources || instruction.loop; // such phases never fuse
+    const groups = !some ? [] : turning ? instruction.phase_lanes
+      : Law.phases(instruction, addresses, mask, rule);
+    const rounds = some && instruction.loop ? Law.play(instruction, addresses, mask) : [];
     return groups.map((lanes, index) => {
       const active = lanes.filter((lane) => Law.isActive(mask, lane));
-      const queues = Law.bankQueues(instruction, addresses, active);
+      const queues = Law.servedBy(instruction, addresses, index, active, sources, rounds);
       const depth = Math.max(0, ...[...queues.values()].map((queue) => queue.length));
       return { index, lanes, active, queues, depth };
     });
@@ -43,6 +46,7 @@ const Words = (() => {
       return { level: "nothing", text: "No lane is active: nothing is accessed", more: "" };
     }
     const { wavefronts, excessive, bank_conflicts: conflicts } = figures;
+    if (instruction.loop) return loop(instruction, wavefronts, phases);
     const depths = phases.filter(({ depth }) => depth).map(({ depth }) => depth);
     const fused = figures.phases < instruction.phases;
     const nsight = `Nsight calls that ${wavefronts}-way`;
@@ -63,6 +67,14 @@ const Words = (() => {
     const where = new Set(depths).size === 1 ? `in each of its ${depths.length} phases`
       : `in the worst of its ${depths.length} phases`;
     return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${nsight})` };
+  }
+
+  function loop({ passes }, wavefronts, phases) {
+    const least = passes * phases.filter(({ active }) => active.length).length;
+    return wavefronts === least
+      ? { level: "free", text: `Conflict-free: one round of ${plural(least, "wavefront")}` }
+      : { level: "conflict",
+        text: `Lanes wait for one another: ${number(wavefronts)} wavefronts where ${least} would do` };
   }
 
   function free(instruction, wavefronts, depths, fused, nsight) {
@@ -86,7 +98,15 @@ const Words = (() => {
   }
 
   // Why: the lanes that meet in the worst bank, and whether phases fused.
-  function cause(instruction, addresses, mask, rule, phases) {
+  function cause(instruction, addresses, mask, rule, phases, sources = null) {
+    if (instruction.loop) {
+      return "In a round, one lane of each bank adds; the others load and try again."
+        + ` A round takes ${plural(instruction.passes, "wavefront")} per phase.`;
+    }
+    if (sources) {
+      return "Lanes of a phase that share a bank, where they read from or where they write to, are"
+        + " served one after the other.";
+    }
     const worst = phases.reduce((most, each) => (each.depth > most.depth ? each : most),
       phases[0] ?? { depth: 0 });
     const said = [];

@@ -12,9 +12,11 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from simulator.inputs.types import BYTES, SIGNED
-from simulator.law import specification
+from simulator.law import copies, specification
+from simulator.law.accesses import NO_SOURCE
 from simulator.law.chips import Chip, ChipLike, optional_chip
 from simulator.law.instructions import INSTRUCTIONS, RULES, SHARED_BYTES, Instruction
+from simulator.law.loops import LOOPS, is_loop, is_round
 from viz.page.file import write_page
 
 __all__ = ["SCRIPTS", "emitted", "page", "write"]
@@ -52,9 +54,8 @@ def page(
     )
     law = "the one measured on an H200" if chosen is None else f"that of {chosen}, {chosen.law}"
     made = (
-        f"Made by bankwise {version('bankwise')}. Its law is {law}. Copies (LDGSTS) are counted for"
-        " lanes that read global memory side by side; other sources, and loops of float atomics,"
-        " are asked on the command line."
+        f"Made by bankwise {version('bankwise')}. Its law is {law}. Of a copy (LDGSTS) lanes read"
+        " global memory side by side, unless you say from where."
     )
     return "\n".join(
         [
@@ -82,12 +83,25 @@ def write(
     chip: ChipLike | None = None,
     force: bool = False,
 ) -> None:
-    """Write the page to a file; raises ReportError for an existing one without `force`."""
+    """Write the page to a file; raises ReportError for an existing one without `force`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        The question that stands on the page.
+    block, op, rule, chip
+        Those of `count`, chosen on the page.
+    force
+        Whether an existing file is overwritten.
+    """
     write_page(path, page(text, block=block, op=op, rule=rule, chip=chip), force=force)
 
 
 def _facts(chip: Chip | None) -> dict[str, object]:
     """Return what the page's law is made of: nothing of it stands in the scripts."""
+    capability = Chip.of("H200").capability if chip is None else chip.capability
     return {
         "banks": specification.BANKS,
         "word": specification.WORD,
@@ -96,8 +110,16 @@ def _facts(chip: Chip | None) -> dict[str, object]:
         "types": BYTES,
         "signed": sorted(SIGNED),
         "instructions": [
-            emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)
+            *(emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)),
+            *(emitted(loop) for loop in LOOPS.values() if loop.capability <= capability),
         ],
+        "copies": {
+            "no_source": NO_SOURCE,
+            "line": copies.LINE,
+            "piece": copies.PIECE,
+            "most_pieces": copies.MOST_PIECES,
+            "tag_parities": copies.TAG_PARITIES,
+        },
     }
 
 
@@ -106,6 +128,8 @@ def emitted(instruction: Instruction) -> dict[str, object]:
     return {
         **asdict(instruction),
         "is_matrix": instruction.is_matrix,
+        "loop": is_loop(instruction),
+        "round": is_round(instruction),
         "phase_lanes": [*map(list, instruction.phase_lanes)],
         "fused_lanes": [*map(list, instruction.fused_lanes)],
     }

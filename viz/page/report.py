@@ -25,21 +25,38 @@ def report(
 ) -> str:
     """Return an HTML page on results, and write it to `file`: tables, sentences, figures.
 
-    A result is what `explain`, `simulate`, `replay`, `replay_compiled`, `optimize` or `compare`
-    returned, the columns of a sweep, or a comparison with a GPU (see `viz.parity`). The page of one
-    begins with its verdict, that of several with a table of them; two of the same kind are
-    compared, too, unless `compare` is False. The page works without a network; with `cdn` it is
-    small and loads Plotly from Plotly's server. `command` is what the page names as its origin. The
-    same results give the same bytes.
-
-    >>> from bankwise import explain
-    >>> html = report(explain("LDS", range(0, 128, 4)), cdn=True)
-    >>> html.splitlines()[0], len(html) < 300_000
-    ('<!doctype html>', True)
+    The page of one result begins with its verdict, that of several with a table of them. The same
+    results give the same bytes.
 
     Raises ReportError for a file that cannot be written (an existing one needs `force`) or whose
     name ends in something else than .html. Raises DrawError for something that is not a result, or
     where there is no result.
+
+    Parameters
+    ----------
+    *results
+        Each what `explain`, `simulate`, `replay`, `replay_compiled`, `optimize` or `compare`
+        returned, the columns of a sweep, or a comparison with a GPU (see `viz.parity`).
+    file
+        Where the page is written, too.
+    title
+        The page's; by default the verdict of one result.
+    command
+        What the page names as its origin.
+    cdn
+        Whether the page loads Plotly from Plotly's server, and is small. Otherwise it works without
+        a network.
+    force
+        Whether an existing file is overwritten.
+    compare
+        Whether two results of the same kind are compared, too.
+
+    Examples
+    --------
+    >>> from bankwise import explain
+    >>> html = report(explain("LDS", range(0, 128, 4)), cdn=True)
+    >>> html.splitlines()[0], len(html) < 300_000
+    ('<!doctype html>', True)
     """
     if file is not None:
         check_page(file, force=force)

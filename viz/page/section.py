@@ -133,7 +133,7 @@ def is_bad(name: str, row: Mapping[str, Any]) -> bool:
     False
     """
     costs = row.get("excessive") != 0
-    return name in ("bank_conflicts", "excessive") and bool(row[name]) and costs
+    return name in ("bank_conflicts", "conflicts", "excessive") and bool(row[name]) and costs
 
 
 def shown(value: Any) -> str:

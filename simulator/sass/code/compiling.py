@@ -34,7 +34,6 @@ __all__ = ["Compiled", "child", "compile_source"]
 
 _SECONDS = 600.0  # CUTLASS on a busy machine
 _LONGEST = 1 << 22  # characters of source
-_MOST_STRIPPED = 8  # headers that lose their host code one by one; then all do
 # What the compiler asks for in its own messages, and the option that gives it.
 _RETRIES = {
     "default-device": "--device-as-default-execution-space",
@@ -65,11 +64,23 @@ def compile_source(
 ) -> Compiled:
     """Compile CUDA source for one architecture, such as sm_90; for sm_90a where it must be.
 
-    `name` is the file's, for messages and line numbers; `expressions` instantiate templates:
-    "gemm<64, 64>". `folder` is the file's own; None: the source came without a file.
+    Raises CompileError with the cause, the way out and the compiler's messages, ToolError where the
+    compiler is missing.
 
-    Raises CompileError with the cause, the way out and the compiler's messages, ToolError where
-    the compiler is missing.
+    Parameters
+    ----------
+    source
+        The text.
+    arch
+        The architecture, such as sm_90.
+    name
+        The file's name, for messages and line numbers.
+    expressions
+        Instances of templates: "gemm<64, 64>".
+    options
+        What nvcc would be given.
+    folder
+        The file's own; None: the source came without a file.
     """
     if len(source) > _LONGEST:
         raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
@@ -77,39 +88,47 @@ def compile_source(
     if options.compiler == "nvcc":
         return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
-    translation = translate(source, folder, options.include, options.define, asked=expressions)
+    hide_in: set[str] = set()
+    first: CompileError | None = None
+    while True:
+        translation = translate(
+            source, folder, options.include, options.define, asked=expressions, hide_in=hide_in
+        )
+        try:
+            return compile_translation(translation, *rest)
+        except CompileError as error:
+            first = first or error
+            # A header may name NVRTC's macro and leave host code in sight all the same.
+            new = translation.whole & error.headers
+            hide_in |= new
+        if not new:
+            break
+    if not hide_in:
+        raise first
+    stripped = translate(
+        source, folder, options.include, options.define, asked=expressions, keep_whole=False
+    )
     try:
-        return compile_translation(translation, *rest)
-    except CompileError as error:
-        # A header may name NVRTC's macro and leave host code in sight all the same.
-        if not _accused(translation, error):
-            raise
-        first, last, stripped = error, error, set[str]()
-        while translation.whole:
-            found = _accused(translation, last)
-            stripped |= found
-            keeps = bool(found) and len(stripped) <= _MOST_STRIPPED
-            translation = translate(
-                source, folder, options.include, options.define, asked=expressions,
-                keep_whole=keeps, stripped=stripped,
-            )  # fmt: skip
-            try:
-                return compile_translation(translation, *rest)
-            except CompileError as another:
-                last = another
+        return compile_translation(stripped, *rest)
+    except CompileError:
         raise first from None
-
-
-def _accused(translation: Translation, error: CompileError) -> set[str]:
-    """Return the headers with all of their text that an error is about."""
-    return {each for each in translation.whole if f"{each}(" in str(error)}
 
 
 def compile_translation(
     translation: Translation, arch: str, name: str, expressions: tuple[str, ...],
     options: CompilerOptions, source: str,
 ) -> Compiled:  # fmt: skip
-    """Compile what `translate` made of a source. Raises as `compile_source` does."""
+    """Compile what `translate` made of a source. Raises as `compile_source` does.
+
+    Raises as `compile_source` does.
+
+    Parameters
+    ----------
+    translation
+        What `translate` made.
+    arch, name, expressions, options, source
+        Those of `compile_source`.
+    """
     extra: list[str] = []
     newer = False
     headers = dict(translation.headers)
@@ -131,7 +150,7 @@ def compile_translation(
                 *options.arguments(), *extra,
             ],
         }  # fmt: skip
-        answer = json.loads(child("simulator.sass.code.nvrtc", json.dumps(request), name))
+        answer = json.loads(child("nvrtc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
@@ -154,7 +173,9 @@ def compile_translation(
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:
             told = explain(answer["log"], plain, source, translation)
-            raise CompileError(told.replace(plain, name))
+            error = CompileError(told.replace(plain, name))
+            error.headers = frozenset(each for each in headers if f"{each}(" in answer["log"])
+            raise error
         extra += new
 
 
@@ -167,7 +188,7 @@ def _by_nvcc(
     full = str(Path(plain).absolute())
     while True:
         request = request_for(source, arch, full, folder, expressions, options)
-        answer = json.loads(child("simulator.sass.code.nvcc", json.dumps(request), name))
+        answer = json.loads(child("nvcc", json.dumps(request), name))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
@@ -181,16 +202,20 @@ def _by_nvcc(
 
 
 @lru_cache(maxsize=32)
-def child(module: str, request: str, name: str) -> str:
+def child(compiler: str, request: str, name: str) -> str:
     """Run a compiler in a process of its own; request and answer are JSON.
+
+    `compiler` is a module beside this one: "nvrtc", "nvcc" or "ptx". It is run as a file, so that
+    Python does not import the packages around it.
 
     Raises CompileError where it does not end in time or ends without an answer.
     """
+    file = Path(__file__).with_name(f"{compiler}.py")
     with tempfile.TemporaryDirectory() as folder:
         try:
             # Started away from here (-P), it finds its modules where this process does.
             done = subprocess.run(  # noqa: S603  our own modules
-                [sys.executable, "-P", "-m", module], cwd=folder,
+                [sys.executable, "-P", str(file)], cwd=folder,
                 input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
                 env={**os.environ, "PYTHONPATH": _path()},
             )  # fmt: skip

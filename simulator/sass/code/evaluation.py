@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
@@ -60,7 +61,7 @@ class Evaluator:
         self.aliases = aliases
         self.scopes: list[dict[str, Cell]] = [{}]
         self.assumed: Mapping[str, int | float] = {}
-        """Values of names that nothing tells."""
+        """Values of names that nothing tells, and of variables in place of what is told."""
         self.depth = 0
 
     # ---- Variables. --------------------------------------------------------------------------
@@ -73,7 +74,7 @@ class Evaluator:
 
     def declare(self, name: str, value: Any, kind: str = "") -> Cell:
         """Make a variable in the innermost scope."""
-        if isinstance(value, Unknown) and not kind.endswith("*"):
+        if isinstance(value, Unknown | int | float) and not kind.endswith("*"):
             value = self.assumed.get(name, value)
         cell = Cell(value, kind)
         self.scopes[-1][name] = cell
@@ -290,10 +291,11 @@ class Evaluator:
 
     def _assignment_expression(self, node: Node) -> Any:
         value = self.value(node.child_by_field_name("right"))
-        cell = self.place(node.child_by_field_name("left"))
+        left = node.child_by_field_name("left")
+        cell = self.place(left)
         operator = text_of(node.children[1])
         if cell is None:
-            return value
+            return self._extent(left, operator, value)
         if operator != "=":
             if isinstance(value, Unknown) or isinstance(cell.value, Unknown):
                 value = Unknown(text_of(node.child_by_field_name("left")))  # type: ignore[arg-type]
@@ -303,6 +305,21 @@ class Evaluator:
                 value = arithmetic(operator[:-1], cell.value, value)
         cell.value = self._cast(value, cell.type) if cell.type else value
         return cell.value
+
+    def _extent(self, left: Node | None, operator: str, value: Any) -> Any:
+        """Assign to one extent of a dim3, if `left` is one: grid.x = 4."""
+        if left is None or left.type != "field_expression":
+            return value
+        owner = self.place(left.child_by_field_name("argument"))
+        name = text_of(left.child_by_field_name("field"))  # type: ignore[arg-type]
+        if owner is None or not isinstance(owner.value, Dim3) or name not in ("x", "y", "z"):
+            return value
+        if operator != "=":
+            old = getattr(owner.value, name)
+            known = not isinstance(value, Unknown) and not isinstance(old, Unknown)
+            value = arithmetic(operator[:-1], old, value) if known else Unknown(text_of(left))
+        owner.value = replace(owner.value, **{name: value})
+        return value
 
     def place(self, node: Node | None) -> Cell | None:
         """Find the variable that an expression names."""
@@ -323,8 +340,6 @@ class Evaluator:
                 name = text_of(node.child_by_field_name("field"))  # type: ignore[arg-type]
                 member: Cell = base.setdefault(name, Cell(Unknown(text_of(node))))
                 return member
-            if isinstance(base, Dim3):
-                return None
         return None
 
     # ---- Calls. ------------------------------------------------------------------------------

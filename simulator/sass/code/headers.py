@@ -16,8 +16,8 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "block_primitives", "headers_folders", "is_standard", "small_features",
-           "stand_in"]  # fmt: skip
+__all__ = ["PRELUDE", "block_primitives", "class_macros", "headers_folders", "is_standard",
+           "small_features", "stand_in"]  # fmt: skip
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -78,6 +78,7 @@ _VALUES = {
     "FLT_MAX": "3.402823466e+38F", "FLT_MIN": "1.175494351e-38F", "FLT_EPSILON": "1.192092896e-07F",
     "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308",
     "DBL_EPSILON": "2.2204460492503131e-16", "FLT_DIG": "6", "DBL_DIG": "15",
+    "FP_NAN": "0", "FP_INFINITE": "1", "FP_ZERO": "2", "FP_SUBNORMAL": "3", "FP_NORMAL": "4",
     "FLT_MANT_DIG": "24", "DBL_MANT_DIG": "53", "RAND_MAX": "2147483647",
 }  # fmt: skip
 
@@ -100,7 +101,8 @@ _BROUGHT = {
 _SMALL = tuple(f"cuda/std/__{part}/" for part in ("algorithm", "type_traits", "utility"))
 
 
-_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+_DEVICE_RUNTIME = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion",
+                   "cudaGraphSetConditional"}  # fmt: skip
 
 
 _CUFFT = {
@@ -182,6 +184,21 @@ def _texts() -> tuple[tuple[str, str], ...]:
     )
 
 
+def class_macros(texts: Iterable[str]) -> set[str]:
+    """Return what texts name of math.h's classes of numbers, unless they have an enum of them.
+
+    >>> class_macros(["return FP_NAN;"]), class_macros(["enum { FP_NAN = 0 };", "return FP_NAN;"])
+    ({'FP_NAN'}, set())
+    """
+    found: set[str] = set()
+    own = False
+    for text in texts:
+        if "FP_" in text:
+            found |= set(re.findall(r"\bFP_(?:NAN|INFINITE|ZERO|SUBNORMAL|NORMAL)\b", text))
+            own = own or bool(re.search(r"\bFP_NAN\s*=[^=]", text))
+    return set() if own else found
+
+
 def is_standard(header: str) -> bool:
     """Whether a header is of C, of C++ or of POSIX: device code needs no file for it.
 
@@ -199,7 +216,10 @@ def block_primitives(named: Set[str]) -> str:
     Its operators have been CUDA's own since CUB 3.
     """
     places = [
-        place for folder in headers_folders() for place in sorted((folder / "cub").glob("*/*.cuh"))
+        place
+        for folder in headers_folders()
+        for part in ("block", "thread", "warp")  # the others launch kernels: the host's
+        for place in sorted((folder / "cub" / part).glob("*.cuh"))
     ]
     lines = ["#pragma once", "#include <cuda/std/functional>", "#include <cuda/functional>"]
     lines += [

@@ -12,7 +12,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.evaluation import Evaluator, text_of
-from simulator.sass.code.hostvalues import Allocation, Cell, Dim3, Unknown, plain_type
+from simulator.sass.code.hostvalues import (
+    ENUMERATOR,
+    Allocation,
+    Cell,
+    Dim3,
+    Unknown,
+    plain_type,
+    vector_element,
+)
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import aliases, field_types, functions, walk
 from simulator.sass.code.source import Source, parser
@@ -66,7 +74,7 @@ class HostReader(Evaluator):
         trees = [list(functions(each)) for each in self.sources]
         for source in self.sources:
             for node in _globals(source):
-                self._declaration(node)
+                self._statement(node)
         for listed in trees:
             for node, template, head in listed:
                 if "__global__" not in head and "__device__" not in head.split("__host__")[0]:
@@ -283,8 +291,23 @@ class HostReader(Evaluator):
     def _forget(self, before: list[tuple[Cell, Any]]) -> None:
         names = {id(cell): name for scope in self.scopes for name, cell in scope.items()}
         for cell, value in before:
+            name = names.get(id(cell), "a variable")
             if isinstance(value, int | float) and cell.value != value:
-                cell.value = Unknown(names.get(id(cell), "a variable"))
+                cell.value = Unknown(name)
+            elif isinstance(value, Dim3) and cell.value != value:
+                both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
+                        for axis in ("x", "y", "z")]  # fmt: skip
+                cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
+
+    def _on_enum_specifier(self, node: Node) -> None:
+        """Declare the constants of an enum."""
+        body, value = node.child_by_field_name("body"), -1
+        for each in body.named_children if body is not None else ():
+            name, given = (each.child_by_field_name(n) for n in ("name", "value"))
+            if each.type == "enumerator" and name is not None:
+                after = value + 1 if isinstance(value, int) else Unknown(text_of(name))
+                value = self.value(given) if given is not None else after
+                self.declare(text_of(name), value, ENUMERATOR)
 
     def _declaration(self, node: Node) -> None:
         kind_node = node.child_by_field_name("type")
@@ -298,7 +321,7 @@ class HostReader(Evaluator):
                 continue
             name = text_of(names[0])
             value: Any = Unknown(name)
-            element = _vector(kind)
+            element = vector_element(kind)
             if declarator.type == "function_declarator" and (element or self._is_value(kind)):
                 # `dim3 block(size, size);` reads as a function's declaration.
                 listed = declarator.child_by_field_name("parameters")
@@ -378,15 +401,6 @@ class HostReader(Evaluator):
         return Allocation(values[0] * size if known and size else None, element)
 
 
-def _vector(kind: str) -> str | None:
-    """Return the element type of a vector."""
-    found = re.fullmatch(
-        r"(?:\w+::)*(?:vector|device_vector|host_vector|array|unique_ptr)<(.+?)(?:\[\])?(?:,.*)?>",
-        kind,
-    )
-    return found[1] if found else None
-
-
 def _name(node: Node) -> str:
     declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "function_declarator":
@@ -401,7 +415,9 @@ def _globals(source: Source) -> Iterable[Node]:
     while todo:
         node = todo.pop(0)
         for each in node.named_children:
-            if each.type == "declaration":
+            if each.type in ("declaration", "enum_specifier"):
                 yield each
+            elif each.type == "type_definition":
+                yield from (n for n in each.named_children if n.type == "enum_specifier")
             elif each.type in ("namespace_definition", "declaration_list", "ERROR"):
                 todo.append(each)

@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = [
     "ATTRIBUTES",
+    "ENUMERATOR",
     "PROPERTIES",
     "SHORT_TYPES",
     "SIZES",
@@ -23,7 +24,11 @@ __all__ = [
     "cast",
     "plain_type",
     "type_size",
+    "vector_element",
 ]
+
+ENUMERATOR = "enumerator"
+"""Type of a constant of an enum: a template takes its name, not its number."""
 
 SIZES = {
     "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1,
@@ -204,3 +209,12 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:
         return Unknown(f"{left} {operator} {right}")
     result = table[operator](left, right)
     return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")
+
+
+def vector_element(kind: str) -> str | None:
+    """Return the element type of a vector."""
+    found = re.fullmatch(
+        r"(?:\w+::)*(?:vector|device_vector|host_vector|array|unique_ptr)<(.+?)(?:\[\])?(?:,.*)?>",
+        kind,
+    )
+    return found[1] if found else None

@@ -16,6 +16,7 @@ from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
 from simulator.sass.code.hostvalues import (
     ATTRIBUTES,
+    ENUMERATOR,
     Allocation,
     Reference,
     Type,
@@ -107,12 +108,17 @@ def find_launches(
 
 def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:
     """Give the launches of the program, and of ways that it does not take what it lacks."""
-    known = {each.kernel for each in found if not each.unknown}
-    ways = [each for each in possible if each.kernel not in known]
+    known = {_base(each.kernel) for each in found if not each.unknown}
+    ways = [each for each in possible if _base(each.kernel) not in known]
     sure = {each.kernel for each in ways if not each.unknown}
     found = [each for each in found if not each.unknown or each.kernel not in sure]
     launched = sure | {each.kernel for each in found}
     return found + [each for each in ways if not each.unknown or each.kernel not in launched]
+
+
+def _base(kernel: str) -> str:
+    """Return a kernel's name without template arguments: on a way not taken they hardly fit."""
+    return kernel.split("<")[0]
 
 
 class _Reader(HostReader):
@@ -199,14 +205,18 @@ class _Reader(HostReader):
             if each.type == "type_descriptor":
                 cell = self.find(text_of(each))
                 known = cell is not None and not isinstance(cell.value, Unknown)
-                if known:
+                if cell is not None and cell.type == ENUMERATOR:
+                    found.append(Type(text_of(each)))
+                elif known:
                     found.append(cell.value)  # type: ignore[union-attr]
                 else:
                     number = self.from_text(text_of(each))
                     named = Unknown(text_of(each)) if cell else Type(text_of(each))
                     found.append(named if isinstance(number, Unknown) else number)
             else:
-                found.append(self.value(each))
+                cell = self.find(text_of(each)) if each.type == "identifier" else None
+                constant = cell is not None and cell.type == ENUMERATOR
+                found.append(Type(text_of(each)) if constant else self.value(each))
         return tuple(found)
 
     def _launch(

@@ -1,6 +1,6 @@
 """CUDA source to a cubin by a real nvcc and the host's compiler, in a process of its own.
 
-`python -m simulator.sass.code.nvcc` is that process: a request in JSON on standard input, an
+This file is that process, too: a request in JSON on standard input, an
 answer in JSON on standard output. It is for what NVRTC cannot take: host headers are read as
 they are. Nothing that is compiled is run.
 """
@@ -33,8 +33,15 @@ def request_for(
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the process is asked: the source, under its full name, and nvcc's options.
 
-    `expressions` are instances of templates: their address is taken behind the source, which
-    makes the compiler write them.
+    Parameters
+    ----------
+    source, arch, folder, options
+        Those of `compile_source`.
+    full
+        The source's full name.
+    expressions
+        Instances of templates. Their address is taken behind the source, which makes the compiler
+        write them.
     """
     instances = "".join(
         f"\nstatic const auto bankwise_instance_{number} = &{each};"

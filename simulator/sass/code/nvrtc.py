@@ -1,7 +1,8 @@
 """Running NVRTC in this process: a request in, machine code or messages out.
 
-`python -m simulator.sass.code.nvrtc` is the compiler's process: a request in JSON on standard
-input, an answer in JSON on standard output, with limits on memory. `compiling` starts it.
+This file is also the compiler's process: a request in JSON on standard input, an answer in JSON
+on standard output, with limits on memory. `compiling` starts it. Where there is a compiler, it
+imports no other file of ours: that would take three times as long as compiling a small kernel.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-
-from simulator.errors import install
 
 _MEMORY = 8 << 30
 _CORE = 0
@@ -28,6 +27,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     try:
         from cuda.bindings import nvrtc
     except ImportError:
+        from simulator.errors import install
+
         return {
             "missing": f"no cuda-bindings and NVRTC found ({install('sass')}; or give a cubin"
             " made by nvcc)"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 __all__ = ["QUALIFIERS", "Directive", "Macro", "attribute_calls", "blank",
-           "branches", "directives", "includes",
-           "macros", "plain", "qualifiers"]  # fmt: skip
+           "branches", "definitions", "directives", "includes",
+           "macros", "plain", "qualifiers", "rows_of"]  # fmt: skip
 
 _TOKENS = re.compile(
     r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)"
@@ -97,16 +97,21 @@ def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
     'constexpr'
     """
     found: dict[str, Macro] = {}
+    for macro in definitions(lines):
+        before = found.get(macro.name)
+        if before is None or _TELLS.search(macro.body) or not _TELLS.search(before.body):
+            found[macro.name] = macro
+    return found
+
+
+def definitions(lines: Iterable[Directive]) -> Iterator[Macro]:
+    """Yield the macro of each `#define`."""
     for line in lines:
         if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
             parameters = None
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            macro = Macro(named[1], parameters, named[4].strip())
-            before = found.get(macro.name)
-            if before is None or _TELLS.search(macro.body) or not _TELLS.search(before.body):
-                found[macro.name] = macro
-    return found
+            yield Macro(named[1], parameters, named[4].strip())
 
 
 def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:
@@ -116,6 +121,18 @@ def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]
             named := re.match(r"\"([^\"]+)\"|<([^>]+)>", line.rest)
         ):
             yield line, named[1] or named[2], bool(named[1])
+
+
+def rows_of(text: str, line: Directive) -> range:
+    r"""Return the rows of a text, from 0, that a directive stands on.
+
+    >>> text = "int a;\n\n#include \\\n  HEADER\nint b;"
+    >>> rows_of(text, directives(text)[0])
+    range(2, 4)
+    """
+    own = text[line.start : line.end]
+    first = text.count("\n", 0, line.start + len(own.split("#", 1)[0]))
+    return range(first, first + 1 + own.lstrip().count("\n"))
 
 
 def qualifiers(known: Mapping[str, Macro]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """PTX to a cubin, by nvJitLink, in a process of its own.
 
-`python -m simulator.sass.code.ptx` is that process: a request in JSON on standard input, an
+This file is that process, too: a request in JSON on standard input, an
 answer in JSON on standard output.
 """
 
@@ -39,7 +39,7 @@ def assemble(text: str, arch: str, name: str) -> bytes:
     if wanted and wanted[1] == f"{arch}a":
         arch = wanted[1]
     request = json.dumps({"ptx": text, "arch": arch})
-    answer = json.loads(child("simulator.sass.code.ptx", request, name))
+    answer = json.loads(child("ptx", request, name))
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:

@@ -38,7 +38,8 @@ _CONSTANT_FUNCTION = re.compile(r"\b(?:constexpr|consteval)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
 _BARE_CALL = re.compile(
-    r"(?m)^[ \t]*([A-Z][A-Z0-9_]+)[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)(?=\s*\n\s*(?!\{)\S|\s*\Z)"
+    r"(?m)^[ \t]*([A-Z](?:[A-Z0-9_]+|[A-Z0-9]*_\w+))[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)"
+    r"(?=\s*\n\s*(?!\{)\S|\s*\Z)"
 )
 # A macro that stands for a declaration elsewhere, with arguments that no parameter looks like:
 # extern CASE(576, 4); DEPRECATED(int old(int a), "why");

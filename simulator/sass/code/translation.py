@@ -18,15 +18,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from simulator.errors import CompileError
+from simulator.sass.code.confining import check_includes, computed, spellings
 from simulator.sass.code.headers import (
     block_primitives,
+    class_macros,
     headers_folders,
     is_standard,
     small_features,
     stand_in,
 )
 from simulator.sass.code.naming import plain_path
-from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain
+from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
 
 __all__ = ["Translation", "translate"]
@@ -70,20 +72,34 @@ class _File:
     """The folder from which it was included: of `<cute/tensor.hpp>` that of `cute`."""
     changes: list[tuple[Directive, str]] = field(default_factory=list)
     """Lines that include a header of the project, with the header's full path."""
+    spelled: list[tuple[Directive, str]] = field(default_factory=list)
+    """Lines that include what a macro names, with the name as it is to stand there."""
 
 
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
-    *, asked: Sequence[str] = (), keep_whole: bool = True, stripped: Collection[str] = (),
+    *, asked: Sequence[str] = (), keep_whole: bool = True, hide_in: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
-    `folder`: the source's own; None for source without a file, which has no headers beside it.
-    `include`: folders of -I. `defined`: macros of -D, "NAME" or "NAME=VALUE". `asked`: templates
-    to instantiate, such as "gemm<Traits>". `keep_whole`: headers that know NVRTC stay as they are,
-    but for those of `stripped`.
-
     Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
+
+    Parameters
+    ----------
+    text
+        The source.
+    folder
+        The source's own; None for source without a file, which has no headers beside it.
+    include
+        Folders of -I.
+    defined
+        Macros of -D, "NAME" or "NAME=VALUE".
+    asked
+        Templates to instantiate, such as "gemm<Traits>".
+    keep_whole
+        Whether headers that know NVRTC stay as they are.
+    hide_in
+        Full paths of headers that do not stay so.
     """
     folders = [Path(each).expanduser() for each in include]
     for place in folders:
@@ -99,9 +115,15 @@ def translate(
     everywhere = Source("", outside)
     for each in files.values():
         each.source.surround(everywhere)
-    knowing = [name for name in _whole(files) if name not in stripped] if keep_whole else []
-    whole = {name: files.pop(name) for name in knowing}
-    kept = _needed(files, outside, {word for each in asked for word in words(each)})
+    whole = {
+        name: files.pop(name)
+        for name in (_whole(files) if keep_whole else ())
+        if name not in hide_in
+    }
+    wanted_words = {word for each in asked for word in words(each)}
+    for each in whole.values() if hide_in else ():
+        wanted_words |= words(plain(each.source.text))
+    kept = _needed(files, outside, wanted_words)
     texts = {}
     used: set[str] = set()
     for name, each in files.items():
@@ -114,6 +136,7 @@ def translate(
     for name, each in whole.items():
         texts[name] = _written(each, each.source.text)
         used |= small_features(_features(texts[name]))
+    named |= class_macros(texts.values())
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
     missing |= dict.fromkeys(_unused(files, told))
     headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
@@ -122,6 +145,8 @@ def translate(
             wanted == each for file in files.values() for _, each, _ in includes(file.source.lines)
         ):
             headers[wanted] = block_primitives(named)
+    for name, written in (("the source", source), *texts.items()):
+        check_includes(name, written, lambda wanted: wanted in headers or _is_compilers(wanted))
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
     )
@@ -166,37 +191,63 @@ def _gather(
     if folder is not None:
         roots += _project(folder.resolve())
     todo = [("", folder)]
+    made: list[tuple[_File, Path | None, Directive]] = []
     size = len(text)
-    while todo:
-        name, here = todo.pop()
-        file = files[name]
-        for line, wanted, quoted in includes(file.source.lines):
-            found = _find(wanted, here if quoted else None, folders, roots)
-            if found is None and not quoted and here and not _is_compilers(wanted):
-                found = _in_repository(wanted, here, roots)
-            if found is None:
-                if not _is_compilers(wanted):
-                    missing[wanted] = None
-                continue
-            full = plain_path(str(found))
-            file.changes.append((line, full))
-            if full in files:
-                continue
-            root = _root(found, wanted, file.root)
-            try:
-                content = found.read_text(errors="replace")
-            except OSError:
-                missing[wanted] = None
-                continue
+
+    def take(file: _File, line: Directive, found: Path, wanted: str) -> str:
+        """Take a header in, which a line includes; return its full path."""
+        nonlocal size
+        full = plain_path(str(found))
+        if full not in files:
+            content = found.read_text(errors="replace")
             size += len(content)
             if len(files) > _MOST_FILES or size > _MOST_CHARACTERS or len(content) > _LONGEST:
                 raise CompileError(
                     f"{full}: too many headers, or too long (accepted: {_MOST_FILES} files of"
                     f" together {_MOST_CHARACTERS} characters)"
                 )
-            files[full] = _File(Source(content), root)
+            files[full] = _File(Source(content), _root(found, wanted, file.root))
             todo.append((full, found.parent))
+        file.changes.append((line, full))
+        return full
+
+    while todo or made:
+        while todo:
+            name, here = todo.pop()
+            file = files[name]
+            made += [(file, here, line) for line in computed(file.source.lines)]
+            for line, wanted, quoted in includes(file.source.lines):
+                found = _place(wanted, quoted, here, folders, roots)
+                if found is not None:
+                    take(file, line, found, wanted)
+                elif not _is_compilers(wanted):
+                    missing[wanted] = None
+        # Now every macro is known that may name a header.
+        lines = [line for each in files.values() for line in each.source.lines]
+        for file, here, line in made:
+            told = spellings(line.rest, lines)
+            places = [(_place(name, quoted, here, folders, roots), name) for name, quoted in told]
+            own = next(((place, name) for place, name in places if place is not None), None)
+            standard = next((name for name, _ in told if _is_compilers(name)), None)
+            if own is not None:
+                file.spelled.append((line, f'"{take(file, line, *own)}"'))
+            else:
+                wanted = standard or (told[0][0] if told else line.rest)
+                if standard is None:
+                    missing[wanted] = None
+                file.spelled.append((line, f"<{wanted}>"))
+        made = []
     return files, missing
+
+
+def _place(
+    wanted: str, quoted: bool, here: Path | None, folders: list[Path], roots: list[Path]
+) -> Path | None:
+    """Find a header of the project that can be read."""
+    found = _find(wanted, here if quoted else None, folders, roots)
+    if found is None and not quoted and here and not _is_compilers(wanted):
+        found = _in_repository(wanted, here, roots)
+    return found if found is not None and os.access(found, os.R_OK) else None
 
 
 def _root(found: Path, wanted: str, includer: Path | None) -> Path:
@@ -357,19 +408,22 @@ def _hidden(file: _File, kept: set[Declaration]) -> list[tuple[int, int]]:
 
 def _written(file: _File, text: str) -> str:
     """Return what is left of a file's text, with headers of the project by their full path."""
-    if not file.changes:
+    if not file.changes and not file.spelled:
         return text
     rows = text.split("\n")
     for line, full in file.changes:
-        at = file.source.text.count("\n", 0, line.start + len(_indent(file.source, line)))
         named = f'"{full}"'.replace("\\", "\\\\")
-        rows[at] = re.sub(r"(\"[^\"]*\"|<[^>]*>)", named, rows[at], count=1)
+        for at in rows_of(file.source.text, line):
+            rows[at], many = re.subn(r"(\"[^\"]*\"|<[^>]*>)", named, rows[at], count=1)
+            if many:
+                break
+    for line, named in file.spelled:
+        first, *others = rows_of(file.source.text, line)
+        indent = rows[first][: len(rows[first]) - len(rows[first].lstrip())]
+        rows[first] = f"{indent}#include {named}"
+        for at in others:
+            rows[at] = ""
     return "\n".join(rows)
-
-
-def _indent(source: Source, line: Directive) -> str:
-    """Return the white space before a directive, with line ends."""
-    return source.text[line.start : line.end].split("#", 1)[0]
 
 
 def _namespaces(files: dict[str, _File]) -> tuple[str, ...]:

@@ -154,13 +154,15 @@ def _operand(text: str) -> Operand:
         return Number(-_FLOATS[found[2]] if found[1] == "-" else _FLOATS[found[2]])
     if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\](?:\.(H[01]_H[01]))?", body):
         place = _memory(found[2], text)
-        if place.uniform or place.wide or place.shift or int(found[1], 16) > 31:
+        index = place.register or place.uniform
+        both = place.register is not None and place.uniform is not None
+        if both or place.wide or place.uniform_wide or place.shift or int(found[1], 16) > 31:
             raise DecodeProblem(f"operand {text}")
         if not 0 <= place.offset < 1 << 16:
             raise DecodeProblem(f"operand {text}")
         if found[3]:
             signs = replace(signs, half=found[3])
-        return Constant(int(found[1], 16), place.offset, place.register, signs)
+        return Constant(int(found[1], 16), place.offset, index, signs)
     if found := re.fullmatch(r"(?:desc\[UR\d+\])?\[(.*)\]", text):
         return _memory(found[1], text)
     if found := re.fullmatch(r"B(\d+)", text):

@@ -72,6 +72,8 @@ class Program:
     """Instructions at which straight runs begin, as far as the code tells."""
     registers: int = 1
     """Registers that the code names."""
+    touches: list[RegisterUse] = field(default_factory=list)
+    """What each instruction reads, writes and goes to."""
 
     @property
     def problems(self) -> dict[int, str]:
@@ -109,7 +111,7 @@ class Program:
 def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Program:
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
-    touches = [RegisterUse()] * len(instructions)
+    program.touches = touches = [RegisterUse()] * len(instructions)
     for number, instruction in enumerate(instructions):
         line = Line(number, instruction, (), (), kernel, instructions)
         guard, uniform = ALWAYS, False

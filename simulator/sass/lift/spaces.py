@@ -43,7 +43,21 @@ def lanes(at: Emitter) -> Value:
 def refuse(
     at: Emitter, block: Value, warp: Value, wrong: Value, misaligned: Value, addresses: Value
 ) -> None:
-    """Stop the helper where an address is wrong: the first lane's is noted."""
+    """Stop the helper where an address is wrong: the first lane's is noted.
+
+    Parameters
+    ----------
+    at
+        Where code is emitted.
+    block, warp
+        Pointers to the state of the block and of the warp.
+    wrong
+        Lanes whose address is wrong.
+    misaligned
+        Those of them that are misaligned, not out of bounds.
+    addresses
+        An address per lane.
+    """
     bits = wrong.ballot
     with at.when(bits != 0, likely=False):
         lane = bits.lowest
@@ -60,7 +74,19 @@ def refuse(
 def in_shared(
     at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
 ) -> Place:
-    """Find 32-bit addresses in shared memory."""
+    """Find 32-bit addresses in shared memory.
+
+    Parameters
+    ----------
+    at, block, warp
+        Those of `refuse`.
+    mask
+        Lanes that access memory.
+    addresses
+        An address per lane.
+    width
+        Bytes per lane.
+    """
     offsets = addresses - field(at, block, "shared_start").resized(32)
     most = (field(at, block, "shared_bytes") - width).resized(32)
     misaligned = (addresses & (width - 1)) != 0
@@ -74,7 +100,19 @@ def in_shared(
 def in_block(
     at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
 ) -> Place:
-    """Find addresses in the shared memory of one block of the cluster, that of the first lane."""
+    """Find addresses in the shared memory of one block of the cluster, that of the first lane.
+
+    Parameters
+    ----------
+    at, block, warp
+        Those of `refuse`.
+    mask
+        Lanes that access memory.
+    addresses
+        An address per lane.
+    width
+        Bytes per lane.
+    """
     rank = (addresses.lane(mask.lowest) >> 24).resized(64)
     own = field(at, block, "rank")
     # Within a block the addresses begin where this one's do.
@@ -111,7 +149,19 @@ def _moved(
 def in_local(
     at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
 ) -> Place:
-    """Find 32-bit addresses in each thread's own memory."""
+    """Find 32-bit addresses in each thread's own memory.
+
+    Parameters
+    ----------
+    at, block, warp
+        Those of `refuse`.
+    mask
+        Lanes that access memory.
+    addresses
+        An address per lane.
+    width
+        Bytes per lane.
+    """
     size = field(at, block, "local_bytes").resized(32)
     misaligned = (addresses & (width - 1)) != 0
     wrong = (misaligned | (addresses > size - width)) & mask.by_lane
@@ -123,7 +173,19 @@ def in_local(
 def in_global(
     at: Emitter, block: Value, warp: Value, mask: Value, addresses: Value, width: int
 ) -> Place:
-    """Find 64-bit addresses in the arrays of global memory; all in one of them, mostly."""
+    """Find 64-bit addresses in the arrays of global memory; all in one of them, mostly.
+
+    Parameters
+    ----------
+    at, block, warp
+        Those of `refuse`.
+    mask
+        Lanes that access memory.
+    addresses
+        An address per lane.
+    width
+        Bytes per lane.
+    """
     misaligned = (addresses & (width - 1)) != 0
     starts, ends = pointer(at, block, "starts"), pointer(at, block, "ends")
 
@@ -150,8 +212,19 @@ def trace(
     """Record what a warp touched, or count it where that pattern is in the trace already.
 
     A pattern that moved by whole turns of the banks, which are whole cache lines, costs the same,
-    whichever warp it is of. It is looked up by a hash, and compared. A copy's `sources` are part
-    of its pattern. Where a witness wants the very addresses of shared memory, `places` keeps them.
+    whichever warp it is of. It is looked up by a hash, and compared. Where a witness wants the very
+    addresses of shared memory, `places` keeps them.
+
+    Parameters
+    ----------
+    at, block, warp
+        Those of `refuse`.
+    site
+        The number of the instruction among those that access memory.
+    place
+        What it touches.
+    sources
+        Bytes in global memory that a copy reads: part of its pattern.
     """
     mask, offsets = place.mask, place.offsets
     active = mask.by_lane

@@ -58,8 +58,13 @@ def watch_write(
 ) -> None:
     """Note who writes, and look whether a product may still read there.
 
-    `is_marked` False: what is written needs no fence. That is so of cp.async, since CUTLASS's own
-    main loops (`sm90_mma_multistage_gmma_ss_warpspecialized.hpp`) multiply it without one.
+    Parameters
+    ----------
+    at, block, warp, site, place
+        Those of `spaces.trace`.
+    is_marked
+        False: what is written needs no fence. That is so of cp.async, since CUTLASS's own main
+        loops (`sm90_mma_multistage_gmma_ss_warpspecialized.hpp`) multiply it without one.
     """
     with at.when(field(at, block, "watch") != 0, likely=False):
         pieces, active = place.offsets >> _SHIFT, place.mask.by_lane

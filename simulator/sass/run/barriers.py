@@ -32,6 +32,8 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
             owner, place = units.block_at(address)
             owner.sees(call.number, "mbarrier", place, 8)
             mbarrier.initialise(owner.shared, place, word)
+            if owner.phases:
+                owner.phases.initialised(place)
     elif form.action == "invalidate":
         for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):
             owner, place = units.block_at(address)
@@ -51,6 +53,7 @@ def _arrive_often(units: Units, call: Call, request: Mbarrier, addresses: list[i
         counts[addresses[lane]] = counts.get(addresses[lane], 0) + 1
     for address, count in counts.items():
         owner, place = units.block_at(address)
+        _note_arrivals(units, call, [address])
         while count:
             some = 1 if form.drops else min(count, mbarrier.load(owner.shared, place).pending or 1)
             mbarrier.arrive(owner.shared, place, some, drop=form.drops, completes=form.completes)
@@ -62,6 +65,7 @@ def _arrive(
     units: Units, call: Call, request: Mbarrier, addresses: list[int], data: list[int]
 ) -> None:
     form, target = request.form, request.target.number
+    _note_arrivals(units, call, [addresses[lane] for lane in lanes_of(call.taken)])
     for lane in lanes_of(call.taken):
         owner, place = units.block_at(addresses[lane])
         count, size = (_amount(each, data[lane]) for each in (form.arrivals, form.bytes))
@@ -97,19 +101,29 @@ def _wait(units: Units, call: Call, request: Mbarrier) -> int:
     passed = _passed(units, asked)
     if not passed:
         return units.wait(Wait(call, "mbarrier", asked, predicate))
-    _note_waits(units, call.warp, asked)
+    _note_waits(units, call, asked)
     if predicate is not None:
         units.warps.write_predicate(call.warp, predicate, call.taken, passed)
     return Reply.GO_ON
 
 
-def _note_waits(units: Units, warp: int, asked: tuple[Asked, ...]) -> None:
+def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
     """Note for what a warp has waited."""
+    own = [place for owner, place in (units.block_at(each.address) for each in asked)
+           if owner is units]  # fmt: skip
     if units.watch:
-        for each in asked:
-            owner, place = units.block_at(each.address)
-            if owner is units:
-                units.watch.waited(warp, place)
+        for place in own:
+            units.watch.waited(call.warp, place)
+    if units.phases:
+        units.phases.add(call.warp, call.number, [units.phases.ended(place) for place in own])
+
+
+def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
+    """Note at which phases a warp arrives."""
+    if units.phases:
+        places = [units.block_at(address) for address in dict.fromkeys(addresses)]
+        phases = [units.phases.running(place) for owner, place in places if owner is units]
+        units.phases.add(call.warp, call.number, phases)
 
 
 def _asked(units: Units, call: Call, request: Mbarrier) -> tuple[Asked, ...]:
@@ -142,6 +156,8 @@ def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
 def _changed(owner: Units, place: int) -> None:
     """Let those go on whose phase is over now, after something happened at an mbarrier."""
     owner.cluster.quiet = 0
+    if owner.phases:
+        owner.phases.changed(place, int(owner.shared[place + 7]) >> 7)
     if owner.watch:
         owner.watch.turned(place, int(owner.shared[place + 7]) >> 7)
     ready = []
@@ -150,7 +166,7 @@ def _changed(owner: Units, place: int) -> None:
             passed = _passed(owner, wait.asked)
             if passed:
                 _answer(owner, wait, passed)
-                _note_waits(owner, wait.call.warp, wait.asked)
+                _note_waits(owner, wait.call, wait.asked)
                 ready.append(wait)
     owner.wake(ready)
 

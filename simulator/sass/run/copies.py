@@ -13,6 +13,7 @@ from simulator.sass.lift.requests import AsyncStore, Bulk, BulkGroup, Reply, Til
 from simulator.sass.lift.watching import PIECE
 from simulator.sass.run import barriers, mbarrier, tma
 from simulator.sass.run.map_fields import MapFields
+from simulator.sass.run.phases import NO_PHASE
 from simulator.sass.run.reductions import reduction
 from simulator.sass.run.standing import Call
 from simulator.sass.run.tensor_map import decode
@@ -43,6 +44,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
             fields, coordinates, units.memory, owner.shared, place, combine, owner.pieces
         )
         _count(units, call, moved)
+        _copied(units, call, moved)
         return Reply.GO_ON
     coordinates = state.uniforms(warp, request.place + 2, request.rank)
     extra = state.uniform(warp, request.extra) if request.extra >= 0 else 0
@@ -55,6 +57,7 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
         offsets if request.im2col else (), owner.pieces,
     )  # fmt: skip
     barrier = state.uniform(warp, request.place + 1)
+    _copied(units, call, moved, barrier, request.multicast)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
@@ -133,6 +136,21 @@ def serve_group(units: Units, call: Call, request: BulkGroup) -> int:
     return Reply.GO_ON
 
 
+def _copied(
+    units: Units, call: Call, moved: tma.Moved, barrier: int | None = None, multicast: bool = False
+) -> None:
+    """Note a copy for the estimate of time, with the phase of its block that waits for it."""
+    if not units.phases:
+        return
+    phase = NO_PHASE
+    if barrier is not None:
+        there = barrier & 0xFFFFFF | units.rank << 24 if multicast else barrier
+        owner, place = units.block_at(there)
+        phase = units.phases.running(place) if owner is units else NO_PHASE
+    amounts = moved.bytes, moved.sectors, moved.rows
+    units.phases.copy(call.warp, call.number, phase, amounts, moved.first, moved.size)
+
+
 def _count(units: Units, call: Call, moved: tma.Moved) -> None:
     units.note(call, moved.sectors, moved.bytes)
     site = units.cluster.site_of(call.number)
@@ -154,6 +172,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         place = owner.placed(call.number, "bulk", place, size)
         moved = tma.store_bulk(units.memory, address, size, owner.shared, place, combine)
         _count(units, call, moved)
+        _copied(units, call, moved)
         return Reply.GO_ON
     owner, place = units.block_at(state.uniform(warp, request.to))
     blocks = _multicast(units, word >> 16) if request.multicast else [owner]
@@ -169,6 +188,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         from_ = source.placed(call.number, "bulk", from_, size)
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
     barrier = state.uniform(warp, request.to + 1)
+    _copied(units, call, moved, barrier, request.multicast)
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON

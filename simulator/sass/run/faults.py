@@ -45,7 +45,25 @@ def fault(
     launch: GridRun, why: Fault, number: int, thread: int, address: int, block: Dim3, executed: int,
     problem: BaseException | None = None,
 ) -> BaseException:  # fmt: skip
-    """Say what went wrong. `executed`: instructions of threads until then; `problem`: an error."""
+    """Say what went wrong. `executed`: instructions of threads until then; `problem`: an error.
+
+    Parameters
+    ----------
+    launch
+        What was executed.
+    why
+        The kind of fault.
+    number
+        The instruction's number in the code.
+    thread, block
+        Where it happened.
+    address
+        The address that it used.
+    executed
+        Instructions of threads until then.
+    problem
+        An error that was raised there.
+    """
     x, y, _ = launch.block
     who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)}) of block {block}"
     where = f"{standing(launch, number)}, {who}"

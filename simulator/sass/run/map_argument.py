@@ -26,23 +26,37 @@ _OF_NUMPY = {
 class TensorMap:
     """A tensor map over an array: an argument of a kernel that copies tiles of it by TMA.
 
-    `box` is the tile that one copy moves, in elements, in the array's axis order. Sizes, strides
-    and the element type come from the array (of 1 to 5 axes, the last one contiguous); 8-bit
-    floats are copied as bytes. `swizzle` is the span in bytes within which 16-byte pieces are
-    permuted in shared memory: None, 32, 64 or 128. `element_strides` takes every n-th element
-    along each axis. `fill` is what a tile has outside the array: "zero" or "nan". `element` names
-    another type of the same size, such as "tfloat32" for float32.
+    8-bit floats are copied as bytes.
 
+    Raises TensorMapError with the rule's name for what `cuTensorMapEncodeTiled` refuses: rows of
+    the box that are not multiples of 16 bytes, more than 256 elements along an axis, rows longer
+    than the swizzle's span.
+
+    Parameters
+    ----------
+    array
+        Sizes, strides and the element type come from it. It has 1 to 5 axes, the last contiguous.
+    box
+        The tile that one copy moves, in elements, in the array's axis order.
+    swizzle
+        Bytes within which 16-byte pieces are permuted in shared memory: None, 32, 64 or 128.
+    element_strides
+        Every n-th element along each axis is taken.
+    interleave, l2_promotion
+        Those of `cuTensorMapEncodeTiled`, in bytes.
+    fill
+        What a tile has outside the array: "zero" or "nan".
+    element
+        Another type of the same size, such as "tfloat32" for float32.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> tiles = TensorMap(np.zeros((4096, 1024), np.float16), (128, 64), swizzle=128)
     >>> tiles
     TensorMap(float16[4096,1024], box=(128, 64), swizzle=128)
     >>> tiles.encode(0x7F0000000000)[:8].hex()
     '00000000007f0000'
-
-    Raises TensorMapError with the rule's name for what `cuTensorMapEncodeTiled` refuses: rows of
-    the box that are not multiples of 16 bytes, more than 256 elements along an axis, rows longer
-    than the swizzle's span.
     """
 
     def __init__(
@@ -75,10 +89,20 @@ class TensorMap:
     ) -> TensorMap:
         """Return a map over a batch of images, shape (N, H, W, C), that copies pixels in im2col.
 
-        One copy moves `channels` of `pixels` pixels. `lower` and `upper` are the corners (H, W)
-        of the box in which pixels are visited, as offsets from the image's own corners. `options`
-        are those of TensorMap. Raises TensorMapError, also for arrays of other than 4 axes: the
-        driver's bytes for 3 and 5 are not recorded.
+        Raises TensorMapError, also for arrays of other than 4 axes: the driver's bytes for 3 and 5
+        are not recorded.
+
+        Parameters
+        ----------
+        array
+            The images, channels last.
+        channels, pixels
+            Of one copy.
+        lower, upper
+            Corners (H, W) of the box in which pixels are visited, as offsets from the image's own
+            corners.
+        **options
+            Those of TensorMap.
         """
         if np.ndim(array) != 4:
             raise TensorMapError(

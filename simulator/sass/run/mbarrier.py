@@ -116,9 +116,22 @@ def arrive(
 ) -> int:
     """Expect bytes, then arrive `count` times; return the word before (PTX's state).
 
-    `count` 0 only expects. `drop` takes the arrivals off later phases too. Raises BarrierError for
-    more arrivals than are pending, and for bytes or counts beyond 1,048,575. So it does for an
-    arrival that ends the phase though it says `completes=False`; what `load` raises.
+    Raises BarrierError for more arrivals than are pending, and for bytes or counts beyond
+    1,048,575. So it does for an arrival that ends the phase though it says `completes=False`; what
+    `load` raises.
+
+    Parameters
+    ----------
+    shared, address
+        Shared memory of the block, and the barrier's byte in it.
+    count
+        Arrivals; 0 only expects.
+    expect
+        Bytes that the phase waits for.
+    drop
+        Whether the arrivals are taken off later phases too.
+    completes
+        False: the instruction says that it does not end the phase.
     """
     barrier = load(shared, address)
     where = f"the mbarrier at {address:#x} ({barrier})"

@@ -83,9 +83,21 @@ def figures_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
     """Count what a trace holds: rows of (site, mask, first byte in its line), and lanes' offsets.
 
-    `rule`, `engine` and `chip` are those of `count`; so are `sources`, in the rows of copies.
     Returns FIGURES of each row, the cycles for which each holds the pipe, and those that it would
     without bank conflicts.
+
+    Parameters
+    ----------
+    sites
+        Instructions that access memory.
+    heads
+        Rows of (site, mask, first byte in its line).
+    trace
+        Lanes' offsets, a row each.
+    rule, engine, chip
+        Those of `count`.
+    sources
+        Those of `count`, in the rows of copies.
     """
     figures = np.zeros((len(heads), len(FIGURES)), dtype=np.int64)
     cycles = np.zeros(len(heads), dtype=np.int64)

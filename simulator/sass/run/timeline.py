@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.sass.lift.layout import LINE_SHIFT, MARK, VALUE
 from simulator.sass.lift.sites import MemorySite, Unit
+from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 
 __all__ = [
@@ -105,6 +106,10 @@ class Noted:
 class Notes(Protocol):
     """What takes note of what a block does."""
 
+    @property
+    def phases(self) -> Phases | None:
+        """What takes note of mbarriers and copies; None: nobody wants to know."""
+
     def add(self, noted: Noted) -> None:
         """Take what was noted."""
 
@@ -117,6 +122,7 @@ class Recorder:
     lengths: NDArray[np.int64]
     """Of straight runs, by their first instruction."""
     sites: list[MemorySite]
+    phases: None = None
     _known: dict[TimelineStep, int] = field(default_factory=dict)
     _done: list[list[int]] = field(default_factory=list)
 

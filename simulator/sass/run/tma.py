@@ -14,7 +14,7 @@ instruction. All of it but im2col is held to tiles that an H100 copied
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -51,6 +51,10 @@ class Moved:
     bytes: int
     rows: int
     sectors: int
+    first: Addresses = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Where in global memory it touched each row."""
+    size: int = 0
+    """Bytes of a row that it touched."""
 
 
 def load_tile(
@@ -64,12 +68,26 @@ def load_tile(
 ) -> Moved:
     """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
 
-    Coordinates count elements, the contiguous axis first, and may be negative or beyond the end.
-    An im2col map takes the pixel's coordinates and `offsets`, those of the filter's tap. `pieces`
-    says where pieces of 16 bytes lie instead, by their numbers.
-
     Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
     that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
+
+    Parameters
+    ----------
+    fields
+        What the tensor map says.
+    coordinates
+        Of the tile, in elements, the contiguous axis first. They may be negative or beyond the end.
+        For an im2col map: the pixel's.
+    memory
+        Global memory.
+    blocks
+        Shared memory of one block, or of several (multicast).
+    destination
+        The first byte there.
+    offsets
+        Of the filter's tap, for an im2col map.
+    pieces
+        Where pieces of 16 bytes lie instead, by their numbers.
     """
     for shared in blocks:
         _check_place(shared, destination, _footprint(fields), TILE_ALIGNMENT, "a tile")
@@ -90,7 +108,7 @@ def load_tile(
         order = pieces(order)
     for shared in blocks:
         _pieces(shared)[order] = given
-    return Moved(fields.bytes, len(tile), _sectors(addresses + low, high - low))
+    return _moved(fields, len(tile), addresses + low, high - low)
 
 
 def store_tile(
@@ -105,6 +123,15 @@ def store_tile(
     """Store a tile of shared memory; `combine(old, new)` makes the stored bytes of a reduction.
 
     Elements outside the tensor are left out. Raises what `load_tile` raises.
+
+    Parameters
+    ----------
+    fields, coordinates, memory, pieces
+        Those of `load_tile`.
+    shared, source
+        Shared memory of the block, and the tile's first byte in it.
+    combine
+        Makes the stored bytes of a reduction from the old and the new ones.
     """
     if fields.kind == "im2col":
         raise UnsupportedError("a store through an im2col map is not modelled (accepted: loads)")
@@ -120,7 +147,12 @@ def store_tile(
         tile, addresses = tile[inside], addresses[inside]
     if high > low and len(addresses):
         _put(memory, addresses + low, tile[:, low:high], combine)
-    return Moved(fields.bytes, count, _sectors(addresses + low, high - low))
+    return _moved(fields, count, addresses + low, high - low)
+
+
+def _moved(fields: MapFields, rows: int, first: Addresses, size: int) -> Moved:
+    """Say what a copy of a tile moved, from where its rows begin in global memory."""
+    return Moved(fields.bytes, rows, _sectors(first, size), first, size)
 
 
 def load_bulk(
@@ -136,7 +168,8 @@ def load_bulk(
     row = memory.read(np.array([address]), size)[0]
     for shared in blocks:
         shared[destination : destination + size] = row
-    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+    sectors = size + address % 32 + 31 >> 5 if size else 0
+    return Moved(size, 1, sectors, np.array([address]), size)
 
 
 def store_bulk(
@@ -150,11 +183,23 @@ def store_bulk(
     """Copy `size` bytes of shared memory to global memory, or reduce them there by `combine`.
 
     Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+
+    Parameters
+    ----------
+    memory, address
+        Global memory, and the first byte in it.
+    size
+        Bytes.
+    shared, source
+        Shared memory of the block, and the first byte in it.
+    combine
+        That of `store_tile`.
     """
     _check_bulk(address, size)
     _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
     _put(memory, np.array([address]), shared[None, source : source + size], combine)
-    return Moved(size, 1, size + address % 32 + 31 >> 5 if size else 0)
+    sectors = size + address % 32 + 31 >> 5 if size else 0
+    return Moved(size, 1, sectors, np.array([address]), size)
 
 
 def copy_bulk(
@@ -168,6 +213,17 @@ def copy_bulk(
     """Copy `size` bytes from one block's shared memory to another's, or reduce them there.
 
     Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
+
+    Parameters
+    ----------
+    shared, source
+        Shared memory that is read, and the first byte in it.
+    size
+        Bytes.
+    other, destination
+        Shared memory that is written, and the first byte in it.
+    combine
+        That of `store_tile`.
     """
     _check_bulk(0, size)
     _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")

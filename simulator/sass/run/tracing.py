@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, MARK, VALUE
 from simulator.sass.lift.sites import MemorySite
+from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import START, WARP
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
@@ -36,6 +38,19 @@ class _Row:
     """Of global memory: each line from the first lane's on, and its sectors as bits."""
 
 
+@dataclass(frozen=True, eq=False)
+class Did:
+    """What the warps of a block did: an element each."""
+
+    steps: list[NDArray[np.int64]]
+    bases: list[NDArray[np.int64]]
+    """Lines of accesses to global memory."""
+    events: list[NDArray[np.int64]]
+    """What went on beside it: rows as `Phases.take` returns them."""
+    copied: Mapping[int, NDArray[np.int64]]
+    """Of the block: the sectors that copies touched, by instruction."""
+
+
 @dataclass
 class Tracer:
     """Makes traces of what compiled code notes: steps and rows are those of all blocks."""
@@ -47,11 +62,13 @@ class Tracer:
     _rows: dict[_Row, int] = field(default_factory=dict)
     _steps: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
     _keys: dict[bytes, int] = field(default_factory=dict)
+    phases: Phases = field(init=False)
     _done: list[list[int]] = field(default_factory=list)
     _bases: list[list[NDArray[np.int64]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin with nothing."""
+        self.phases = Phases(self.warp_count)
         self._begin()
 
     def _begin(self) -> None:
@@ -121,12 +138,12 @@ class Tracer:
             self.warp_count, self.lengths, self.sites, self._rows, self._steps, self._keys
         )
 
-    def take(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-        """Return each warp's steps and lines of a block, and begin the next block."""
+    def take(self) -> Did:
+        """Return what the warps of a block did, and begin the next block."""
         steps = [np.array(done, dtype=np.int64) for done in self._done]
         bases = [np.concatenate([np.zeros(0, np.int64), *each]) for each in self._bases]
         self._begin()
-        return steps, bases
+        return Did(steps, bases, *self.phases.take())
 
     def tables(self) -> tuple[Steps, AccessRows]:
         """Return the steps and rows of all blocks."""
@@ -153,14 +170,16 @@ class Tracer:
 
 
 def block_trace(
-    block: tuple[int, int, int], steps: Steps, rows: AccessRows,
-    of_warps: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]],
-) -> BlockTrace:  # fmt: skip
+    block: tuple[int, int, int], steps: Steps, rows: AccessRows, did: Did
+) -> BlockTrace:
     """Join what the warps of a block did."""
-    done, bases = of_warps
+
+    def begins(each: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        return np.cumsum([0, *map(len, each)])
+
     return BlockTrace(
-        block, steps, rows, np.cumsum([0, *map(len, done)]), np.concatenate(done),
-        np.cumsum([0, *map(len, bases)]), np.concatenate(bases),
+        block, steps, rows, begins(did.steps), np.concatenate(did.steps), begins(did.bases),
+        np.concatenate(did.bases), begins(did.events), np.concatenate(did.events), did.copied,
     )  # fmt: skip
 
 

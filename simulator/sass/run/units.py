@@ -29,6 +29,7 @@ from simulator.sass.lift.requests import (
     TileCopy,
 )
 from simulator.sass.run import barriers, copies, products, system
+from simulator.sass.run.phases import Phases
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
@@ -77,6 +78,8 @@ class Units:
     """Over its shared memory, where the kernel has units that act beside its threads."""
     notes: Callable[[tuple[int, int, int, int]], None] | None = None
     """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
+    phases: Phases | None = None
+    """What takes note of phases of mbarriers and of copies."""
     moves: Moves | None = None
     """Where shared memory's bytes lie instead."""
     witness: Witness | None = None
@@ -147,7 +150,19 @@ class Units:
     def sees(
         self, number: int, kind: UnitKind, place: int, size: int, swizzle: int = 0, row: int = 0
     ) -> None:
-        """Tell the witness of bytes from a shared address on."""
+        """Tell the witness of bytes from a shared address on.
+
+        Parameters
+        ----------
+        number
+            The instruction's number in the code.
+        kind
+            Which unit touches them.
+        place, size
+            The first byte in shared memory, and how many.
+        swizzle, row
+            Bytes of the swizzle, and of a row of the tile.
+        """
         if self.witness is not None:
             start = place - self.first_address
             self.witness.see_unit(UnitAccess(number, kind, start, size, swizzle, row))

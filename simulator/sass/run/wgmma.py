@@ -105,7 +105,22 @@ def operand(
 ) -> NDArray[np.float32]:
     """Return the matrix that a descriptor names, shape (rows, k), as float32.
 
-    `rows` is 64 of A and n of B; `transposed`: MN-major. Raises what `multiply` raises.
+    Raises what `multiply` raises.
+
+    Parameters
+    ----------
+    shared
+        Shared memory of the block.
+    word
+        The matrix descriptor, 64 bits.
+    rows
+        64 of A, and n of B.
+    kind
+        The type of its elements.
+    transposed
+        Whether it is MN-major.
+    name
+        "A" or "B", for messages.
     """
     places = pieces(shared.size, word, rows, transposed, name)
     found = shared[: shared.size & ~15].view("V16").take(places)

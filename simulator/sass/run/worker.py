@@ -117,7 +117,7 @@ class Worker:
         )  # fmt: skip
         self.units.moves, self.units.witness = moves, launch.witness
         if recorder:
-            self.units.notes = self._note
+            self.units.notes, self.units.phases = self._note, recorder.phases
         self._serve = SERVE(self.units.serve)
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(launch.code.run)
         self._fill_context(cluster)

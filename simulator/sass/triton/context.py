@@ -62,11 +62,7 @@ def triton(
 
     Triton compiles each as for the chip: for the types, alignments and values of its arguments.
     They are NumPy arrays, PyTorch tensors on the CPU, or what else Triton takes. What the kernel
-    stores is in them afterwards, as far as its blocks ran (`blocks`, as for `replay_compiled`).
-
-    `config` chooses among the configurations of `triton.autotune`: "all" replays each, a number
-    one by its place, a dict or text such as "BLOCK_M=64, num_warps=4" those that hold that. With
-    more than one, the first one's results stay. The other options are those of `replay_compiled`.
+    stores is in them afterwards, as far as its blocks ran.
 
         with triton() as launches:
             kernel[grid](a, b, c, n, BLOCK=128)
@@ -76,6 +72,19 @@ def triton(
 
     Raises ToolError without Triton, OptionError for options, and inside the `with` LaunchError for
     what cannot be launched, what `replay_compiled` raises, and Triton's own errors.
+
+    Parameters
+    ----------
+    arch, chip, rule
+        Those of `replay_compiled`.
+    config
+        Which configurations of `triton.autotune` are replayed: "all", a number for one by its
+        place, or a dict or text such as "BLOCK_M=64, num_warps=4" for those that hold that. With
+        more than one, the first one's results stay.
+    blocks
+        Which blocks run, as for `replay_compiled`.
+    max_instructions, progress, announce
+        Those of `replay_compiled`.
     """
     check_installed()
     if blocks not in BLOCKS:

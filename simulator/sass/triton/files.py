@@ -130,13 +130,25 @@ def launch_kernel(
 ) -> list[CompiledReport]:
     """Launch a kernel as Triton does, replayed; return a report per configuration.
 
-    `arguments` are those of `kernel.passed`, in order. `constants` are constexprs and Triton's own
-    options, such as num_warps, by name. `grid` is numbers, "8x8", or C expressions of the launch's
-    names, "(n + BLOCK - 1) / BLOCK, 1". `signature` gives constants by place, and types that are
-    checked: "*fp16,i32,64". `options` are those of `triton`.
-
     Raises CompileError for what does not compile, LaunchError for what does not fit, and what
     `replay_compiled` raises.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of a file.
+    grid
+        Numbers, "8x8", or C expressions of the launch's names, "(n + BLOCK - 1) / BLOCK, 1".
+    arguments
+        Those of `kernel.passed`, in order.
+    constants
+        Constexprs and Triton's own options, such as num_warps, by name.
+    signature
+        Constants by place, and types that are checked: "*fp16,i32,64".
+    config
+        That of `triton`.
+    **options
+        Those of `triton`.
     """
     named = dict(constants)
     types: dict[str, str] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import pty
@@ -106,7 +108,8 @@ def test_every_command_takes_the_same_text(said: Run, command: str) -> None:
 
 def test_pairs_and_ptx(said: Run) -> None:
     printed = said("count", "--op", "ld.shared.v4.f32", "float s[64][32]; lane, 0")
-    assert printed.split()[-7:] == ["4", "32", "4", "28", "28", "32", "32"]
+    table, *_ = printed.partition("\n\n")
+    assert table.split()[-7:] == ["4", "32", "4", "28", "28", "32", "32"]
     said("count", "--op", "LDS", "lane, 0", code=2)
     printed = said("count", "--op", "LDS", "--warps", "2", "threadIdx.x*32")
     assert "total" in printed
@@ -343,3 +346,64 @@ def test_conflicts_of_a_geometry_that_cost_nothing_are_said_to(
     assert "Its 4 bank conflicts cost nothing: 8 wavefronts, as many as are ideal." in out
     assert main(["simulate", "--warp-shape", "4x8"]) == 0
     assert "cost nothing" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "under"),
+    [
+        (
+            ("--op", "LDS.128", "lane*4"),
+            "Conflict-free: its 4 wavefronts are the 4 phases that every LDS.128 needs (Nsight"
+            " calls that 4-way).\n\nAssumed: 4 bytes per element; block 32x1: one warp.",
+        ),
+        (
+            ("float s[32][32]; s[tx][ty]", "--block", "32x4"),
+            "The worst of 4: 32-way bank conflict: 32 wavefronts where 1 would do.",
+        ),
+    ],
+)
+def test_count_says_whether_it_conflicts_and_in_which_units(
+    said: Run, words: tuple[str, ...], under: str
+) -> None:
+    """A "4-way" load may be free of conflicts, and an index may count bytes in its user's head."""
+    assert said("count", *words).endswith(f"\n\n{under}\n")
+
+
+def test_count_names_the_instruction_of_each_verdict(said: Run, tmp_path: Path) -> None:
+    lanes = range(32)
+    rows = [("LDS", 4), ("LDS.64", 64), ("LDS", 128)]
+    lines = [",".join(["op", *(f"lane{lane}" for lane in lanes)])]
+    lines += [",".join([op, *(str(step * lane) for lane in lanes)]) for op, step in rows]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    *_, first, _, second = said("count", str(tmp_path / "a.csv")).splitlines()
+    assert first == "LDS, the worst of 2: 32-way bank conflict: 32 wavefronts where 1 would do."
+    assert second.startswith("LDS.64: 8-way bank conflict in each of its 2 phases: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("explain", "--op", "float4", "lane"), "'float4' is a type, which a declaration says"),
+        (("simulate", "--pad", "-1"), "-1 elements behind a row (accepted: 0 to 999999999)"),
+        (("simulate", "--pad", "A=1,B=-2"), "-2 elements behind a row (accepted: 0 to 999999999)"),
+        (("simulate", "--block-tile", "999999999999x8x8"), "has a size of 12 digits (accepted: up"),
+    ],
+)
+def test_a_refusal_speaks_of_the_value_and_not_of_its_form(
+    said: Run, words: tuple[str, ...], message: str
+) -> None:
+    assert message in said(*words, code=2)
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader went away, as `head -1` does."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_reader_that_went_away_is_no_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code was 1, as for --fail-on-conflict."""
+    monkeypatch.setattr(sys, "stdout", Gone())
+    assert main(["ops"]) == 141
+    assert main(["float s[32]; s[lane]"]) == 141

@@ -29,5 +29,5 @@ def test_arrays_that_one_access_reaches_are_refused_by_name() -> None:
     )
     (fix,) = report.fixes()
     assert (fix.array, fix.text, fix.proved) == ("a and b", "", False)
-    assert fix.why.startswith("Not searched: one access reaches several of them (lines 10)")
+    assert fix.why.startswith("Not searched: one access reaches several of them (line 10)")
     assert fix.before.bank_conflicts == report.totals()["all"]["bank_conflicts"]

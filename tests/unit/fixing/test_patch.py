@@ -141,16 +141,47 @@ FLAT = """    __shared__ float t[1000];
 """
 
 
-def test_a_flat_index_is_mixed_but_for_the_first_element_and_says_what_was_written() -> None:
+def test_a_flat_index_is_padded_or_mixed_but_for_the_first_element() -> None:
     report = replayed(HEAD + FLAT)
     (fix,) = report.fixes()
     both = {each.kind: each for each in (fix, *fix.alternatives)}
-    padded = replace(both["pad"], alternatives=(both["swizzle"],))
-    patch = patch_of([report], [padded])
-    size, _, last = changed(patch)
+    size, _, last = changed(patch_of([report], [replace(both["pad"], alternatives=())]))
+    assert size == "__shared__ float t[1056];"
+    assert last.endswith("+ t[0];")
+    size, _, last = changed(patch_of([report], [replace(both["swizzle"], alternatives=())]))
     assert size == "__shared__ float t[1024];"  # the mixed index fills its last row
     assert last.endswith("+ t[0];")
-    (said,) = patch.instead
-    assert said.startswith("t: wrote t[i ^ (i >> 5)] in t[1024], not t[i + i / 32] in t[1056]")
-    assert said.endswith(": it is declared without rows")
+
+
+def test_what_was_written_instead_is_said() -> None:
+    patch = patched("using Rows = float[32][32];\n" + BODY.replace("float t[32][32]", "Rows t"))
+    assert patch.instead == (
+        "t: wrote t[y][x ^ y], not t[32][33]: its sizes are those of the type Rows",
+    )
+    assert [each.totals()["all"]["bank_conflicts"] for each in patch.reports] == [0]
     assert patched().instead == ()
+
+
+def test_an_array_of_a_kernel_that_was_not_run_is_left() -> None:
+    above = "__shared__ float t[32][32];\n"
+    other = "__global__ void other(float *out) { out[threadIdx.x] = t[0][threadIdx.x]; }\n"
+    report = replay_compiled(
+        above + other + HEAD + BODY.partition("\n")[2], kernel="k", grid=1, block=(32, 32),
+        args=[np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)],
+    )  # fmt: skip
+    patch = patch_of([report])
+    assert (patch.diff, patch.left) == (
+        "", ("t: other uses it, too, and was not run; write t[32][33]",),
+    )  # fmt: skip
+
+
+def test_a_change_that_loses_little_of_what_was_predicted_is_left() -> None:
+    report = replayed(HEAD + BODY)
+    (fix,) = report.fixes()
+    hoped = replace(fix, before=replace(fix.before, bank_conflicts=10_000), alternatives=())
+    patch = patch_of([report], [hoped])
+    assert patch.diff == ""
+    assert patch.left == (
+        "t[32][33]: once compiled it has 0 bank conflicts and 64 wavefronts, 992 and 1,056 before;"
+        " 10,000 conflicts less were predicted",
+    )

@@ -166,32 +166,13 @@ __global__ void k(const float *in, float *out) {
     assert report.fixed([fix]).totals()["all"]["bank_conflicts"] == 124
 
 
-REFUSED = {
-    "union": (
-        "__shared__ union { float f[32][32]; int i[1024]; } u;\nu.f[y][x] = in[y * 32 + x];\n"
-        "__syncthreads();\nfloat v = u.f[x][y];\n__syncthreads();\nu.i[x * 32 + y] = (int)v;\n"
-        "__syncthreads();\nout[y * 32 + x] = u.i[y * 32 + x];",
-        "u is a union",
-    ),
-    "generic pointers": (
-        "__shared__ float t[32][32];\nt[y][x] = in[y * 32 + x];\n__syncthreads();\n"
-        "const float *from = in[0] == 0 ? &t[0][0] : in;\nout[y * 32 + x] = from[x * 32 + y];",
-        "generic pointers reach it",
-    ),
-    "data": (
+def test_what_depends_on_data_is_refused_by_name() -> None:
+    (fix,) = square(
         "__shared__ float t[1024];\nt[y * 32 + x] = in[y * 32 + x];\n__syncthreads();\n"
-        "out[y * 32 + x] = t[(int)in[x * 32 + y] & 1023];",
-        "its addresses depend on data",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_not_searched_is_refused_by_name(what: str) -> None:
-    body, reason = REFUSED[what]
-    (fix,) = square(body)
+        "out[y * 32 + x] = t[(int)in[x * 32 + y] & 1023];"
+    )
     assert (fix.text, fix.proved, fix.after) == ("", False, fix.before)
-    assert reason in fix.why
+    assert "its addresses depend on data" in fix.why
     assert fix.before.bank_conflicts > 0
 
 

@@ -15,7 +15,7 @@ from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import operations_of, subscripts, text_of, triton_of
+from simulator.fixing.said import operations_of, subscripts, text_of
 from simulator.sass.run.moves import Moves
 
 NAMES = ("w", "z", "y", "x")
@@ -137,19 +137,6 @@ def test_subscripts_of_a_source_keep_their_values(sizes: tuple[int, ...], given:
         for size, each in zip(sizes[:-1], outer, strict=True):
             row = row * size + each
         assert row * sizes[-1] + value(mixed[-1]) == tile(row, last)
-
-
-def test_triton_has_paddings_and_one_run_of_bits() -> None:
-    padded, swizzled = Tile(32, 64, 8), Tile(32, 64, terms=(Term(3, 56),))
-    assert triton_of(padded) == "#ttg.padded_shared<[64:+8] {order = [1, 0]}>"
-    assert triton_of(swizzled) == (
-        "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
-    )
-    assert triton_of(Tile(32, 32, terms=(Term(4, 28),))) == (
-        "#ttg.swizzled_shared<{vec = 4, perPhase = 2, maxPhase = 8, order = [1, 0]}>"
-    )
-    assert triton_of(Tile(32, 64, terms=(Term(3, 40),))) == ""
-    assert triton_of(Tile(32, 64, terms=(Term(3, 8), Term(5, 16)))) == ""
 
 
 # ---- Moves. --------------------------------------------------------------------------------------

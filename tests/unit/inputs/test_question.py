@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -274,3 +275,47 @@ WORDS = st.sampled_from(
 def test_any_text_is_a_question_or_a_typed_error(text: str) -> None:
     with suppress(BankwiseError):
         read(text).check()
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("float s[32][32]; float* p = s[lane]; *p", "float s[32][32]; s[lane][0]"),
+        ("float s[32][32]; *s[lane]", "float s[32][32]; s[lane][0]"),
+        ("float s[32][32]; **s", "float s[32][32]; s[0][0]"),
+        ("float s[32]; *s", "float s[32]; s[0]"),
+        (
+            "static constexpr auto N = 32; float s[N][N + 1]; s[lane][0]",
+            "float s[32][33]; s[lane][0]",
+        ),
+    ],
+)
+def test_what_is_followed_is_its_first_element(text: str, same: str) -> None:
+    here, there = (read(each, op="LDS") for each in (text, same))
+    assert np.array_equal(here.addresses(), there.addresses())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("float s[4]; for (int i = 0; i < 4; ++i) s[i]", "for what the loop counts, such as -D k"),
+        ("float s[4]; if (tid < 4) s[tid]", "choose its lanes by --active or --mask"),
+        ("float s[4]; { s[0]; }", "braces are not taken at column 13"),
+        ("float s[99]; float (*t)[33] = (float (*)[33])s; t[lane][0]", "a pointer to rows is not"),
+        ("std::array<float, 32> s; s[lane]", "the type std::array<float, 32> is not known here"),
+        ("half s[64][64]; cp_async16(&s[lane][0], g)", "cp_async16() is not known here (accepted"),
+        ("__shared__ float \u00df[32]; \u00df[lane]", "'\u00df' in a name (accepted"),
+        ("float a[16][16]; a[ty][3]", "(a block of 32x32 is assumed: say yours, --block XxY)"),
+    ],
+)
+def test_a_refusal_says_what_is_to_be_written(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        read(text)
+    assert said in str(refused.value).replace(" at column 17 ", " ")
+
+
+def test_a_store_says_that_the_load_to_its_right_was_not_asked() -> None:
+    """`s[0][lane]` is free of conflicts; of `s[lane][0]` nothing was said."""
+    noted = "the store is asked; the load to the right of = is a question of its own"
+    assert noted in read("float s[32][32]; s[0][lane] = s[lane][0];").assumed
+    assert noted not in read("float s[32][32]; s[0][lane] = in[lane];").assumed

@@ -344,3 +344,8 @@ def test_described_and_compiled_kernels_share_a_table_and_nothing_else() -> None
         assert issubclass(report, SiteTable)
         assert report.global_totals is SiteTable.global_totals
     assert KernelReport.totals is SiteTable.totals  # a compiled kernel's has "global" beside
+
+
+def test_sizes_are_those_of_the_command_where_none_are_given() -> None:
+    report = replay("junstar92.vectorized")
+    assert (report.m, report.n, report.k) == (4096, 4096, 4096)

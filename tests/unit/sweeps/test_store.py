@@ -185,7 +185,7 @@ def test_two_processes_do_not_share_a_store(tmp_path: Path) -> None:
             tried.append(refused.stderr)
 
     whole = sweep(even_only, STRIDES, store=store, progress=progress)
-    assert "is in use by another sweep (accepted: one at a time)" in tried[0]
+    assert "is in use by another sweep (next: wait for it, or choose another store)" in tried[0]
     done = subprocess.run(other, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == whole.to_dict()
 
@@ -261,6 +261,15 @@ def test_a_damaged_row_is_never_used(tmp_path: Path, column: str, damage: str) -
         with opened(store) as database:
             database.execute("DELETE FROM chunks WHERE start = 3")  # as the message says
         assert sweep(even_only, STRIDES, store=store).to_dict() == whole.to_dict()
+
+
+def test_chunks_without_a_column_are_refused(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    sweep(strided, {"stride": range(8)}, store=store)
+    with opened(store) as database:
+        database.execute("ALTER TABLE chunks DROP COLUMN crc32")
+    with pytest.raises(StoreError, match="is damaged: no such column: crc32"):
+        sweep(strided, {"stride": range(8)}, store=store)
 
 
 def test_a_finished_sweep_is_read_from_its_store(tmp_path: Path) -> None:

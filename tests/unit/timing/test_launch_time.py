@@ -152,11 +152,9 @@ def test_code_of_another_architecture_has_a_note() -> None:
     assert found.notes == ("the code is for compute capability 8.0: H100 would run other code",)
 
 
-def test_waits_that_are_not_estimated_have_a_note() -> None:
-    body = [Line("UTMALDG.2D", "[UR8], [UR4]"), Line("HGMMA.64x8x16.F32", "R24, gdesc[UR4], R24")]
-    found = time_of(work([*body, *CONFLICTS]), "H100")
-    said = "waits for copies of TMA, wgmma are not in the estimate: it may take longer"
-    assert found.notes == (said,)
+def test_the_other_blocks_of_a_cluster_have_a_note() -> None:
+    found = time_of(replace(work([*CONFLICTS]), cluster=(2, 1, 1)), "H100")
+    assert any("go in step" in note for note in found.notes)
 
 
 def test_more_blocks_than_are_simulated_have_a_note() -> None:

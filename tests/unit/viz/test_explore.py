@@ -22,6 +22,7 @@ from simulator.cli.commands import cli, main
 from simulator.errors import ChipError, InstructionError
 from simulator.law.chips import Chip
 from simulator.law.instructions import INSTRUCTIONS
+from simulator.law.loops import LOOPS, is_loop, is_round
 from viz.errors import ReportError
 from viz.explore import page, server, write
 
@@ -40,10 +41,13 @@ def invoke(*words: str) -> Result:
 
 def test_instructions_are_emitted_from_the_table() -> None:
     emitted = data(page(), "facts")["instructions"]
-    assert [each["name"] for each in emitted] == list(INSTRUCTIONS)
+    table = {**INSTRUCTIONS, **{loop.name: loop for loop in LOOPS.values()}}
+    assert [each["name"] for each in emitted] == list(table)
     for each in emitted:
-        known = INSTRUCTIONS[each["name"]]
+        known = table[each["name"]]
         assert each.pop("is_matrix") == known.is_matrix
+        assert each.pop("loop") == is_loop(known)
+        assert each.pop("round") == is_round(known)
         for name in ("phase_lanes", "fused_lanes"):
             assert each.pop(name) == [*map(list, getattr(known, name))]
         assert each == json.loads(json.dumps(asdict(known)))
@@ -51,7 +55,10 @@ def test_instructions_are_emitted_from_the_table() -> None:
 
 def test_a_page_is_of_a_chip(tmp_path: Path) -> None:
     emitted = data(page(chip="A100"), "facts")
-    assert [each["name"] for each in emitted["instructions"]] == [*Chip.of("A100").instructions]
+    table = [each["name"] for each in emitted["instructions"] if not each["loop"]]
+    assert table == [*Chip.of("A100").instructions]
+    loops = [each["name"] for each in emitted["instructions"] if each["loop"]]
+    assert loops == [loop.name for loop in LOOPS.values() if loop.capability <= 80]
     assert emitted["shared_bytes"] == 163 * 1024
     assert "Its law is that of A100, assumed." in page(chip="A100")
     assert "Its law is the one measured on an H200." in page()
@@ -59,6 +66,8 @@ def test_a_page_is_of_a_chip(tmp_path: Path) -> None:
     words = [str(path), "float s[32]; s[lane]"]
     assert invoke(*words, "--chip", "T4", "--op", "LDS").exception is None
     assert "Its law is that of T4, assumed." in path.read_text()
+    assert invoke(*words, "--op", "ADD.F32", "--force").exception is None
+    assert data(path.read_text(), "start")["op"] == "add.f32"
     with pytest.raises(InstructionError, match=r"V100 has no LDSM\.16\.M88\.4"):
         raise invoke(*words, "--chip", "V100", "--op", "ldmatrix.x4", "--force").exception or 0
     with pytest.raises(ChipError, match="unknown chip 'H300'"):

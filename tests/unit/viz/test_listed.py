@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from simulator import CHIPS
 from simulator.cli import main
+from viz.page.section import is_bad
 
 LIMITS = """
 [[access]]
@@ -30,7 +33,7 @@ ask = "float s[32]; s[threadIdx.q]"
     [
         (["ops"], "41 instructions of shared memory, by the law of an H200", "ldmatrix.x4.trans"),
         (["ops", "--chip", "V100"], "25 instructions of shared memory, by the law of V100", "STS"),
-        (["chips"], "13 chips, the law of 2 of them measured", "Jetson Thor"),
+        (["chips"], f"{len(CHIPS)} chips, the law of 2 of them measured", "Jetson Thor"),
         (["kernels"], "kernels of published tutorials", "leimao.v07"),
         (["estimate"], "estimates of a GEMM", "gemm_intensity"),
         (
@@ -71,3 +74,21 @@ def test_a_list_has_no_picture_to_draw(tmp_path: Path, capsys: pytest.CaptureFix
     assert "nothing to draw as SVG" in capsys.readouterr().err
     assert main(["compare", "chips", "ops"]) == 2
     assert "chips, a Table, cannot be compared (accepted: questions" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"), [("conflicts", True), ("bank_conflicts", True), ("wavefronts", False)]
+)
+def test_broken_limits_stand_out_by_their_conflicts(name: str, bad: bool) -> None:
+    """A page of `check` coloured excessive wavefronts and left the conflicts beside them grey."""
+    assert is_bad(name, {"conflicts": 992, "bank_conflicts": 992, "wavefronts": 9}) == bad
+
+
+def test_the_first_screen_of_an_estimate_says_its_value(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    assert (
+        main(["estimate", "gemm_intensity", "m=4096", "n=4096", "k=4096", "--html", str(page)]) == 0
+    )
+    headline = re.search(r"<h[12][^>]*>(.*?)</h[12]>", page.read_text(), re.DOTALL)
+    assert headline
+    assert headline[1].startswith("gemm_intensity: 682.667. FLOP per byte")

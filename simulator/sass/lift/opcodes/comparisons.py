@@ -53,7 +53,21 @@ def join_outcome(
     block: Block, boolean: int, found: Value, others: Condition, first: int | None,
     second: int | None,
 ) -> None:  # fmt: skip
-    """Write an outcome and its opposite, each joined with a predicate."""
+    """Write an outcome and its opposite, each joined with a predicate.
+
+    Parameters
+    ----------
+    block
+        Where it is written.
+    boolean
+        How they are joined: 0 AND, 1 OR, 2 XOR.
+    found
+        The outcome of the comparison, a lane each.
+    others
+        The predicate that it is joined with.
+    first, second
+        Predicates that get the outcome and its opposite; None: nobody reads it.
+    """
     outcomes = [joined(block, boolean, each, others) for each in (found, ~found)]
     for target, value in zip((first, second), outcomes, strict=True):
         block.write_condition(target, value)

@@ -44,8 +44,9 @@ def _only(line: Line, names: list[str], count: int) -> None:
 # ---- Integers. ---------------------------------------------------------------------------------
 def _integer(line: Line, bits: int) -> tuple[SourceOperand, int]:
     """Read an integer source, and the byte of its register at which it begins."""
-    part = line.take_part("B1", "B2", "B3")
-    return line.source(words=2 if bits == 64 else 1), int(part[1:] or 0)
+    part = line.take_part("B1", "B2", "B3", *(["H1"] if bits == 16 else []))
+    byte = 2 if part == "H1" else int(part[1:] or 0)
+    return line.source(words=2 if bits == 64 else 1), byte
 
 
 def _number(block: Block, source: SourceOperand, byte: int, kind: tuple[int, bool]) -> Value:

@@ -210,3 +210,43 @@ def test_what_host_code_does_not_tell_can_be_assumed() -> None:
         "32x132", "32", ("random:f32[100]", "i32=64")
     )  # fmt: skip
     assert (second.block, second.arguments) == ("64", ("random:f32[200]", "i32=64"))
+
+
+def test_what_host_code_tells_can_be_replaced() -> None:
+    text = KERNEL + (
+        "int main() { int n = 1 << 20; const size_t bytes = n * sizeof(float); float *a;\n"
+        "  cudaMalloc(&a, bytes); k<<<n / 256, 256>>>(a, n); }"
+    )
+    (found,) = find_launches(text, assumed={"n": 512}).launches
+    assert (found.grid, found.arguments) == ("2", ("random:f32[512]", "i32=512"))
+
+
+def test_extents_of_a_shape_are_assigned_one_by_one() -> None:
+    shapes = "dim3 g; dim3 b(2); b.x = 128; b.y = 4; g.x = 512 / b.x; g.y *= 3; "
+    found = only("float *a; int n = 4; cudaMalloc(&a, 16); " + shapes + "k<<<g, b>>>(a, n);")
+    assert (found.grid, found.block, found.unknown) == ("4x3", "128x4", ())
+
+
+def test_an_extent_that_a_condition_may_change_is_not_known() -> None:
+    for change in ("g.x = 4;", "g = dim3(4);"):
+        found = only(f"float *a; cudaMalloc(&a, 16); dim3 g(2, 3); if (argv[1][0]) {{ {change} }}"
+                     " k<<<g, 32>>>(a, 4);")  # fmt: skip
+        assert "g.x" in found.unknown, found
+
+
+def test_constants_of_an_enum_are_numbers_and_a_template_has_their_names() -> None:
+    text = """enum Mode { plain, fast = 4, both };
+template <Mode m> __global__ void k(float *a, int n) { a[n] = m; }
+int main() { enum { SIZE = sizeof(float) * both }; float *a; cudaMalloc(&a, SIZE);
+  k<both><<<1, both>>>(a, fast); }"""
+    (found,) = find_launches(text).launches
+    assert (found.kernel, found.block, found.arguments) == (
+        "k<both>", "5", ("random:f32[5]", "i32=4")
+    )  # fmt: skip
+
+
+def test_a_way_that_is_not_taken_adds_no_instance_of_a_kernel_that_is_launched() -> None:
+    text = """template <int N> __global__ void k(float *a) { a[N] = 1; }
+int main() { float *a; cudaMalloc(&a, 4096); int n = 32;
+  if (n == 16) { k<16><<<1, dim3(n, n)>>>(a); } else { k<32><<<1, dim3(n, n)>>>(a); } }"""
+    assert [each.kernel for each in find_launches(text).launches] == ["k<32>"]

@@ -91,14 +91,17 @@ def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
         tried.append(translation.whole)
         if len(translation.whole) > enough or not can_compile:
             place = next((each for each in translation.whole if "number" in each), "source.cu")
-            raise CompileError(f"{place}(3): error: no")
+            error = CompileError(f"{place}(3): error: no")
+            error.headers = frozenset({place}) & translation.headers.keys()
+            raise error
         return Compiled(b"done")
 
     monkeypatch.setattr(compiling, "compile_translation", compiled)
     options = CompilerOptions(include=tuple(_write(tmp_path)))
     assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"
-    # First without that of the header that the error is about, then without any.
-    assert [len(each) for each in tried] == [3, 2, 0]
+    names = [sorted(Path(each).name for each in whole) for whole in tried]
+    # First without that of the header that it complains of, then without any.
+    assert names == [["leaf.h", "macros.h", "number.h"], ["leaf.h", "macros.h"], []]
     tried.clear()
     enough = 2
     assert compile_source(SOURCE, "sm_90", "source.cu", options=options).cubin == b"done"

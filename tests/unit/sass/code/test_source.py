@@ -144,6 +144,18 @@ RUN(float);
     assert "\nRUN(float);" not in kept(text)
 
 
+def test_macros_with_small_letters_and_no_semicolon_stay_with_their_kernel() -> None:
+    types = {"half": 2, "float": 2, "b_bf": 24}
+    rows = [f"MAKE_kernel({of}, {2**n}, 4, 0, N0)" for of, most in types.items()
+            for n in range(most)]  # fmt: skip
+    text = """template <typename T, int N, int M, int B, int K> __global__ void k(T *a) {}
+#define MAKE_kernel(T, N, M, B, K) template __global__ void k<T, N, M, B, K>(T *);
+
+""" + "\n".join(rows)
+    text += "\n\ntemplate __global__ void k<int, 3, 1, 1, 1>(int *a);\n"
+    assert kept(text).split() == text.split()
+
+
 def test_headers_of_the_project_are_found_and_others_are_empty(tmp_path: Path) -> None:
     (tmp_path / "a.cuh").write_text('#include "sub/b.cuh"\nvoid host() {}\n')
     (tmp_path / "sub").mkdir()
@@ -236,8 +248,8 @@ def test_macros_that_stand_for_declarations_elsewhere_go_as_a_whole() -> None:
 
 def test_waiting_for_the_grid_before_brings_the_device_runtime_along() -> None:
     text = "__global__ void k(int *a) { CALL(); a[0] = 1; }"
-    name = "cudaGridDependencySynchronize"
-    for called, wanted in ((name, True), ("other", False)):
+    names = ("cudaGridDependencySynchronize", "cudaGraphSetConditional")
+    for called, wanted in ((names[0], True), (names[1], True), ("other", False)):
         found = translate(text.replace("CALL", called), None).headers[PRELUDE]
         assert ("<cuda_device_runtime_api.h>" in found) is wanted
 
@@ -321,8 +333,10 @@ def test_all_of_cub_is_what_device_code_names_of_it() -> None:
     text = (
         "#include <cub/cub.cuh>\n__global__ void f(float *a) {\n"
         " using R = cub::BlockReduce<float, 64>;\n __shared__ R::TempStorage s;\n"
-        " float all = R(s).Sum(a[threadIdx.x]); a[0] = all; }"
+        " float all = R(s).Sum(a[threadIdx.x]); a[0] = all; }\n"
+        "#if 0\n__device__ void g() { cub::DeviceReduce::Sum(0, 0); }\n#endif\n"
     )
     header = translate(text, None).headers.get("cub/cub.cuh", "")
     assert "#include <cub/block/block_reduce.cuh>" in header
     assert "block_scan" not in header
+    assert "device_reduce" not in header  # NVRTC refuses what launches kernels

@@ -1,0 +1,99 @@
+"""Bulk copies of what other SMs read, too: whether the L2 serves what is shared faster.
+
+All SMs copy rows of global memory into shared memory, several at a time: each its own, or several
+SMs the same at the same time. A matrix product reads so: blocks of a row of the grid share A.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from gpu_check.device import open_gpu
+from gpu_check.hopper.cases import HEAD
+from gpu_check.hopper.runner import compiled
+
+__all__ = ["measure_shared_reads"]
+
+_TURNS, _FLIGHT, _BYTES = 128, 4, 8192
+_SHARERS = (1, 2, 4, 8, 16, 132)
+_SOURCE = (
+    HEAD
+    + """
+extern "C" __global__ void reads(long long* when, const u8* data, int sharers, int bytes) {
+    extern __shared__ __align__(1024) u8 s[];
+    __shared__ __align__(8) u64 bar[FLIGHT];
+    if (threadIdx.x == 0) {
+        for (int k = 0; k < FLIGHT; ++k) begin(at(bar + k), 1);
+        fence();
+        const u8* from = data + (u64)(blockIdx.x / sharers) * 131072;
+        const long long start = clock64();
+        for (int i = 0; i < TURNS + FLIGHT; ++i) {
+            const unsigned b = at(bar + i % FLIGHT);
+            if (i >= FLIGHT) wait(b, (i / FLIGHT - 1) & 1);
+            if (i < TURNS) {
+                asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                             :: "r"(b), "r"(bytes) : "memory");
+                asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                             " [%0], [%1], %2, [%3];"
+                             :: "r"(at(s) + i % FLIGHT * bytes), "l"(from + (i * bytes & 131071)),
+                                "r"(bytes), "r"(b) : "memory");
+            }
+        }
+        when[blockIdx.x] = clock64() - start;
+    }
+}
+extern "C" __global__ void loads(long long* when, const float4* data, int sharers, int bytes) {
+    const float4* from = data + (u64)(blockIdx.x / sharers) * 8192 + threadIdx.x;
+    float4 v[8];
+    float sum = 0;
+    __syncthreads();
+    const long long start = clock64();
+    for (int i = 0; i < 16; ++i) {
+        for (int k = 0; k < 8; ++k) {
+            const float4* p = from + ((i * 8 + k) & 7) * 1024;
+            asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[k].x), "=f"(v[k].y),
+                         "=f"(v[k].z), "=f"(v[k].w) : "l"(p) : "memory");
+        }
+        for (int k = 0; k < 8; ++k) sum += v[k].x + v[k].y + v[k].z + v[k].w;
+    }
+    if (sum == 12345) when[0] = 1;
+    __syncthreads();
+    if (threadIdx.x == 0) when[blockIdx.x] = clock64() - start;
+}
+""".replace("TURNS", str(_TURNS)).replace("FLIGHT", str(_FLIGHT))
+)
+
+
+def measure_shared_reads(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per way and number of SMs that read the same: bytes per cycle of an SM."""
+    chip = open_gpu(device)
+    import cupy
+
+    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
+        path = Path(folder, "reads.cubin")
+        path.write_bytes(compiled(_SOURCE, Path(folder)))
+        module = cupy.RawModule(path=str(path))
+        every = chip.multiprocessors
+        data = cupy.zeros(every * 131072, dtype=np.uint8)
+        when = cupy.zeros(every, dtype=np.int64)
+        rows = []
+        for way, threads in (("reads", 32), ("loads", 1024)):
+            kernel = module.get_function(way)
+            kernel.max_dynamic_shared_size_bytes = 140_000
+            moved = _TURNS * _BYTES if way == "reads" else 16 * 8 * 1024 * 16
+            for sharers in _SHARERS:
+                least = float("inf")
+                for _ in range(4):
+                    kernel(
+                        (every,), (threads,), (when, data, np.int32(sharers), np.int32(_BYTES)),
+                        shared_mem=_FLIGHT * _BYTES,
+                    )  # fmt: skip
+                    least = min(least, float(np.median(when.get()[:every])))
+                rows.append(
+                    {"way": way, "sharers": sharers, "bytes_per_cycle": round(moved / least, 2)}
+                )
+    return rows

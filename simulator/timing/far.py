@@ -1,0 +1,141 @@
+"""Compiled: what lies behind a sub-partition's queues: L1, the L2, DRAM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.state import PLACES, WAYS, Kind
+
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "access", "lower"]
+
+NUMBERS = (
+    "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
+    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
+    "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
+    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
+    "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
+    "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency",
+)  # fmt: skip
+"""Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
+
+_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
+_COPY_RATE = NUMBERS.index("copy_rate")
+_REQUEST = NUMBERS.index("request")
+_L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_ATOM_HOT = NUMBERS.index("atom_hot")
+_ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
+_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+_MEMORY = 1000.0
+"""Cycles over which a place's load is taken."""
+_MOST_LOAD = 0.97
+
+_STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
+
+
+@jit()
+def access(
+    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
+    share: float, now: int,
+) -> int:  # fmt: skip
+    """Serve an access to global memory; when its data are there."""
+    done = now + int(machine[_L1])
+    first = trace[state.bases + base] + state.apart[warp]
+    for place in range(trace[at + 4], trace[at + 5]):
+        line = first + trace[state.lines + 2 * place]
+        mask = trace[state.lines + 2 * place + 1]
+        sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+        if kind == _ATOMIC:
+            state.counts[6] += sectors
+            done = max(done, _atomic(state, machine, sectors, now))
+            continue
+        sets = state.sets
+        index = (line ^ line // sets) % sets
+        way = _find(state, index, line, kind == _STORE)
+        if kind == _STORE:
+            state.counts[6] += sectors
+            lower(state, machine, sectors, True, share, 0.0, now)
+            if way >= 0:  # L1 writes through, and keeps what it has
+                state.used[index, way] = now
+            continue
+        state.counts[3] += sectors
+        if state.tags[index, way] != line:
+            state.tags[index, way] = line
+            state.valid[index, way] = 0
+        state.used[index, way] = now
+        missing = mask & ~state.valid[index, way]
+        some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
+        state.counts[4] += sectors - some
+        if some:
+            there = lower(state, machine, some, False, share, machine[_L2_RATE], now)
+            for sector in range(4):
+                if missing >> sector & 1:
+                    state.fill[index, way, sector] = there
+            state.valid[index, way] |= missing
+        for sector in range(4):
+            if mask >> sector & 1 and state.fill[index, way, sector] > done:
+                done = state.fill[index, way, sector]
+    return done
+
+
+@jit()
+def _find(state: Any, index: int, line: int, is_store: bool) -> int:
+    """Find a line among the ways of a set; else the way that was used least lately, or -1."""
+    oldest = 0
+    for way in range(WAYS):
+        if state.tags[index, way] == line:
+            return way
+        if state.used[index, way] < state.used[index, oldest]:
+            oldest = way
+    return -1 if is_store else oldest
+
+
+@jit()
+def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
+    """Ask a place for some cycles of its work; when it is done, but for the latency.
+
+    The busier it was lately, the longer a request waits before: `wait` cycles where it is half
+    busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
+    """
+    begin = max(float(now), state.free[place])
+    state.free[place] = begin + cycles
+    past = min((now - state.load_at[place]) / _MEMORY, 1.0)
+    state.load[place] = state.load[place] * (1 - past) + cycles
+    state.load_at[place] = now
+    load = min(state.load[place] / _MEMORY, _MOST_LOAD)
+    return float(max(begin, now + wait * load / (1 - load)) + cycles)
+
+
+@jit()
+def lower(
+    state: Any, machine: Any, sectors: int, is_store: bool, share: float, rate: float, now: int
+) -> int:
+    """Ask L2 for sectors, and DRAM for its share of them; when they are there.
+
+    `rate`: bytes per cycle of what is read.
+    """
+    state.counts[5] += sectors
+    rate = machine[_COPY_RATE] if is_store else rate
+    cycles = max(32 * sectors / rate, machine[_REQUEST])
+    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
+    if is_store:
+        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
+        there = _ask(state, OF_STORES, cycles, 0.0, now)
+    there += machine[_L2]
+    state.dram_rest += sectors * share
+    if state.dram_rest >= 1:
+        some = int(state.dram_rest)
+        state.dram_rest -= some
+        state.counts[7] += some
+        cycles = 32 * some / machine[_DRAM_RATE]
+        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        there = max(there, far + machine[_DRAM])
+    return int(there)
+
+
+@jit()
+def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
+    """Ask L2 to change sectors; when the old values are there."""
+    state.counts[5] += sectors
+    cycles = sectors * max(32 / machine[_ATOM_RATE], machine[_ATOM_HOT])
+    return int(_ask(state, OF_ATOMICS, cycles, 0.0, now) + machine[_ATOM_LATENCY])

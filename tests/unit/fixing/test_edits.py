@@ -1,0 +1,140 @@
+"""Fixes as changes of a text: what is written into declarations and subscripts, and what is not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from layouts.term import Term
+from layouts.tile import Tile
+from simulator.fixing.arrays import SharedArray
+from simulator.fixing.declared import Declared, declarations, resolved
+from simulator.fixing.edits import applied, edits_of, kernels_with
+from simulator.fixing.layouts import Candidate, Kind
+from simulator.fixing.said import text_of
+
+PAD, XOR = Tile(32, 32, 1), Tile(32, 32, terms=(Term(5, 31),))
+SIZE = 4096
+USE = "t[y][x] = a[x];\nb[x] = t[x][y];"
+FLAT = "t[y * 32 + x] = a[x];\nb[x] = t[x * 32 + y];"
+
+
+def kernel(declared: str, use: str = USE, head: str = "") -> str:
+    return f"{head}__global__ void k() {{\n{declared}\n{use}\n}}\n"
+
+
+def known(text: str) -> Declared:
+    sources = {"k.cu": tuple(text.split("\n"))}
+    (found,) = (each for each in declarations(sources) if each.name == "t")
+    return resolved(found, SIZE, "k", sources)
+
+
+def written(text: str, tile: Tile, kind: Kind) -> str:
+    """The changed text; else why it is left."""
+    declared, bytes_ = known(text), np.arange(SIZE)
+    rows = np.zeros(0, np.int64)
+    array = SharedArray("t", (0,), SIZE, declared, True, rows, (), ())
+    table = tile.offset(bytes_ // 4) * 4 + bytes_ % 4
+    candidate = Candidate(kind, tile, 4, table, 128)
+    fix: Any = SimpleNamespace(
+        array="t", target=array, candidate=candidate, text=text_of(array, candidate)
+    )
+    found = edits_of(cast("Any", fix), text)
+    return found if isinstance(found, str) else applied(text, set(found))
+
+
+PADDED = {
+    "float t[32][32];": "float t[32][33];",
+    "float t\n    [32] // rows\n    [32];": "float t\n    [32] // rows\n    [33];",
+    "float u[4], t[32][32], v;": "float u[4], t[32][33], v;",
+    "float t[/* y */ 32][ 32 /* x */ ];": "float t[/* y */ 32][ 33 /* x */ ];",
+    "volatile float t[N][N];": "volatile float t[N][N + 1];",
+    "__align__(16) real t[32][2 * 16];": "__align__(16) real t[32][2 * 16 + 1];",
+}
+
+
+@pytest.mark.parametrize("declared", PADDED)
+def test_a_padding_is_written_into_the_last_size(declared: str) -> None:
+    head = "#define N 32\ntypedef float real;\n"
+    text = kernel(f"__shared__ {declared}", head=head)
+    assert written(text, PAD, "pad") == kernel(f"__shared__ {PADDED[declared]}", head=head)
+
+
+@pytest.mark.parametrize(
+    ("declared", "head", "owner"),
+    [
+        ("__shared__ Rows t;", "typedef float Rows[32][32];\n", "the type Rows"),
+        ("__shared__ Row t[32];", "using Row = float[32];\n", "the type Row"),
+        ("TILE(t);", "#define TILE(name) __shared__ float name[32][32]\n", "the macro TILE"),
+        ("T(float, t, 32);", "#define T(k, n, c) __shared__ k n[c][c]\n", "the macro T"),
+    ],
+)
+def test_sizes_of_types_and_macros_are_known_but_not_written(
+    declared: str, head: str, owner: str
+) -> None:
+    text = kernel(declared, head=head)
+    assert (known(text).sizes, known(text).element) == ((32, 32), 4)
+    said = f"t: its sizes are those of {owner}; write t[32][33]"
+    assert written(text, PAD, "pad") == said
+    mixed = "t[y][x ^ y] = a[x];\nb[x] = t[x][y ^ x];"
+    assert written(text, XOR, "swizzle") == kernel(declared, mixed, head)
+
+
+def test_a_macro_may_stand_for_the_qualifier() -> None:
+    head = "#define LOCAL __shared__\n"
+    text = kernel("LOCAL float t[32][32];", head=head)
+    assert written(text, PAD, "pad") == kernel("LOCAL float t[32][33];", head=head)
+
+
+def test_a_flat_index_is_padded_or_mixed_wherever_it_stands() -> None:
+    text = kernel("__shared__ float t[1024];", f"{FLAT}\nt[0] = 1;")
+    padded = (
+        "t[(y * 32 + x) + (y * 32 + x) / 32] = a[x];\nb[x] = t[(x * 32 + y) + (x * 32 + y) / 32];"
+    )
+    assert written(text, PAD, "pad") == kernel("__shared__ float t[1056];", f"{padded}\nt[0] = 1;")
+    mixed = (
+        "t[(y * 32 + x) ^ ((y * 32 + x) >> 5)] = a[x];\n"
+        "b[x] = t[(x * 32 + y) ^ ((x * 32 + y) >> 5)];"
+    )
+    assert written(text, XOR, "swizzle") == kernel(
+        "__shared__ float t[1024];", f"{mixed}\nt[0] = 1;"
+    )
+    made = kernel("TILE(t);", FLAT, "#define TILE(n) __shared__ float n[1024]\n")
+    assert "its last row must be whole" in written(made, PAD, "pad")
+    assert written(made, XOR, "swizzle") == made.replace(FLAT, mixed)
+
+
+LEFT = {
+    "f(t);": "uses it without all its subscripts",
+    "t[y][x++] = 1;": "does more than name a place",
+    "t[y][f(x)] = 1;": "does more than name a place",
+    "float *p = t[y]; p[x] = 1;": "uses it without all its subscripts",
+}
+
+
+@pytest.mark.parametrize("use", LEFT)
+def test_what_an_index_cannot_be_written_into_is_left(use: str) -> None:
+    text = kernel("__shared__ float t[32][32];", f"{USE}\n{use}")
+    assert LEFT[use] in written(text, XOR, "swizzle")
+
+
+def test_an_array_of_other_rows_or_parts_is_left() -> None:
+    other = kernel("__shared__ float t[16][64];")
+    assert written(other, PAD, "pad").startswith("t: its rows are others; write t[i + i / 32]")
+    parts = kernel("__shared__ short t[2048];", "t[x] = a[x];")
+    assert "parts of its elements" in written(parts, XOR, "swizzle")
+    dynamic = kernel("extern __shared__ float t[];", FLAT)
+    assert written(dynamic, PAD, "pad").startswith("t: dynamic shared memory has no sizes")
+
+
+def test_kernels_that_share_an_array_are_known() -> None:
+    one, other = kernel(""), "__global__ void other(float *o) {\n{ o[0] = t[0][1]; }\n}\n"
+    above = "__shared__ float t[32][32];\n"
+    assert kernels_with(known(above + one + other), above + one + other) == ("k", "other")
+    inside = f"namespace n {{ {above}{one} }}\n{other.replace('t[', 'u[')}"
+    assert kernels_with(known(inside), inside) == ("k",)
+    own = kernel("__shared__ float t[32][32];") + other
+    assert kernels_with(known(own), own) == ()

@@ -1,0 +1,116 @@
+"""What goes on beside warps: phases of mbarriers, copies by TMA, products of warpgroups."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import Chip
+from simulator.timing.estimate import SmRun, run_sm
+from simulator.timing.machine import machine_of
+from simulator.timing.state import Stall
+from simulator.timing.work import Work
+from tests.unit.timing.test_sm import MACHINE
+from tests.unit.timing.works import Line, work
+
+H100 = Chip.of("H100")
+DATA = Path(__file__).parents[3] / "gpu_check/data"
+WAITS = list(csv.DictReader((DATA / "h100_waits.csv").read_text().splitlines()))
+PRODUCTS = list(csv.DictReader((DATA / "h100_wgmma.csv").read_text().splitlines()))
+Event = tuple[int, int, int, int, int]
+
+
+def beside(given: Work, events: Sequence[Sequence[Event]]) -> Work:
+    """Give the warps of a launch's blocks what goes on beside them."""
+    begins = np.cumsum([0, *map(len, events)])
+    every = np.array([each for of_warp in events for each in of_warp], np.int64).reshape(-1, 5)
+    traces = [replace(each, event_begin=begins, event=every) for each in given.traces]
+    return replace(given, traces=tuple(traces))
+
+
+def run(given: Work, **numbers: float) -> SmRun:
+    return run_sm(given, H100, {**MACHINE, **numbers}, np.zeros(1, np.int64))
+
+
+def arrival(number: int, phase: int) -> Event:
+    return number, phase, 0, 0, 0
+
+
+def test_a_phase_that_two_warps_pass_to_and_fro_takes_what_it_took_on_an_h100() -> None:
+    turns = 32
+    # Each arrives at its phase of a turn, once the other's is complete.
+    body = [
+        Line("SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0,[UR4],R2", write=0),
+        Line("BRA", "`(.L)", guard="@!P0", waits=1, stall=5),
+        Line("SYNCS.ARRIVE.TRANS64.A1T0", "RZ,[UR4],RZ", stall=2),
+    ]
+    first, second = [], []
+    for turn in range(turns):
+        mine, other = 2 * turn, 2 * turn + 1
+        first += [arrival(0, other - 2 if turn else -1), arrival(2, mine)]
+        second += [arrival(0, mine), arrival(2, other)]
+    passing = beside(work(body, warps=2, times=turns), [first, second])
+    measured = next(float(row["cycles"]) for row in WAITS if row["wait"] == "passing")
+    found = run(passing)
+    assert found.cycles / turns == pytest.approx(measured, rel=0.2)  # less a loop's own
+    assert found.stalls.sum(axis=0).argmax() == Stall.SHORT_SCOREBOARD
+
+
+@pytest.mark.parametrize("size", [16, 2048, 16384])
+def test_a_copy_that_is_waited_for_takes_what_it_took_on_an_h100(size: int) -> None:
+    turns = 16
+    body = [
+        Line("SYNCS.ARRIVE.TRANS64", "RZ,[UR4],R4", stall=2),
+        Line("UBLKCP.S.G", "[UR8],[UR4],UR6", stall=2),
+        Line("SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0,[UR4],R2", write=0, stall=2),
+        Line("BRA", "`(.L)", guard="@!P0", waits=1, stall=5),
+    ]
+    events = [
+        each
+        for turn in range(turns)
+        for each in (arrival(0, turn), (1, turn, size, max(size // 32, 1), 1), arrival(2, turn))
+    ]
+    measured = next(
+        float(row["cycles"]) for row in WAITS
+        if (row["bytes"], row["in_flight"], row["sms"]) == (str(size), "1", "1")
+    )  # fmt: skip
+    found = run(beside(work(body, times=turns), [events]), l2_rate=48.1)
+    assert found.cycles / turns == pytest.approx(measured, rel=0.12)
+
+
+@pytest.mark.parametrize(("n", "a"), [(8, "SS"), (64, "SS"), (128, "SS"), (256, "SS"), (128, "RS")])
+def test_a_group_of_products_takes_what_it_took_on_an_h100(n: int, a: str) -> None:
+    measured = next(
+        row for row in PRODUCTS
+        if (row["type"], row["n"], row["a"], row["accumulator"]) == ("f16", str(n), a, "f32")
+    )  # fmt: skip
+    first = "R24," if a == "SS" else "R24,R4,"
+    operands = f"{first}gdesc[UR4],R24,UPT"
+    one = Line(f"HGMMA.64x{n}x16.F32", operands)
+    body = [*[one] * 11, Line(f"HGMMA.64x{n}x16.F32", operands + ",gsb0"),
+            Line("WARPGROUP.DEPBAR.LE", "gsb0,0x0")]  # fmt: skip
+    times = 8
+    found = run(work(body, warps=4, times=times))
+    wanted = 12 * float(measured["cycles"]) + float(measured["wait"])
+    assert found.cycles / times == pytest.approx(wanted, rel=0.1)
+    assert found.stalls.sum(axis=0).argmax() == Stall.GMMA
+
+
+def test_a_warp_goes_on_beside_its_products() -> None:
+    product = Line("HGMMA.64x256x16.F32", "R24,gdesc[UR4],R24,UPT,gsb0")
+    sums = [Line("FADD", "R0,R1,R2", stall=4)] * 64
+    wait = Line("WARPGROUP.DEPBAR.LE", "gsb0,0x0")
+    beside_it = run(work([product, *sums, wait], warps=4, times=8)).cycles
+    behind_it = run(work([product, wait, *sums], warps=4, times=8)).cycles
+    assert beside_it < 0.75 * behind_it
+
+
+def test_every_number_of_the_machine_has_a_source() -> None:
+    assert {"phase_latency", "tma_latency", "tma_rate", "gmma_latency"} <= set(
+        machine_of(H100) or {}
+    )
