@@ -34,7 +34,7 @@ def of_compiled(result: Any) -> Section:
     report: CompiledReport = result  # not imported: the machine behind it takes half a second
     from simulator.sass.code.demangling import demangled
 
-    view = look_inside(report) or KernelView((), {}, (), (), "its launch is not known any more")
+    view = look_inside(report) or KernelView((), {}, (), (), "its launch is no longer known")
     listings = report.listings()
     lines = lines_of(report, listings)
     total = report.totals()["all"]
@@ -102,7 +102,7 @@ def _fixes(_: CompiledReport, view: KernelView) -> str:
 
 
 def _time(report: CompiledReport, _: KernelView) -> str:
-    """Return where the time goes; nothing for a launch that is not known any more."""
+    """Return where the time goes; nothing for a launch that is no longer known."""
     try:
         found = report.time()
     except LaunchError:

@@ -39,6 +39,9 @@ _ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute":
 # What host code asks of the device, with the answer; None: by the attribute.
 
 
+_QUALIFIED = re.compile(r"\b(?:const|volatile|__restrict__|__restrict)\b|[&*\s]")
+
+
 @dataclass(frozen=True)
 class FoundLaunch:
     """A launch as the source has it; texts with a name in them where a value is not known."""
@@ -114,6 +117,25 @@ def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[Found
     found = [each for each in found if not each.unknown or each.kernel not in sure]
     launched = sure | {each.kernel for each in found}
     return found + [each for each in ways if not each.unknown or each.kernel not in launched]
+
+
+def _deduced(signature: Signature, types: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
+    """Add the template arguments that the compiler deduces from a launch's arguments."""
+    found = list(types)
+    for text in signature.template[len(types) :]:
+        name = re.split(r"[\s.]+", text.split("=")[0].strip())[-1]
+        given = [
+            value for (kind, _), value in zip(signature.parameters, values, strict=False)
+            if _QUALIFIED.sub("", kind) == name
+        ]  # fmt: skip
+        made = [Type(each.element) for each in given
+                if isinstance(each, Allocation) and each.element]  # fmt: skip
+        made += [Type("int") for each in given if type(each) is int]
+        made += [Type("float") for each in given if isinstance(each, float)]
+        if not made and "=" in text:
+            break  # this one and what follows have defaults
+        found.append(made[0] if made else Unknown(name))
+    return tuple(found)
 
 
 def _base(kernel: str) -> str:
@@ -234,6 +256,7 @@ class _Reader(HostReader):
         types = self._template_arguments(function)
         table = {}
         if signature is not None and signature.template:
+            types = _deduced(signature, types, values)
             for text, value in zip(signature.template, types, strict=False):
                 table[re.split(r"[\s.]+", text.split("=")[0].strip())[-1]] = value
         described = Described()

@@ -250,3 +250,14 @@ def test_a_way_that_is_not_taken_adds_no_instance_of_a_kernel_that_is_launched()
 int main() { float *a; cudaMalloc(&a, 4096); int n = 32;
   if (n == 16) { k<16><<<1, dim3(n, n)>>>(a); } else { k<32><<<1, dim3(n, n)>>>(a); } }"""
     assert [each.kernel for each in find_launches(text).launches] == ["k<32>"]
+
+
+def test_template_arguments_are_deduced_from_a_launchs_arguments() -> None:
+    text = """template <typename A, typename B, typename C = B, int N = 4>
+__global__ void k(A *a, const B *__restrict__ b, int n) { a[n] = b[n] + N; }
+template <typename T> void run(T *a, double *b, int n) { k<<<1, n>>>(a, b + 1, n); }
+int main() { float *a; double *b; cudaMalloc(&a, 16); cudaMalloc(&b, 64); run(a, b, 4); }"""
+    (found,) = find_launches(text).launches
+    assert (found.kernel, found.unknown) == ("k<float, double>", ())
+    lost = find_launches(text.replace("cudaMalloc(&a, 16);", "a = other();")).launches[0]
+    assert "A" in lost.unknown
