@@ -19,6 +19,7 @@ from layouts.expression import Expression, check_known, integer
 from layouts.shapes import is_integer
 from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError, ExpressionError, OptionError
+from simulator.inputs.functions import kind_of, remedy
 from simulator.inputs.place import Array
 from simulator.inputs.question import FLOAT, Question, read_question
 from simulator.inputs.threads import THREAD_NAMES, ThreadBlock, assumed_block
@@ -208,7 +209,7 @@ def read(
     check_known(question, known)
     if condition is not None:
         check_known(condition, known)
-    assumed: list[str] = []
+    assumed = _called(question) if op is None else []
     if array.assumed and element is None and layout is None:
         assumed.append("4 bytes per element")
     known_op = counted_on(chosen_chip, _op(question) if op is None else op)
@@ -361,6 +362,22 @@ def _op(question: Question) -> str:
             " once (accepted: types of 1, 2, 4, 8 or 16 bytes, or an instruction by --op, op=)"
         )
     return found
+
+
+def _called(question: Question) -> list[str]:
+    """Return what is assumed of the functions that are called on the element.
+
+    Raises ExpressionError for one that may read more than its value.
+    """
+    kinds = {each.name: kind_of(each.name) for each in question.called}
+    for name, column in question.called:
+        if kinds[name] == "other" or (kinds[name] == "unknown" and question.store):
+            raise ExpressionError(f"{remedy(name)} at column {column + 1}", question.source, column)
+    return [
+        f"{name}() reads one {question.type.name}"
+        for name, kind in kinds.items()
+        if kind == "unknown"
+    ]
 
 
 def _check_names(names: Any) -> None:

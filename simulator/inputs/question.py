@@ -22,6 +22,7 @@ from layouts.expression import Evaluate, nested
 from layouts.triton import is_triton
 from simulator.errors import ExpressionError
 from simulator.inputs.declaring import Declarations
+from simulator.inputs.functions import Called, called_on
 from simulator.inputs.place import Array, ArrayPlace, Index
 from simulator.inputs.records import record_at
 from simulator.inputs.statements import alone, assignment, closing, parts, statements
@@ -72,6 +73,8 @@ class Question:
     """What an atomic function does: ADD, MAX, ...; COUNT adds 1, and the old value is not used."""
     loads: bool = False
     """Whether a store's `=` has an array to its right, which is another access."""
+    called: tuple[Called, ...] = ()
+    """Functions and macros that are called on the element."""
 
 
 def is_question(text: str) -> bool:
@@ -289,7 +292,8 @@ class _Reader(Declarations):
                 raise
             if len(found) > 1:
                 self.refuse("one access at a time: this is the second", found[1][0])
-            return self._access(*found[0], store=store)
+            question = self._access(*found[0], store=store)
+            return replace(question, called=called_on(self.text, start, found[0][0]))
         self.use(compiler)
         places = [each for each in read if isinstance(each, ArrayPlace)]
         if not places:
