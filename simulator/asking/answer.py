@@ -16,8 +16,8 @@ import numpy as np
 
 from layouts.errors import plural
 from simulator.asking.bank_map import LABEL, bank_map
-from simulator.asking.words import Level, cause, verdict
-from simulator.inputs.asked import AskedAccess
+from simulator.asking.words import Level, cause, least_wavefronts, verdict, waits
+from simulator.inputs.asked import AskedAccess, least_of
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
@@ -25,6 +25,8 @@ from simulator.law.loops import is_loop
 from simulator.results.text import Table, as_html
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from simulator.asking.cure import Cure
     from simulator.asking.pictures import Picture
 
@@ -94,6 +96,9 @@ class Answer(Explanation):
     def _cures(self) -> tuple[list[Cure], str]:
         from simulator.asking.cure import cures
 
+        least = (self._least_wavefronts == self.warps.wavefronts).all()
+        if least and verdict(self).level == "conflict":
+            return [], "no layout helps: lanes that update one word wait for one another"
         special = self.sources is not None or is_loop(self.instruction)
         if special and verdict(self).level == "free":
             return [], "nothing to do"
@@ -182,14 +187,28 @@ class Answer(Explanation):
         totals = self.warps.totals()
         now = int(totals["cycles"])
         op = self.instruction
-        least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
+        least = self._least_wavefronts
         free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
         whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
         # What a copy from anywhere would cost without is not known.
-        without = "" if free == now or self.sources is not None else f", {free:,} without conflicts"
+        without = (
+            ""
+            if free == now or self.sources is not None
+            else (f", {free:,} {'in the best layout' if waits(op) else 'without conflicts'}")
+        )
         yield AnswerLine(
             f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
         )
+
+    @cached_property
+    def _least_wavefronts(self) -> NDArray[np.int64]:
+        """Those of each warp without conflicts."""
+        op, asked = self.instruction, self.asked
+        if asked is None:
+            return np.array([least_wavefronts(self)])
+        if not waits(op):
+            return np.asarray(self.warps.wavefronts - op.passes * self.warps.bank_conflicts)
+        return least_of(asked, asked.addresses(), self.rule)
 
     @property
     def _several(self) -> bool:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from layouts.c_text import column, operand
 from layouts.errors import plural
 from layouts.tile import Tile
+from simulator.asking.words import waits
 from simulator.errors import BankwiseError
-from simulator.inputs.asked import AskedAccess
+from simulator.inputs.asked import AskedAccess, least_of
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import Rule
@@ -60,6 +61,8 @@ class Cure:
     cycles: int
     addresses: NDArray[np.int64] = field(repr=False, compare=False)
     """In bytes, shape (warps, 32); 0 for a lane that is not active."""
+    least: bool = False
+    """Whether no layout takes fewer wavefronts: lanes that update one word wait for one another."""
     everywhere: str = ""
     """How to write any access, where `text` does not show it; else empty.
 
@@ -85,6 +88,8 @@ class Cure:
         """What is left of the conflicts of all warps, in words."""
         if not self.bank_conflicts:
             return "conflict-free"
+        if self.least:
+            return "no layout takes fewer"
         each = " per block" if len(self.addresses) > 1 else ""
         return f"leaves {plural(self.bank_conflicts, 'bank conflict')}{each}"
 
@@ -201,6 +206,8 @@ def _counted(
         int(counts.excessive.sum()),
         int(counts.cycles.sum()),
         addresses,
+        waits(asked.instruction)
+        and bool((least_of(asked, addresses, rule) == counts.wavefronts).all()),
     )
 
 

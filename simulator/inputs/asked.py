@@ -35,9 +35,10 @@ from simulator.law.accesses import (
 )
 from simulator.law.chips import Chip, ChipLike, counted_on, optional_chip
 from simulator.law.indices import RESERVED, Located, check_size, locate
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
+from simulator.law.specification import least_wavefronts
 
-__all__ = ["AskedAccess", "read"]
+__all__ = ["AskedAccess", "least_of", "read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +131,12 @@ class AskedAccess:
     def whole(self) -> bool:
         """Whether every lane of every warp is active."""
         return bool((self.masks == ALL_LANES).all())
+
+
+def least_of(asked: AskedAccess, addresses: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
+    """Return the wavefronts that each warp takes in the best of all layouts, shape (warps,)."""
+    rows = zip(addresses.tolist(), asked.masks.tolist(), strict=True)
+    return np.array([least_wavefronts(asked.instruction, row, mask, rule) for row, mask in rows])
 
 
 def read(

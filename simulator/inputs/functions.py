@@ -20,13 +20,13 @@ __all__ = ["Called", "called_on", "kind_of", "remedy"]
 _MATH = frozenset(
     re.findall(
         r"\w+",
-        "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv"
-        " erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod hypot ilogb"
-        " isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs llmax llmin llrint llround log log10"
-        " log1p log2 logb lrint lround max min nearbyint nextafter norm norm3d norm4d normcdf"
-        " normcdfinv pow powi rcbrt remainder rhypot rint rnorm round rsqrt saturate scalbln scalbn"
-        " signbit sin sincos sincospi sinh sinpi sqrt tan tanh tgamma trunc ullmax ullmin umax umin y0"
-        " y1 yn clamp lerp assert printf",
+        "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf"
+        " erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin"
+        " fmod hypot ilogb isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs llmax llmin"
+        " llrint llround log log10 log1p log2 logb lrint lround max min nearbyint nextafter"
+        " norm norm3d norm4d normcdf normcdfinv pow powi rcbrt remainder rhypot rint rnorm"
+        " round rsqrt saturate scalbln scalbn signbit sin sincos sincospi sinh sinpi sqrt tan"
+        " tanh tgamma trunc ullmax ullmin umax umin y0 y1 yn clamp lerp assert printf",
     )
 )
 """C's and CUDA's functions of numbers; with an f at the end, those of floats."""
@@ -42,10 +42,10 @@ _HALF = frozenset(
 _MOVES = frozenset(
     re.findall(
         r"\w+",
-        "address addr alignof async atom atomic bulk copy cp cpy cvta decltype fetch ld ldg ldgsts"
-        " ldmatrix lds ldsm load loads matrix memcpy memset mma pointer prefetch ptr red reinterpret"
-        " sizeof st stg stmatrix store sts stsm swap tma vec vector vectorize vectorized wgmma"
-        " wmma",
+        "address addr alignof async atom atomic bulk copy cp cpy cvta decltype fetch ld ldg"
+        " ldgsts ldmatrix lds ldsm load loads matrix memcpy memset mma pointer prefetch ptr"
+        " red reinterpret sizeof st stg stmatrix store sts stsm swap tma vec vector vectorize"
+        " vectorized wgmma wmma",
     )
 )
 """Words of a name that moves other bytes than one value, or takes the address."""

@@ -44,7 +44,8 @@ VERDICTS = [
     ),
     (
         "float4 s[16]; s[lane / 2 % 8 * 2]",
-        "2 bank conflicts that cost nothing: two fused phases of two wavefronts",
+        "2-way bank conflict in each of its 2 phases: 4 wavefronts where 2 would do"
+        " (Nsight calls 4 ideal)",
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
@@ -247,7 +248,7 @@ def test_what_is_said_where_no_cure_is() -> None:
         explain("LDS", [128 * i for i in range(32)])
     )
     answer = str(explain("atom.shared.add.u32", "int h[32]; h[0]"))
-    assert "Cure     no swizzle Sw<B,M,S> takes fewer cycles" in answer
+    assert "Cure     no layout helps: lanes that update one word wait for one another" in answer
     store = str(explain("float s[32][32]; s[lane][0] = x"))
     assert "only the store was given: the load may suffer" in store
     assert "only this access was given" in str(explain("ATOMS.ADD", "int h[32][32]; h[lane][0]"))
