@@ -6,6 +6,7 @@ In this order: the verdict, its cause with a map of the banks, the price, the cu
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,9 @@ from layouts.errors import plural
 from simulator.asking.bank_map import LABEL, bank_map
 from simulator.asking.words import Level, cause, least_wavefronts, verdict, waits
 from simulator.inputs.asked import AskedAccess, least_of
+from simulator.inputs.question import by_thread
+from simulator.inputs.threads import THREAD_NAMES, assumed_block
+from simulator.inputs.types import op_of
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
@@ -133,6 +137,26 @@ class Answer(Explanation):
             else "only this access was given: others may suffer"
         )
 
+    @property
+    def weighing(self) -> str:
+        """The command that weighs the access and its counterpart; empty where it has none."""
+        asked, op = self.asked, self.instruction
+        if asked is None or asked.located is not None or op.verb not in ("read", "write"):
+            return ""
+        question, array = asked.question, asked.question.array
+        own = op_of(question.type, store=question.store) == op.name
+        if array.assumed or not own or set(question.names) - set(THREAD_NAMES):
+            return ""
+        other = _by_thread(asked)
+        if not other:
+            return ""
+        other += " = 0" if op.verb == "read" else ""
+        assumed, _ = assumed_block(re.findall(r"threadIdx\.[xyz]", other))
+        block = "" if assumed == asked.block else f" --block {asked.block}"
+        accesses = (" ".join(self.text.split()), other)
+        given = " ".join(f"--access {shlex.quote(each)}" for each in accesses)
+        return f"bankwise optimize {given}{block}"
+
     def pictures(self) -> list[Picture]:
         """Return the access as it was asked, then with each cure, both for their worst warp."""
         from simulator.asking.pictures import Picture, with_cure
@@ -228,7 +252,11 @@ class Answer(Explanation):
             yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
             if each.everywhere:
                 yield AnswerLine(f"         every access as {each.everywhere}")
-        yield AnswerLine(f"         {self.caveat}")
+        if not self.weighing:
+            yield AnswerLine(f"         {self.caveat}")
+            return
+        yield AnswerLine(f"         {self.caveat}; to weigh both:")
+        yield AnswerLine(f"         {self.weighing}")
 
     def _figures(self) -> Iterator[AnswerLine]:
         ways = f"{self.wavefronts}-way" if self.wavefronts else "0-way"
@@ -299,6 +327,18 @@ _NO_LAYOUT = (
     "not searched: addresses do not say how the array lies (ask in C, such as"
     " 'float s[32][32]; s[threadIdx.x][threadIdx.y]')"
 )
+
+
+def _by_thread(asked: AskedAccess) -> str:
+    """Return an element per thread, side by side; empty where a block has more than an array."""
+    array, block = asked.question.array, asked.block
+    sizes = [1 << 20 if size is None else size for size in array.sizes]
+    spans = zip(reversed(sizes), (block.x, block.y, block.z), strict=False)
+    if all(threads <= size for size, threads in spans):
+        return array.name + by_thread(len(sizes))
+    if len(sizes) == 2 and block.threads == block.x <= sizes[0] * sizes[1]:
+        return f"{array.name}[threadIdx.x / {sizes[1]}][threadIdx.x % {sizes[1]}]"
+    return ""
 
 
 def _painted(text: str, code: str) -> str:

@@ -104,8 +104,7 @@ def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
     width = asked.instruction.width
     if width < asked.element and asked.located is None:
         return [], (
-            f"not searched: a lane takes {width} of an element's {asked.element} bytes (an array"
-            " per member would lie side by side)"
+            "not searched: padding cannot help a member of a struct; an array per member can"
         )
     tile = tile_of([asked])
     if asked.located is not None and tile is None:

@@ -190,7 +190,7 @@ def read(
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
     ('LDS', '32x32', [4, 136, 268])
     >>> asked.assumed
-    ('block 32x32, for threadIdx.y is named',)
+    ('block 32x32, because the question uses threadIdx.y',)
     >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
     >>> read("lane%16, lane/16*8", "ldmatrix.x4", layout=swizzled, element=2).addresses()[0, :3]
     array([  0, 144, 288])
@@ -232,7 +232,7 @@ def read(
     else:
         used = {*question.names, *(condition.names if condition else ())} - set(names or ())
         threads, telling = assumed_block(used)
-        why = f", for {telling} is named" if telling else ": one warp"
+        why = f", because the question uses {telling}" if telling else ": one warp"
         assumed.append(f"block {threads}{why}")
     if chosen is None:
         chosen = tuple(range(threads.warps))
@@ -357,9 +357,8 @@ def _op(question: Question) -> str:
         found = atomic_of(question.type, question.atomic)
         if found is None:
             raise OptionError(
-                f"what atomic{question.atomic.capitalize()} of a {question.type.name} compiles to"
-                " is not known here (accepted: int, unsigned, 64-bit integers, float, half2; or an"
-                " instruction by --op, op=)"
+                f"what {_atomic(question.atomic)} of {question.type.name} compiles to is not"
+                f" known here (accepted: {_taken(question.atomic)}; or an instruction by --op, op=)"
             )
         return found
     found = op_of(question.type, store=question.store)
@@ -369,6 +368,25 @@ def _op(question: Question) -> str:
             " once (accepted: types of 1, 2, 4, 8 or 16 bytes, or an instruction by --op, op=)"
         )
     return found
+
+
+def _atomic(kind: str) -> str:
+    return "atomicCAS" if kind == "CAS" else f"atomic{kind.replace('COUNT', 'ADD').capitalize()}"
+
+
+def _taken(kind: str) -> str:
+    """Return the types of which is known what an atomic function compiles to."""
+    types = ("int", "unsigned", "unsigned long long", "float", "half2")
+    return ", ".join(each for each in types if atomic_of(_TYPES[each], kind) is not None)
+
+
+_TYPES = {
+    "int": CType("int", 4),
+    "unsigned": CType("unsigned", 4),
+    "unsigned long long": CType("unsigned long long", 8),
+    "float": CType("float", 4),
+    "half2": CType("half2", 4),
+}
 
 
 def _called(question: Question) -> list[str]:

@@ -75,10 +75,12 @@ def test_the_answer_to_the_textbook_question() -> None:
         "  no operation      conflict-free",
         "  or     swizzle s[threadIdx.x][threadIdx.y ^ threadIdx.x]  4,096 bytes       "
         "  1 operation more  conflict-free",
-        "         only the load was given: the store may suffer",
+        "         only the load was given: the store may suffer; to weigh both:",
+        "         bankwise optimize --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
+        " --access 's[threadIdx.y][threadIdx.x] = 0'",
         "Figures  LDS: 1 phase, 32 wavefronts, 1 ideal, 31 excessive, 31 bank conflicts, 32 cycles,"
         " 32-way (warp 0, the worst of 32)",
-        "Assumed  block 32x32, for threadIdx.y is named",
+        "Assumed  block 32x32, because the question uses threadIdx.y",
     ]
 
 

@@ -82,3 +82,14 @@ def test_atomics_on_one_word_are_no_matter_of_layouts(
         assert "\nwavefronts  " in str(answer)
     else:
         assert answer.cures[0].leaves == leaves
+
+
+def test_an_answer_says_the_command_that_weighs_both_accesses() -> None:
+    answer = explain("float s[64][32]; s[threadIdx.x][0]", block=64)
+    assert answer.weighing == (
+        "bankwise optimize --access 'float s[64][32]; s[threadIdx.x][0]'"
+        " --access 's[threadIdx.x / 32][threadIdx.x % 32] = 0' --block 64x1"
+    )
+    assert answer.weighing in str(answer)
+    assert explain("float s[64]; s[lane * 2 + k] = 1", names={"k": 0}).weighing == ""
+    assert explain("int h[64]; atomicAdd(&h[lane * 2], lane)").weighing == ""
