@@ -8,6 +8,7 @@ of one dimension has no rows.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -224,6 +225,11 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         if len(parts) != 1:
             return f"{swizzles} on the index of {name}"
         mixed = layout.c(col=parts[0])
+        if len(name) + len(mixed) + 2 > _LONGEST:  # the index stands in it twice
+            free = next(
+                each for each in ("i", "at", "index") if each not in _words(question.source)
+            )
+            return f"int {free} = {parts[0]}; {name}[{layout.c(col=free)}]"
         return mixed if question.flat and question.array.assumed else f"{name}[{mixed}]"
     sizes = question.array.sizes
     text = _columns(name, parts, sizes, layout)
@@ -233,6 +239,10 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         return text
     flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
     return f"(&{name}{'[0]' * len(parts)})[{flat.c(col='i')}]"
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) -> str:

@@ -51,7 +51,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.NoSuchOption as error:
         near = [each.lstrip("-") for each in error.possibilities or ()]
         found = difflib.get_close_matches(error.option_name.lstrip("-"), near, cutoff=0.7)
-        error.possibilities = [f"--{each}" for each in found]
+        error = click.NoSuchOption(
+            error.option_name, possibilities=[f"--{each}" for each in found], ctx=error.ctx
+        )
         hint = " (an expression that begins with - goes after --)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
     except click.ClickException as error:

@@ -309,3 +309,13 @@ def test_no_numba_on_the_way_to_an_answer() -> None:
 def test_a_plain_prompt_shows_the_verdict_alone() -> None:
     shown = repr(explain("float s[32][32]; s[lane][0]"))
     assert shown == "<Answer of LDS: 32-way bank conflict: 32 wavefronts where 1 would do>"
+
+
+def test_a_cure_says_a_long_index_once() -> None:
+    index = "threadIdx.x < 16 ? threadIdx.x * 32 : threadIdx.x"
+    (cure,) = explain(f"float s[1024]; s[{index}]").cures
+    assert cure.text == f"int i = {index}; s[i ^ (i >> 5)]"
+    again = count(f"float s[1024]; {cure.text}")
+    assert int(again.cycles.sum()) == cure.cycles
+    (cure,) = explain("float s[1024]; s[i * 32 + threadIdx.x / 2 * 64 % 512]", names={"i": 0}).cures
+    assert cure.text.startswith("int at = i * 32")
