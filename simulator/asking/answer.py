@@ -6,6 +6,7 @@ In this order: the verdict, its cause with a map of the banks, the price, the cu
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,8 +17,11 @@ import numpy as np
 
 from layouts.errors import plural
 from simulator.asking.bank_map import LABEL, bank_map
-from simulator.asking.words import Level, cause, verdict
-from simulator.inputs.asked import AskedAccess
+from simulator.asking.words import Level, cause, least_wavefronts, verdict, waits
+from simulator.inputs.asked import AskedAccess, least_of
+from simulator.inputs.question import by_thread
+from simulator.inputs.threads import THREAD_NAMES, assumed_block
+from simulator.inputs.types import op_of
 from simulator.law import specification
 from simulator.law.counting import Counts
 from simulator.law.explaining import Explanation
@@ -25,6 +29,8 @@ from simulator.law.loops import is_loop
 from simulator.results.text import Table, as_html
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from simulator.asking.cure import Cure
     from simulator.asking.pictures import Picture
 
@@ -94,6 +100,9 @@ class Answer(Explanation):
     def _cures(self) -> tuple[list[Cure], str]:
         from simulator.asking.cure import cures
 
+        least = (self._least_wavefronts == self.warps.wavefronts).all()
+        if least and verdict(self).level == "conflict":
+            return [], "no layout helps: lanes that update one word wait for one another"
         special = self.sources is not None or is_loop(self.instruction)
         if special and verdict(self).level == "free":
             return [], "nothing to do"
@@ -127,6 +136,26 @@ class Answer(Explanation):
             if given
             else "only this access was given: others may suffer"
         )
+
+    @property
+    def weighing(self) -> str:
+        """The command that weighs the access and its counterpart; empty where it has none."""
+        asked, op = self.asked, self.instruction
+        if asked is None or asked.located is not None or op.verb not in ("read", "write"):
+            return ""
+        question, array = asked.question, asked.question.array
+        own = op_of(question.type, store=question.store) == op.name
+        if array.assumed or not own or set(question.names) - set(THREAD_NAMES):
+            return ""
+        other = _by_thread(asked)
+        if not other:
+            return ""
+        other += " = 0" if op.verb == "read" else ""
+        assumed, _ = assumed_block(re.findall(r"threadIdx\.[xyz]", other))
+        block = "" if assumed == asked.block else f" --block {asked.block}"
+        accesses = (" ".join(self.text.split()), other)
+        given = " ".join(f"--access {shlex.quote(each)}" for each in accesses)
+        return f"bankwise optimize {given}{block}"
 
     def pictures(self) -> list[Picture]:
         """Return the access as it was asked, then with each cure, both for their worst warp."""
@@ -182,14 +211,28 @@ class Answer(Explanation):
         totals = self.warps.totals()
         now = int(totals["cycles"])
         op = self.instruction
-        least = self.warps.wavefronts - op.passes * self.warps.bank_conflicts
+        least = self._least_wavefronts
         free = int(specification.cycles(op, least, self.warps.phases, np.maximum).sum())
         whose = f" for the {len(self.warps.wavefronts)} warps" if self._several else ""
         # What a copy from anywhere would cost without is not known.
-        without = "" if free == now or self.sources is not None else f", {free:,} without conflicts"
+        without = (
+            ""
+            if free == now or self.sources is not None
+            else (f", {free:,} {'in the best layout' if waits(op) else 'without conflicts'}")
+        )
         yield AnswerLine(
             f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
         )
+
+    @cached_property
+    def _least_wavefronts(self) -> NDArray[np.int64]:
+        """Those of each warp without conflicts."""
+        op, asked = self.instruction, self.asked
+        if asked is None:
+            return np.array([least_wavefronts(self)])
+        if not waits(op):
+            return np.asarray(self.warps.wavefronts - op.passes * self.warps.bank_conflicts)
+        return least_of(asked, asked.addresses(), self.rule)
 
     @property
     def _several(self) -> bool:
@@ -209,7 +252,11 @@ class Answer(Explanation):
             yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
             if each.everywhere:
                 yield AnswerLine(f"         every access as {each.everywhere}")
-        yield AnswerLine(f"         {self.caveat}")
+        if not self.weighing:
+            yield AnswerLine(f"         {self.caveat}")
+            return
+        yield AnswerLine(f"         {self.caveat}; to weigh both:")
+        yield AnswerLine(f"         {self.weighing}")
 
     def _figures(self) -> Iterator[AnswerLine]:
         ways = f"{self.wavefronts}-way" if self.wavefronts else "0-way"
@@ -280,6 +327,18 @@ _NO_LAYOUT = (
     "not searched: addresses do not say how the array lies (ask in C, such as"
     " 'float s[32][32]; s[threadIdx.x][threadIdx.y]')"
 )
+
+
+def _by_thread(asked: AskedAccess) -> str:
+    """Return an element per thread, side by side; empty where a block has more than an array."""
+    array, block = asked.question.array, asked.block
+    sizes = [1 << 20 if size is None else size for size in array.sizes]
+    spans = zip(reversed(sizes), (block.x, block.y, block.z), strict=False)
+    if all(threads <= size for size, threads in spans):
+        return array.name + by_thread(len(sizes))
+    if len(sizes) == 2 and block.threads == block.x <= sizes[0] * sizes[1]:
+        return f"{array.name}[threadIdx.x / {sizes[1]}][threadIdx.x % {sizes[1]}]"
+    return ""
 
 
 def _painted(text: str, code: str) -> str:

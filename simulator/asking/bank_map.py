@@ -14,7 +14,8 @@ LABEL = 12
 def bank_map(one: Explanation) -> list[str]:
     r"""Return a line of bank numbers and a line per phase; phases that are alike share a line.
 
-    A bank's number is the words that it serves, one per wavefront; a dot is a bank that rests, and
+    A bank's number is the words that it serves, one per wavefront. Where lanes of one word are not
+    merged, as for atomics, it is the wavefronts; a dot is a bank that rests, and
     -- the number of the bank to the left.
 
     >>> from simulator.law.explaining import explain
@@ -28,11 +29,12 @@ def bank_map(one: Explanation) -> list[str]:
         rows.setdefault(depths, []).append(phase.index)
     if not rows:
         return []
+    unit = "words" if one.instruction.merges else "wavefronts"
     header = "".join(f"{bank:<8}" for bank in range(0, BANKS, 4))
     lines = [f"{'bank':<{LABEL}}{header}".rstrip()]
     for depths, indices in rows.items():
         several = len(one.phases) > 1
-        label = f"phase {ranges(indices).replace(' ', '')}" if several else "words"
+        label = f"phase {ranges(indices).replace(' ', '')}" if several else unit
         # Beside each other, numbers of two digits would run together.
         cells = "".join(
             "--" if depth > 9 and bank and depths[bank - 1] == depth else f"{depth or '.':<2}"

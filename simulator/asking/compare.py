@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from layouts.errors import plural, short
@@ -49,6 +50,8 @@ class Input:
     picture: tuple[str, ...]
     """Lines of text: the banks of its worst access, or a kernel's worst sites."""
     result: Any
+    memory: dict[str, int] = field(default_factory=dict)
+    """`array_bytes`, and of a layout the `operations` of an index, as far as known."""
     time: KernelTime | None = None
     """Of a compiled kernel, where times are compared."""
 
@@ -78,6 +81,15 @@ class InputComparison(Result):
             return None
         return first.cycles / one.time.cycles
 
+    def _memory(self) -> dict[str, list[int]]:
+        """Return the bytes and operations of each input, where those of all are known."""
+        names = ("array_bytes", "operations")
+        return {
+            name: [one.memory[name] for one in self.inputs]
+            for name in names
+            if all(name in one.memory for one in self.inputs)
+        }
+
     def _changes(self, one: Input) -> list[int]:
         first = self.inputs[0].figures
         return [one.figures[name] - first[name] for name in _CHANGES]
@@ -95,10 +107,16 @@ class InputComparison(Result):
         counts = [one.figures["wavefronts"] for one in self.inputs]
         conflicts = [one.figures["bank_conflicts"] for one in self.inputs]
         if len(set(counts)) == len(set(conflicts)) == 1:
-            return (
-                f"No difference: {plural(counts[0], 'wavefront')},"
-                f" {plural(conflicts[0], 'bank conflict')} each"
-            )
+            costs = f"{plural(counts[0], 'wavefront')}, {plural(conflicts[0], 'bank conflict')}"
+            what = {"array_bytes": "bytes", "operations": "operations per index"}
+            differ = [
+                f"{' and '.join(f'{value:,}' for value in values)} {what[name]}"
+                for name, values in self._memory().items()
+                if len(set(values)) > 1
+            ]
+            if differ:
+                return f"Equal costs: {costs} each; but {', '.join(differ)}"
+            return f"No difference: {costs} each"
         others = _listed(f"{n:,}" for n in counts if n != best.figures["wavefronts"])
         instead = f" instead of {others}" if others else ""
         return (
@@ -129,6 +147,7 @@ class InputComparison(Result):
             columns[name] = [one.figures[name] for one in self.inputs]
             if name in (*_CHANGES, "cycles"):
                 columns[f"{name}_change"] = [one.figures[name] - first[name] for one in self.inputs]
+        columns |= self._memory()
         if any(one.time for one in self.inputs):
             times = [None if one.time is None else one.time.cycles for one in self.inputs]
             start = times[0]
@@ -282,7 +301,8 @@ def _read(text: str, index: str | None, rule: Rule, options: dict[str, Any]) -> 
 
 def _input(result: Any, name: str) -> Input:
     if isinstance(result, Answer):
-        return _access(name, result.warps.totals(), result, bank_map(result))
+        found = _access(name, result.warps.totals(), result, bank_map(result))
+        return replace(found, memory=_memory_of(result))
     if isinstance(result, Explanation):
         return _access(name, result.to_dict()["totals"], result, bank_map(result))
     if isinstance(result, Counts):
@@ -310,6 +330,20 @@ def _input(result: Any, name: str) -> Input:
         " warp shapes, kernels' names, results of explain, count, simulate, replay and"
         " replay_compiled)"
     )
+
+
+def _memory_of(result: Answer) -> dict[str, int]:
+    """Return the bytes of an answer's array; of a layout also the operations of an index."""
+    asked = result.asked
+    if asked is None:
+        return {}
+    if asked.tile is not None:
+        bytes_ = asked.tile.elements * asked.element
+        return {"array_bytes": bytes_, "operations": asked.tile.operations}
+    sizes = asked.question.array.sizes
+    if asked.located is not None or None in sizes:
+        return {}
+    return {"array_bytes": math.prod(filter(None, sizes)) * asked.element}
 
 
 def _access(name: str, totals: Any, result: Any, picture: list[str]) -> Input:

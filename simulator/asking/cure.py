@@ -8,6 +8,7 @@ of one dimension has no rows.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 from layouts.c_text import column, operand
 from layouts.errors import plural
 from layouts.tile import Tile
+from simulator.asking.words import waits
 from simulator.errors import BankwiseError
-from simulator.inputs.asked import AskedAccess
+from simulator.inputs.asked import AskedAccess, least_of
 from simulator.law.counting import Counts, count
 from simulator.law.explaining import Explanation, explain
 from simulator.law.instructions import Rule
@@ -60,6 +62,8 @@ class Cure:
     cycles: int
     addresses: NDArray[np.int64] = field(repr=False, compare=False)
     """In bytes, shape (warps, 32); 0 for a lane that is not active."""
+    least: bool = False
+    """Whether no layout takes fewer wavefronts: lanes that update one word wait for one another."""
     everywhere: str = ""
     """How to write any access, where `text` does not show it; else empty.
 
@@ -85,6 +89,8 @@ class Cure:
         """What is left of the conflicts of all warps, in words."""
         if not self.bank_conflicts:
             return "conflict-free"
+        if self.least:
+            return "no layout takes fewer"
         each = " per block" if len(self.addresses) > 1 else ""
         return f"leaves {plural(self.bank_conflicts, 'bank conflict')}{each}"
 
@@ -99,8 +105,7 @@ def cures(asked: AskedAccess, rule: Rule) -> tuple[list[Cure], str]:
     width = asked.instruction.width
     if width < asked.element and asked.located is None:
         return [], (
-            f"not searched: a lane takes {width} of an element's {asked.element} bytes (an array"
-            " per member would lie side by side)"
+            "not searched: padding cannot help a member of a struct; an array per member can"
         )
     tile = tile_of([asked])
     if asked.located is not None and tile is None:
@@ -201,6 +206,8 @@ def _counted(
         int(counts.excessive.sum()),
         int(counts.cycles.sum()),
         addresses,
+        waits(asked.instruction)
+        and bool((least_of(asked, addresses, rule) == counts.wavefronts).all()),
     )
 
 
@@ -218,6 +225,11 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         if len(parts) != 1:
             return f"{swizzles} on the index of {name}"
         mixed = layout.c(col=parts[0])
+        if len(name) + len(mixed) + 2 > _LONGEST:  # the index stands in it twice
+            free = next(
+                each for each in ("i", "at", "index") if each not in _words(question.source)
+            )
+            return f"int {free} = {parts[0]}; {name}[{layout.c(col=free)}]"
         return mixed if question.flat and question.array.assumed else f"{name}[{mixed}]"
     sizes = question.array.sizes
     text = _columns(name, parts, sizes, layout)
@@ -227,6 +239,10 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
         return text
     flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
     return f"(&{name}{'[0]' * len(parts)})[{flat.c(col='i')}]"
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) -> str:

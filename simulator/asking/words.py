@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from layouts.errors import plural
+from simulator.law import specification
 from simulator.law.explaining import Explanation, Phase, ranges
+from simulator.law.instructions import Instruction
 from simulator.law.loops import is_loop
 
-__all__ = ["Level", "Verdict", "cause", "verdict"]
+__all__ = ["Level", "Verdict", "cause", "least_wavefronts", "verdict", "waits"]
 
 Level = Literal["free", "harmless", "conflict", "nothing"]
-"""`harmless`: bank conflicts without an excessive wavefront. `nothing`: no lane is active."""
+"""`harmless`: bank conflicts that cost no cycle. `nothing`: no lane is active."""
 
 _NUMBERS = ("no", "one", "two", "three", "four")
 
@@ -22,6 +24,25 @@ class Verdict(NamedTuple):
 
     level: Level
     text: str
+
+
+def waits(instruction: Instruction) -> bool:
+    """Return whether lanes on one word wait for one another, as those of most atomics do."""
+    return instruction.verb == "update" and not instruction.merges
+
+
+def least_wavefronts(one: Explanation) -> int:
+    """Return the wavefronts of an access without conflicts.
+
+    Lanes that update one word are served one after the other in any layout.
+    """
+    if waits(one.instruction):
+        return specification.least_wavefronts(one.instruction, one.addresses, one.mask, one.rule)
+    return one.wavefronts - one.instruction.passes * one.bank_conflicts
+
+
+def _least_cycles(one: Explanation) -> int:
+    return int(specification.cycles(one.instruction, least_wavefronts(one), len(one.phases)))
 
 
 def verdict(one: Explanation) -> Verdict:
@@ -44,7 +65,7 @@ def verdict(one: Explanation) -> Verdict:
         return Verdict("free", _free(one, depths, nsight))
     fused = "fused " if len(one.phases) < op.phases else ""
     alike = len(set(depths)) == 1
-    if not one.excessive:
+    if one.cycles == _least_cycles(one) and not one.excessive:
         each = (
             f"{_word(len(depths))} {fused}phase{'s' if len(depths) > 1 else ''} of"
             f" {_word(depths[0])} wavefronts"
@@ -56,11 +77,16 @@ def verdict(one: Explanation) -> Verdict:
             "harmless",
             f"{plural(one.bank_conflicts, 'bank conflict')} that {costs} nothing: {each}",
         )
-    least = one.wavefronts - op.passes * one.bank_conflicts
+    least = least_wavefronts(one)
+    if least == one.wavefronts:
+        return Verdict("conflict", _together(one))
     price = f"{plural(one.wavefronts, 'wavefront')} where {least} would do"
+    if not one.excessive:  # the profiler's ideal is of bytes, and knows of no fused phase
+        nsight = f"Nsight calls {one.wavefronts} ideal"
     ways = max(depths) // op.passes
     if len(depths) == 1:
-        return Verdict("conflict", f"{ways}-way bank conflict: {price}")
+        ideal = "" if one.excessive else f" ({nsight})"
+        return Verdict("conflict", f"{ways}-way bank conflict: {price}{ideal}")
     where = f"in {'each' if alike else 'the worst'} of its {len(depths)} phases"
     return Verdict("conflict", f"{ways}-way bank conflict {where}: {price} ({nsight})")
 
@@ -68,12 +94,24 @@ def verdict(one: Explanation) -> Verdict:
 def _loop(one: Explanation) -> Verdict:
     """Return the verdict of a loop of atomics, whose lanes wait without a bank conflict."""
     active = sum(1 for group in one.instruction.phase_lanes if _active(one, group))
-    least = one.instruction.passes * active
+    least = least_wavefronts(one)
+    if one.wavefronts == least > one.instruction.passes * active:
+        return Verdict("conflict", _together(one))
     if one.wavefronts == least:
         return Verdict("free", f"Conflict-free: one round of {plural(least, 'wavefront')}")
     return Verdict(
         "conflict",
         f"Lanes wait for one another: {one.wavefronts} wavefronts where {least} would do",
+    )
+
+
+def _together(one: Explanation) -> str:
+    """Return that the lanes of a word cost what they do, wherever the word lies."""
+    own = [one.addresses[lane] for lane in specification.counted_lanes(one.instruction, one.mask)]
+    lanes = max(map(own.count, own))
+    return (
+        f"{plural(one.wavefronts, 'wavefront')}: up to {lanes} lanes {one.instruction.verb} one"
+        " word, and no layout serves them at once"
     )
 
 
@@ -108,7 +146,7 @@ def cause(one: Explanation) -> str:
     """
     op = one.instruction
     if not op.phases or not one.wavefronts:
-        return one.note if op.phases else f"{one.op} writes beside the pipe of wavefronts."
+        return one.note if op.phases else _beside(one)
     if one.sources is not None or is_loop(op):
         return one.reason
     worst = max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
@@ -123,6 +161,12 @@ def cause(one: Explanation) -> str:
             f"{' in a phase' if len(one.phases) > 1 else ''}."
         )
     return f"{said} {_fusing(one)}".strip()
+
+
+def _beside(one: Explanation) -> str:
+    return (
+        f"{one.op} does not use the shared-memory pipe of wavefronts: no wavefronts, no conflicts."
+    )
 
 
 def _meeting(one: Explanation, worst: Phase) -> str:
@@ -157,8 +201,11 @@ def _fusing(one: Explanation) -> str:
             f"Its {op.phases} phases fuse into {len(one.phases)}: active lanes i and"
             f" i^{one.partners[0]} agree on their address."
         )
-    pairs = ", and ".join(f"{a} and {b}" for (a, b), *_ in one.broken.values())
-    return f"Its {op.phases} phases stay apart: lanes {pairs}, have different addresses."
+    who = "neighbouring lanes"
+    if len(one.broken) == 1:
+        (((a, b), *_),) = one.broken.values()
+        who = f"lanes {a} and {b}"
+    return f"The {op.phases} phases are not merged, because {who} {op.verb} different addresses."
 
 
 def _share(some: int, of: int) -> str:

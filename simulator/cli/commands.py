@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import sys
 from collections.abc import Callable, Sequence
@@ -48,6 +49,11 @@ def main(args: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # as it is where the shell has closed it
             sys.stdout.flush()
     except click.NoSuchOption as error:
+        near = [each.lstrip("-") for each in error.possibilities or ()]
+        found = difflib.get_close_matches(error.option_name.lstrip("-"), near, cutoff=0.7)
+        error = click.NoSuchOption(
+            error.option_name, possibilities=[f"--{each}" for each in found], ctx=error.ctx
+        )
         hint = " (an expression that begins with - goes after --)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
     except click.ClickException as error:
@@ -128,6 +134,11 @@ class _Root(click.Group):
         if word not in COMMANDS and not word.startswith("-"):
             from layouts.errors import accepted
 
+            if not word.strip():
+                ctx.fail(
+                    "the question is empty (accepted: a question in C, such as"
+                    " 'float s[32][32]; s[threadIdx.x][threadIdx.y]', or a command)"
+                )
             question = "" if word.isidentifier() else f"; bankwise explain {word!r} asks it in C"
             ctx.fail(f"No such command {word!r}: {accepted(word, COMMANDS)}{question}.")
         return super().resolve_command(ctx, args)

@@ -93,7 +93,16 @@ def refuse_options_first(group: click.Group, context: click.Context, words: Sequ
     own = {text for option in group.get_params(context) for text in option.opts}
     if not words or not words[0].startswith("-") or words[0] in own:
         return
+    explain = group.get_command(context, "explain")
+    valued = {
+        text
+        for option in (explain.params if explain else ())
+        if isinstance(option, click.Option) and not option.is_flag
+        for text in option.opts
+    }
     for place, word in enumerate(words):
+        if place and words[place - 1] in valued:
+            continue
         if word in COMMANDS or is_asked(word):
             what = "command" if word in COMMANDS else "question"
             ordered = shlex.join([word, *words[:place], *words[place + 1 :]])

@@ -94,7 +94,7 @@ def optimize(
     """Find the layout with the least cost of all accesses, and prove it.
 
     --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]' searches the paddings and swizzles of
-    the array that it declares.
+    the array that it declares; with --free pad=0..32 paddings alone.
 
     --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches a tile's.
 

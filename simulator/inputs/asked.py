@@ -19,6 +19,7 @@ from layouts.expression import Expression, check_known, integer
 from layouts.shapes import is_integer
 from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError, ExpressionError, OptionError
+from simulator.inputs.functions import kind_of, remedy
 from simulator.inputs.place import Array
 from simulator.inputs.question import FLOAT, Question, read_question
 from simulator.inputs.threads import THREAD_NAMES, ThreadBlock, assumed_block
@@ -34,9 +35,10 @@ from simulator.law.accesses import (
 )
 from simulator.law.chips import Chip, ChipLike, counted_on, optional_chip
 from simulator.law.indices import RESERVED, Located, check_size, locate
-from simulator.law.instructions import Instruction
+from simulator.law.instructions import Instruction, Rule
+from simulator.law.specification import least_wavefronts
 
-__all__ = ["AskedAccess", "read"]
+__all__ = ["AskedAccess", "least_of", "read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,12 @@ class AskedAccess:
         return bool((self.masks == ALL_LANES).all())
 
 
+def least_of(asked: AskedAccess, addresses: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
+    """Return the wavefronts that each warp takes in the best of all layouts, shape (warps,)."""
+    rows = zip(addresses.tolist(), asked.masks.tolist(), strict=True)
+    return np.array([least_wavefronts(asked.instruction, row, mask, rule) for row, mask in rows])
+
+
 def read(
     text: str,
     op: str | Instruction | None = None,
@@ -182,7 +190,7 @@ def read(
     >>> asked.instruction.name, str(asked.block), asked.addresses()[1, :3].tolist()
     ('LDS', '32x32', [4, 136, 268])
     >>> asked.assumed
-    ('block 32x32, for threadIdx.y is named',)
+    ('block 32x32, because the question uses threadIdx.y',)
     >>> swizzled = "Sw<3,3,3> o 0 o (64,64):(64,1)"
     >>> read("lane%16, lane/16*8", "ldmatrix.x4", layout=swizzled, element=2).addresses()[0, :3]
     array([  0, 144, 288])
@@ -208,7 +216,7 @@ def read(
     check_known(question, known)
     if condition is not None:
         check_known(condition, known)
-    assumed: list[str] = []
+    assumed = _called(question) if op is None else []
     if array.assumed and element is None and layout is None:
         assumed.append("4 bytes per element")
     known_op = counted_on(chosen_chip, _op(question) if op is None else op)
@@ -224,7 +232,7 @@ def read(
     else:
         used = {*question.names, *(condition.names if condition else ())} - set(names or ())
         threads, telling = assumed_block(used)
-        why = f", for {telling} is named" if telling else ": one warp"
+        why = f", because the question uses {telling}" if telling else ": one warp"
         assumed.append(f"block {threads}{why}")
     if chosen is None:
         chosen = tuple(range(threads.warps))
@@ -349,9 +357,8 @@ def _op(question: Question) -> str:
         found = atomic_of(question.type, question.atomic)
         if found is None:
             raise OptionError(
-                f"what atomic{question.atomic.capitalize()} of a {question.type.name} compiles to"
-                " is not known here (accepted: int, unsigned, 64-bit integers, float, half2; or an"
-                " instruction by --op, op=)"
+                f"what {_atomic(question.atomic)} of {question.type.name} compiles to is not"
+                f" known here (accepted: {_taken(question.atomic)}; or an instruction by --op, op=)"
             )
         return found
     found = op_of(question.type, store=question.store)
@@ -361,6 +368,41 @@ def _op(question: Question) -> str:
             " once (accepted: types of 1, 2, 4, 8 or 16 bytes, or an instruction by --op, op=)"
         )
     return found
+
+
+def _atomic(kind: str) -> str:
+    return "atomicCAS" if kind == "CAS" else f"atomic{kind.replace('COUNT', 'ADD').capitalize()}"
+
+
+def _taken(kind: str) -> str:
+    """Return the types of which is known what an atomic function compiles to."""
+    types = ("int", "unsigned", "unsigned long long", "float", "half2")
+    return ", ".join(each for each in types if atomic_of(_TYPES[each], kind) is not None)
+
+
+_TYPES = {
+    "int": CType("int", 4),
+    "unsigned": CType("unsigned", 4),
+    "unsigned long long": CType("unsigned long long", 8),
+    "float": CType("float", 4),
+    "half2": CType("half2", 4),
+}
+
+
+def _called(question: Question) -> list[str]:
+    """Return what is assumed of the functions that are called on the element.
+
+    Raises ExpressionError for one that may read more than its value.
+    """
+    kinds = {each.name: kind_of(each.name) for each in question.called}
+    for name, column in question.called:
+        if kinds[name] == "other" or (kinds[name] == "unknown" and question.store):
+            raise ExpressionError(f"{remedy(name)} at column {column + 1}", question.source, column)
+    return [
+        f"{name}() reads one {question.type.name}"
+        for name, kind in kinds.items()
+        if kind == "unknown"
+    ]
 
 
 def _check_names(names: Any) -> None:

@@ -13,6 +13,7 @@ What stands to the right of a store's `=` is not read. Nothing is ever evaluated
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
@@ -22,13 +23,14 @@ from layouts.expression import Evaluate, nested
 from layouts.triton import is_triton
 from simulator.errors import ExpressionError
 from simulator.inputs.declaring import Declarations
+from simulator.inputs.functions import Called, called_on
 from simulator.inputs.place import Array, ArrayPlace, Index
 from simulator.inputs.records import record_at
 from simulator.inputs.statements import alone, assignment, closing, parts, statements
 from simulator.inputs.types import CType, is_unsigned, type_at
 from simulator.law.accesses import SHARED_BYTES
 
-__all__ = ["FLOAT", "Question", "is_question", "read_question"]
+__all__ = ["FLOAT", "Question", "by_thread", "is_question", "read_question"]
 
 FLOAT = CType("float", 4)
 """The type of an element that no declaration names."""
@@ -46,7 +48,7 @@ _ATOMIC = re.compile(
 )
 
 
-def _by_thread(dimensions: int) -> str:
+def by_thread(dimensions: int) -> str:
     """Return subscripts as a block has them: threads side by side read elements side by side."""
     axes = [f"threadIdx.{axis}" for axis in "zyx"[max(3 - dimensions, 0) :]]
     return "".join(f"[{each}]" for each in ["0"] * (dimensions - 3) + axes)
@@ -72,6 +74,8 @@ class Question:
     """What an atomic function does: ADD, MAX, ...; COUNT adds 1, and the old value is not used."""
     loads: bool = False
     """Whether a store's `=` has an array to its right, which is another access."""
+    called: tuple[Called, ...] = ()
+    """Functions and macros that are called on the element."""
 
 
 def is_question(text: str) -> bool:
@@ -128,8 +132,9 @@ def read_question(
         raise ExpressionError(said, source, odd)
     if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
-            "a layout says where data lies: who reads it? (accepted: --layout TEXT, layout=, and a"
-            " row and a column here, such as 'lane%16, lane/16*8') at column 1",
+            "a layout says where data lies: who reads it? (accepted: bankwise explain"
+            f" 'lane%16, lane/16*8' --layout {shlex.quote(source.strip())} --op ldmatrix.x4; in"
+            " Python layout=) at column 1",
             source,
             0,
         )
@@ -145,12 +150,12 @@ class _Reader(Declarations):
         spans = statements(self.text)
         for number, (start, end) in enumerate(spans, 1):
             if found is not None:
-                self.refuse("one access at a time: this is the second", self.first(start))
+                self._refuse_second(self.first(start), self.text[:start], self.text[start:])
             found = self._statement(start, end, last=number == len(spans))
         if found is None:
             last = next(reversed(self.scope.arrays.values()), None)
             example = (
-                last.name + _by_thread(len(last.sizes))
+                last.name + by_thread(len(last.sizes))
                 if last
                 else "float s[32][32]; s[threadIdx.x][threadIdx.y]"
             )
@@ -202,6 +207,16 @@ class _Reader(Declarations):
             column,
         )
 
+    def _refuse_second(self, column: int, first: str, second: str) -> NoReturn:
+        """Refuse a second access, with the command that weighs both."""
+        accesses = (shlex.quote(" ".join(each.split()).strip(" ,;")) for each in (first, second))
+        command = " ".join(f"--access {each}" for each in accesses)
+        self.refuse(
+            f"one access at a time: this is the second (accepted: one; bankwise optimize {command}"
+            " weighs both)",
+            column,
+        )
+
     def _leads(self, start: int, end: int) -> bool:
         """Return whether a part of the text names something in shared memory."""
         return any(
@@ -231,7 +246,7 @@ class _Reader(Declarations):
                 continue
             one = self._value(start, end, setting, type_, last=last)
             if one is not None and found is not None:
-                self.refuse("one access at a time: this is the second", self.first(start))
+                self._refuse_second(self.first(start), self.text[:start], self.text[start:end])
             found = found or one
         return found
 
@@ -296,8 +311,10 @@ class _Reader(Declarations):
             if not found or self.text[slice(*found[0])] == self.text[start:end].strip():
                 raise
             if len(found) > 1:
-                self.refuse("one access at a time: this is the second", found[1][0])
-            return self._access(*found[0], store=store)
+                (a, b), (c, d), *_ = found
+                self._refuse_second(c, self.text[:start] + self.text[a:b], self.text[c:d])
+            question = self._access(*found[0], store=store)
+            return replace(question, called=called_on(self.text, start, found[0][0]))
         self.use(compiler)
         places = [each for each in read if isinstance(each, ArrayPlace)]
         if not places:
@@ -308,9 +325,8 @@ class _Reader(Declarations):
                 )
             return self._row_and_column(read, start, end)
         if len(read) > 1:
-            self.refuse(
-                "one access at a time: this is the second", int(self.commas[0].start_pos or 0) + 1
-            )
+            comma = int(self.commas[0].start_pos or 0)
+            self._refuse_second(comma + 1, self.text[:comma], self.text[comma + 1 : end])
         return self._element(places[0], store)
 
     def _atomic(self, called: re.Match[str], end: int) -> Question:

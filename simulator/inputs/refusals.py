@@ -19,6 +19,8 @@ def not_of_a_thread(owner: str, member: str) -> str:
     >>> not_of_a_thread("threadidx", ".x").partition(" accepted: ")[0]
     'threadidx.x is not a number of a thread (did you mean threadIdx.x?'
     """
+    if owner in ("threadIdx", "blockDim"):
+        return f"{owner} has no member {member.lstrip('. ')} (accepted: {_THREAD})"
     near = difflib.get_close_matches(owner.lower(), ("threadidx", "blockdim"), 1, 0.8)
     axis = re.fullmatch(r"\.\s*([xyzXYZ])", member)
     meant = ""

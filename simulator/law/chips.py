@@ -8,6 +8,7 @@ assumed, with the evidence there is.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
@@ -117,7 +118,11 @@ class Chip:
             return _built_in(found)
         if given.lower().endswith(".json"):
             return cls.from_json(given)
-        raise ChipError(f"unknown chip {short(given)}: {accepted(given, CHIPS)}, or a .json file")
+        before = re.fullmatch(r"(?:sm|compute)_?[1-6]\d", given.strip().lower())
+        old = ", which is older than Volta (sm_70) and not known here" if before else ""
+        raise ChipError(
+            f"unknown chip {short(given)}{old}: {accepted(given, CHIPS)}, or a .json file"
+        )
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Chip:

@@ -23,6 +23,8 @@ __all__ = [
     "cycles",
     "figures",
     "holding_partners",
+    "least_served",
+    "least_wavefronts",
     "phases",
 ]
 
@@ -89,6 +91,34 @@ def bank_queues(
             else:
                 queue.append((word, [lane]))
     return queues
+
+
+def least_served(instruction: Instruction, addresses: Sequence[int], lanes: Sequence[int]) -> int:
+    """Return the entries that the active `lanes` of one phase put in a queue in any layout.
+
+    Lanes with one address have it in every layout; where they are not merged they wait for one
+    another.
+    """
+    own = [addresses[lane] for lane in lanes]
+    if not own:
+        return 0
+    unit = max(instruction.width, WORD)
+    if instruction.merges:
+        return max(1, -(-len(set(own)) * instruction.width // (BANKS * WORD)))
+    return max(-(-len(own) * unit // (BANKS * WORD)), *map(own.count, own))
+
+
+def least_wavefronts(
+    instruction: Instruction, addresses: Sequence[int], mask: int, rule: Rule
+) -> int:
+    """Return wavefronts that no layout undercuts for these lanes, which meet where they do."""
+    active = counted_lanes(instruction, mask)
+    groups = phases(instruction, addresses, mask, rule) if active else ()
+    served = (
+        least_served(instruction, addresses, [lane for lane in group if lane in active])
+        for group in groups
+    )
+    return instruction.passes * sum(served)
 
 
 def count_access(

@@ -123,6 +123,7 @@ _ALL = (
     Column("text", "write"),
     Column("array_bytes_before", "bytes before", unit="bytes"),
     Column("array_bytes", "bytes", unit="bytes"),
+    Column("operations", "operations", unit="integer operations per index"),
     Column("unremovable", "unremovable", unit="wavefronts"),
     Column("proved", "proved"),
     # The instructions.

@@ -173,7 +173,8 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "compare": (
         Printed(f"input {_COSTS} wavefronts_change bank_conflicts_change", "worse",
-                "cycles cycles_change elapsed_cycles elapsed_cycles_change speedup",
+                "cycles cycles_change array_bytes operations elapsed_cycles elapsed_cycles_change"
+                " speedup",
                 types=dict.fromkeys(("elapsed_cycles", "elapsed_cycles_change"), _MAYBE_INTEGER)),
     ),
     "optimize": (Printed(f"access op {_BEFORE}", f"{_BEFORE} optimum", types={"access": _TEXT}),),

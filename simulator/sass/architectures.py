@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,4 +74,7 @@ def architecture(name: str) -> Architecture:
         if name in (known.name, f"{known.name}a"):
             return known
     names = [each.name for each in ARCHITECTURES.values()]
-    raise LaunchError(f"unknown architecture {name!r}: {accepted(name, names)}")
+    older = re.fullmatch(r"sm_[1-6]\d|sm_7[0-4]", name)
+    known_here = f"accepted: {', '.join(names)}" if older else accepted(name, names)
+    old = ", which is older than Turing and not known here" if older else ""
+    raise LaunchError(f"unknown architecture {name!r}{old}: {known_here}")

@@ -212,8 +212,11 @@ class Optimum(Result):
         )
         said.append(self.certificate.text)
         if self.skipped:
-            reasons = "; ".join(f"{why}: {many:,}" for why, many in sorted(self.skipped.items()))
-            said.append(f"Skipped: {reasons}.")
+            what = "layout" if self.layout is not None else "choice"
+            said += [
+                f"{plural(many, what)} skipped: {_skipping(why, many)}."
+                for why, many in sorted(self.skipped.items())
+            ]
         return tuple(said)
 
     def table(self) -> Table:
@@ -327,3 +330,18 @@ def _figures(case: Case, layout: Tile, rule: Rule) -> list[dict[str, int]]:
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, int | str | None) else str(value)
+
+
+def _skipping(why: str, many: int) -> str:
+    """Return why layouts were skipped, as the end of a sentence.
+
+    >>> _skipping("STS.128 misaligned", 28)
+    'they misalign STS.128'
+    """
+    they = "it" if many == 1 else "they"
+    op, _, what = why.partition(" ")
+    if what == "misaligned":
+        return f"{they} {'misaligns' if many == 1 else 'misalign'} {op}"
+    if what == "torn apart by the swizzle":
+        return f"the swizzle tears what {op} moves apart"
+    return f"{they} {'takes' if many == 1 else 'take'} {why}"

@@ -164,10 +164,10 @@ def _least_served(
 ) -> int:
     row = specification.BANKS * specification.WORD
     unit = max(instruction.width, specification.WORD)
+    least = specification.least_served(instruction, places, range(len(places)))
     if not instruction.merges:
-        return -(-len(places) * unit // row)
+        return least
     different = set(places)
-    least = -(-len(different) * instruction.width // row)
     # By vector width and place in it: the units that compete for row / width places of a row.
     competing: dict[tuple[int, int], set[int]] = {}
     for place in different:

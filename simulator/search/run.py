@@ -18,7 +18,7 @@ from layouts.errors import BankwiseError
 from layouts.tile import Tile
 from simulator.errors import MissingPackageError, SearchError, install
 from simulator.law.chips import Chip
-from simulator.law.instructions import Rule
+from simulator.law.instructions import Instruction, Rule
 from simulator.search.cases import Case
 from simulator.search.optimum import Certificate, Optimum, access_rows, amount, worst_accesses
 from simulator.search.pricing import Objective, misfit, price, recount
@@ -233,7 +233,7 @@ class Search:
             before=None
             if before is None
             else recount(before[0].groups, before[1], before[0].element, self.objective, self.rule),
-            certificate=self._certificate(found),
+            certificate=self._certificate(found, case),
             bytes=_bytes(case, layout),
             bytes_before=None if before is None else _bytes(*before),
             accesses=access_rows(before, (case, layout), self.rule),
@@ -250,22 +250,25 @@ class Search:
         plain = TileLayout(*case.shape)
         return None if misfit(case.groups, plain, case.element) else (case, plain)
 
-    def _certificate(self, found: Found) -> Certificate:
+    def _certificate(self, found: Found, case: Case) -> Certificate:
         cost = amount(found.cost, self.objective)
         least = found.lower_bound if self.least_bound is None else self.least_bound
         among = ", for any of these values" if self.problem.grid.axes else ""
         layouts = f"{self.layouts:,} {'layouts' if self.problem.tiled else 'choices'}"
         if self.enumerated and found.cost <= least:
+            why = "a wavefront carries at most 128 bytes"
+            if any(_waits(each.instruction) for each in case.groups):
+                why += ", and lanes that update one word wait for one another"
             text = (
                 f"Proved: no layout of any kind does better than {cost}{among}:"
-                " each phase must carry its bytes, 128 in a wavefront, in whole vectors."
+                f" {why}, so {found.cost:,} is the least."
             )
             return Certificate("floor", least, self.layouts, text)
         if self.proved:
             text = (
                 f"Proved: no layout of this family does better than {cost}{among}:"
-                f" {layouts} were counted or excluded by ranks. (No layout of any kind does better"
-                f" than {least:,}.)"
+                f" all {layouts} of this family were counted or ruled out. (No layout of any kind"
+                f" does better than {least:,}.)"
             )
             return Certificate("exhaustive", least, self.layouts, text)
         text = (
@@ -275,6 +278,10 @@ class Search:
         if self.enumerated:
             text += f" No layout of any kind does better than {least:,}{among}."
         return Certificate("sampled", least, self.layouts, text)
+
+
+def _waits(instruction: Instruction) -> bool:
+    return instruction.verb == "update" and not instruction.merges
 
 
 def _bytes(case: Case, layout: Tile) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from layouts.tile import Tile
 from simulator.errors import SearchError
 from simulator.inputs.asked import AskedAccess, read
+from simulator.inputs.statements import statements
 from simulator.search.accesses import Access
 
 __all__ = ["Touch", "access_of", "tile_of", "touch", "touches"]
@@ -68,16 +69,23 @@ def touch(
 def touches(texts: Sequence[str], **options: Any) -> list[Touch]:
     """Return what questions do to the array that they have in common.
 
-    Each text is a question, or WEIGHT*OP: QUESTION with one of both. Options are those of `touch`.
+    Each text is a question, or WEIGHT*OP: QUESTION with one of both. One that declares nothing uses
+    what the first declares. Options are those of `touch`.
     Raises what that raises, and SearchError where there are two arrays.
     """
-    found = []
+    found: list[Touch] = []
+    declared = ""
     for text in texts:
         parts = re.fullmatch(
             r"\s*(?:(\d{1,12})\s*\*\s*)?(?:([A-Za-z][\w.]*)\s*:(?!:))?(.*)", text, re.DOTALL
         )
         assert parts is not None  # noqa: S101 (it takes any text)
         weight, op, question = parts.groups()
+        spans = statements(question)
+        if len(spans) > 1 and not declared:
+            declared = question[: spans[-1][0]]
+        elif len(spans) == 1:  # s[tx][ty] is of the array that was declared before it
+            question = f"{declared} {question.strip()}"
         found.append(touch(question, op, weight=int(weight or 1), **options))
     arrays = dict.fromkeys(each.array for each in found)
     if len(arrays) > 1:

@@ -22,7 +22,7 @@ const Answer = (() => {
     const sources = asked.sources?.[warp];
     const phases = Words.apart(instruction, addresses, mask, rule, sources);
     const figures = laid.figures[warp];
-    return { addresses, mask, phases, figures, verdict: Words.verdict(instruction, figures, phases) };
+    return { addresses, mask, phases, figures, verdict: Words.verdict(instruction, figures, phases, addresses) };
   }
 
   function showVerdict({ level, text }, more) {

@@ -43,10 +43,10 @@ const BankMap = (() => {
     return made;
   }
 
-  function axis(every) {
+  function axis(every, label = "bank") {
     const row = node("div", "axis");
     row.setAttribute("aria-hidden", "true");
-    row.append(node("i", "", "bank"));
+    row.append(node("i", "", label));
     for (let bank = 0; bank < BANKS; bank += every) {
       const tick = node("span", "", bank);
       tick.style.gridColumn = `${bank + 1} / span ${every}`;
@@ -111,7 +111,7 @@ const BankMap = (() => {
     }
     const rows = [...new Set([...words.keys()].map((word) => Math.floor(word / BANKS)))]
       .sort((a, b) => a - b);
-    place.replaceChildren(...(numbers ? [axis(1)] : []));
+    place.replaceChildren(...(numbers ? [axis(1, "byte")] : []));
     place.dataset.size = rows.length <= 8 ? "medium" : rows.length <= 16 ? "small" : "tiny";
     rows.forEach((number, k) => {
       const group = node("div", `memory${k && number > rows[k - 1] + 1 ? " skips" : ""}`);

@@ -19,8 +19,7 @@ const Question = (() => {
     "warpid", "warp_id", "warpId", "warpSize"];
 
   // What only the command line reads: it needs a compiler's first steps.
-  const BEYOND = [[/#/, "a macro"], [/\b(struct|union|class)\b/, "a struct"],
-    [/\b(typedef|using)\b/, "a name of a type"], [/\batomic[A-Z]\w*(?=\s*\()/, "an atomic function"]];
+  const BEYOND = FACTS.beyond.map(([pattern, what]) => [new RegExp(pattern), what]);
   const UNSIGNED = /^(?!.*\b(char|short)\b).*\b(unsigned|uint32_t|uint64_t|uint|size_t)\b/;
 
   const bare = (name) => name.split("::").at(-1);

@@ -36,22 +36,23 @@ const Words = (() => {
   }
 
   // {level, text, more}: level is free, harmless, conflict or nothing.
-  function verdict(instruction, figures, phases) {
+  function verdict(instruction, figures, phases, addresses) {
     const { name } = instruction;
     if (!instruction.phases) {
       return { level: "free", text: "Conflict-free: it does not pass through the shared-memory pipe",
-        more: `${name} writes beside the pipe that wavefronts are counted on.` };
+        more: `${name} does not use the shared-memory pipe of wavefronts: no wavefronts, no conflicts.` };
     }
     if (!figures.wavefronts) {
       return { level: "nothing", text: "No lane is active: nothing is accessed", more: "" };
     }
     const { wavefronts, excessive, bank_conflicts: conflicts } = figures;
-    if (instruction.loop) return loop(instruction, wavefronts, phases);
+    const least = leastWavefronts(instruction, figures, phases, addresses);
+    if (instruction.loop) return loop(instruction, wavefronts, least, phases, addresses);
     const depths = phases.filter(({ depth }) => depth).map(({ depth }) => depth);
     const fused = figures.phases < instruction.phases;
     const nsight = `Nsight calls that ${wavefronts}-way`;
     if (!conflicts) return { level: "free", text: free(instruction, wavefronts, depths, fused, nsight) };
-    if (!excessive) {
+    if (!excessive && figures.cycles === Law.cycles(instruction, least, figures.phases)) {
       const alike = new Set(depths).size === 1;
       const each = alike
         ? `${word(depths.length)} ${fused ? "fused " : ""}phase${depths.length > 1 ? "s" : ""} of`
@@ -60,17 +61,46 @@ const Words = (() => {
       return { level: "harmless", text: `${plural(conflicts, "bank conflict")} that cost${
         conflicts === 1 ? "s" : ""} nothing: ${each}` };
     }
-    const least = wavefronts - instruction.passes * conflicts;
+    if (least === wavefronts) return together(instruction, wavefronts, phases, addresses);
     const price = `${plural(wavefronts, "wavefront")} where ${number(least)} would do`;
     const most = Math.max(...depths);
-    if (depths.length === 1) return { level: "conflict", text: `${most}-way bank conflict: ${price}` };
+    const called = excessive ? nsight : `Nsight calls ${wavefronts} ideal`;
+    if (depths.length === 1) {
+      return { level: "conflict",
+        text: `${most}-way bank conflict: ${price}${excessive ? "" : ` (${called})`}` };
+    }
     const where = new Set(depths).size === 1 ? `in each of its ${depths.length} phases`
       : `in the worst of its ${depths.length} phases`;
-    return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${nsight})` };
+    return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${called})` };
   }
 
-  function loop({ passes }, wavefronts, phases) {
-    const least = passes * phases.filter(({ active }) => active.length).length;
+  // The most lanes that have one address: in every layout they have it.
+  function mostAlike(lanes, addresses) {
+    const alike = new Map();
+    for (const lane of lanes) alike.set(addresses[lane], (alike.get(addresses[lane]) ?? 0) + 1);
+    return Math.max(0, ...alike.values());
+  }
+
+  // The wavefronts without conflicts; lanes that update one word are served one after the other.
+  function leastWavefronts(instruction, figures, phases, addresses) {
+    if (instruction.verb !== "update" || instruction.merges) {
+      return figures.wavefronts - instruction.passes * figures.bank_conflicts;
+    }
+    return instruction.passes
+      * phases.reduce((sum, { active }) => sum + mostAlike(active, addresses), 0);
+  }
+
+  function together({ verb }, wavefronts, phases, addresses) {
+    const lanes = mostAlike(phases.flatMap(({ active }) => active), addresses);
+    return { level: "conflict", text: `${plural(wavefronts, "wavefront")}: up to ${lanes} lanes ${verb}`
+      + " one word, and no layout serves them at once" };
+  }
+
+  function loop(instruction, wavefronts, least, phases, addresses) {
+    const active = phases.filter((phase) => phase.active.length).length;
+    if (wavefronts === least && least > instruction.passes * active) {
+      return together(instruction, wavefronts, phases, addresses);
+    }
     return wavefronts === least
       ? { level: "free", text: `Conflict-free: one round of ${plural(least, "wavefront")}` }
       : { level: "conflict",
@@ -148,8 +178,8 @@ const Words = (() => {
       return `Its ${from} fuse into ${into}: active lanes i and i^${partner} agree on their address.`;
     }
     const pairs = instruction.partners.map((each) => Law.brokenPairs(addresses, mask, each)[0]);
-    return `Its ${from} stay apart: lanes ${pairs.map((pair) => pair.join(" and ")).join(", and ")}`
-      + `${pairs.length > 1 ? "," : ""} have different addresses.`;
+    const who = pairs.length > 1 ? "neighbouring lanes" : `lanes ${pairs[0].join(" and ")}`;
+    return `The ${from} are not merged, because ${who} ${instruction.verb} different addresses.`;
   }
 
   // The access of a thread, with its own numbers: s[5][0].

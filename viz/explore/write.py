@@ -6,11 +6,15 @@ import base64
 import hashlib
 import json
 import os
+import re
+import shlex
 from dataclasses import asdict
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
+from layouts.expression import without_comments
+from simulator.errors import OptionError
 from simulator.inputs.types import BYTES, SIGNED
 from simulator.law import copies, specification
 from simulator.law.accesses import NO_SOURCE
@@ -28,6 +32,15 @@ SCRIPTS = (
 """The page's scripts, in the order in which they need each other."""
 
 
+BEYOND = (
+    (r"#", "a macro"),
+    (r"\b(struct|union|class)\b", "a struct"),
+    (r"\b(typedef|using)\b", "a name of a type"),
+    (r"\batomic[A-Z]\w*(?=\s*\()", "an atomic function"),
+)
+"""What only the command line reads, for it needs a compiler's first steps; and what it is."""
+
+
 def page(
     text: str | None = None,
     *,
@@ -40,8 +53,15 @@ def page(
 
     `text` is the declaration and access that it shows first; `block` is "32x32" or so, `op` the
     name of an instruction. The reader of the page judges them, and says at which column it fails.
-    `chip` is that of `simulator.count`; raises what `Chip.of` raises.
+    `chip` is that of `simulator.count`; raises what `Chip.of` raises. Raises OptionError for a text
+    that the page cannot read, such as one with a struct.
     """
+    for pattern, what in BEYOND:
+        if text is not None and re.search(pattern, without_comments(text)):
+            raise OptionError(
+                f"{what} is read by the command line alone (accepted: bankwise"
+                f" {shlex.quote(' '.join(text.split()))}; or a page without it)"
+            )
     chosen = optional_chip(chip)
     start = {"text": text, "block": block, "op": op, "rule": rule}
     start = {name: value for name, value in start.items() if value is not None}
@@ -113,6 +133,7 @@ def _facts(chip: Chip | None) -> dict[str, object]:
             *(emitted(known) for known in (INSTRUCTIONS.values() if chip is None else chip.table)),
             *(emitted(loop) for loop in LOOPS.values() if loop.capability <= capability),
         ],
+        "beyond": BEYOND,
         "copies": {
             "no_source": NO_SOURCE,
             "line": copies.LINE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -94,7 +95,7 @@ def shown_picture(picture: Picture) -> str:
         f"<span{' class=free' if note == 'conflict-free' else ''}>{escape(note)}</span>"
         for note in picture.notes
     )
-    code = copied(picture.code, picture.heading.lower()) if picture.code else ""
+    code = copied(picture.code, _inline(picture.heading)) if picture.code else ""
     tables = "".join(
         f"{f'<h4>{escape(name)}</h4>' if name else ''}"
         f'<div class="steps" tabindex="0" role="group" aria-label="Banks: arrows step through'
@@ -169,7 +170,7 @@ def memories(drawn: Sequence[Picture]) -> str:
     """Return the words in memory of each picture, side by side."""
     figures = []
     for picture in drawn:
-        heading = f"In memory{f', {picture.heading.lower()}' if len(drawn) > 1 else ''}"
+        heading = f"In memory{f', {_inline(picture.heading)}' if len(drawn) > 1 else ''}"
         tables = "".join(
             f"{f'<h4>{escape(name)}</h4>' if name else ''}"
             + memory_table(
@@ -197,3 +198,8 @@ def _lanes(one: Explanation) -> str:
         for lane, said in enumerate(lane_sentences(one))
     )
     return f'<ul class="lanes">{rows}</ul>'
+
+
+def _inline(heading: str) -> str:
+    """Return a heading as it stands within a sentence: code, such as Sw<2,3,3>, stays as it is."""
+    return heading if re.search(r"[^\w\s]|\d", heading) else heading.lower()

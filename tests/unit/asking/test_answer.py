@@ -44,7 +44,8 @@ VERDICTS = [
     ),
     (
         "float4 s[16]; s[lane / 2 % 8 * 2]",
-        "2 bank conflicts that cost nothing: two fused phases of two wavefronts",
+        "2-way bank conflict in each of its 2 phases: 4 wavefronts where 2 would do"
+        " (Nsight calls 4 ideal)",
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
@@ -74,10 +75,12 @@ def test_the_answer_to_the_textbook_question() -> None:
         "  no operation      conflict-free",
         "  or     swizzle s[threadIdx.x][threadIdx.y ^ threadIdx.x]  4,096 bytes       "
         "  1 operation more  conflict-free",
-        "         only the load was given: the store may suffer",
+        "         only the load was given: the store may suffer; to weigh both:",
+        "         bankwise optimize --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
+        " --access 's[threadIdx.y][threadIdx.x] = 0'",
         "Figures  LDS: 1 phase, 32 wavefronts, 1 ideal, 31 excessive, 31 bank conflicts, 32 cycles,"
         " 32-way (warp 0, the worst of 32)",
-        "Assumed  block 32x32, for threadIdx.y is named",
+        "Assumed  block 32x32, because the question uses threadIdx.y",
     ]
 
 
@@ -247,7 +250,7 @@ def test_what_is_said_where_no_cure_is() -> None:
         explain("LDS", [128 * i for i in range(32)])
     )
     answer = str(explain("atom.shared.add.u32", "int h[32]; h[0]"))
-    assert "Cure     no swizzle Sw<B,M,S> takes fewer cycles" in answer
+    assert "Cure     no layout helps: lanes that update one word wait for one another" in answer
     store = str(explain("float s[32][32]; s[lane][0] = x"))
     assert "only the store was given: the load may suffer" in store
     assert "only this access was given" in str(explain("ATOMS.ADD", "int h[32][32]; h[lane][0]"))
@@ -306,3 +309,13 @@ def test_no_numba_on_the_way_to_an_answer() -> None:
 def test_a_plain_prompt_shows_the_verdict_alone() -> None:
     shown = repr(explain("float s[32][32]; s[lane][0]"))
     assert shown == "<Answer of LDS: 32-way bank conflict: 32 wavefronts where 1 would do>"
+
+
+def test_a_cure_says_a_long_index_once() -> None:
+    index = "threadIdx.x < 16 ? threadIdx.x * 32 : threadIdx.x"
+    (cure,) = explain(f"float s[1024]; s[{index}]").cures
+    assert cure.text == f"int i = {index}; s[i ^ (i >> 5)]"
+    again = count(f"float s[1024]; {cure.text}")
+    assert int(again.cycles.sum()) == cure.cycles
+    (cure,) = explain("float s[1024]; s[i * 32 + threadIdx.x / 2 * 64 % 512]", names={"i": 0}).cures
+    assert cure.text.startswith("int at = i * 32")

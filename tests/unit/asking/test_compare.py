@@ -146,3 +146,17 @@ def test_comparing_is_imported_when_it_is_asked_for() -> None:
     code = "import simulator, sys; print('simulator.asking.compare' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout == "False\n"
+
+
+def test_a_padding_and_a_swizzle_of_equal_cost_differ_in_bytes_and_operations() -> None:
+    """'No difference' was said of them."""
+    padded, swizzled = "(128,32):(40,1)", "Sw<2,3,3> o 0 o (128,32):(32,1)"
+    found = compare(padded, swizzled, **MATRIX)
+    assert found.verdict == (
+        "Equal costs: 4 wavefronts, 0 bank conflicts each; but 10,240 and 8,192 bytes, 0 and 3"
+        " operations per index"
+    )
+    assert [row["array_bytes"] for row in found.rows()] == [10240, 8192]
+    assert [row["operations"] for row in found.rows()] == [0, 3]
+    assert [row["array_bytes"] for row in compare(CONFLICT, PADDED).rows()] == [4096, 4224]
+    assert "array_bytes" not in compare(PADDED, "float s[][33]; s[0][lane]").rows()[0]

@@ -142,9 +142,11 @@ def test_copies_from_anywhere_and_loops_of_atomics_answer_too() -> None:
     assert copy.verdict == f"{copy.wavefronts}-way bank conflict: 32 wavefronts where 1 would do"
     assert "source bank" in copy.cause
     loop = explain("add.f32", "float s[32]; s[lane/4]", chip="T4")
-    assert loop.verdict == "Lanes wait for one another: 8 wavefronts where 2 would do"
+    assert loop.verdict == (
+        "8 wavefronts: up to 4 lanes update one word, and no layout serves them at once"
+    )
     assert "4 rounds" in loop.cause
-    assert "not searched: loops of atomics" in str(loop)
+    assert "no layout helps" in str(loop)
     assert "nothing to do" in str(explain("add.f32", "float s[32]; s[lane]"))
     assert (
         loop.wavefronts == counting.count("add.f32", [4 * (k // 4) for k in range(32)]).wavefronts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -141,3 +142,23 @@ def test_bad_input_exits_2(
     capsys: pytest.CaptureFixture[str], args: tuple[str, ...], message: str
 ) -> None:
     assert message in run(capsys, *args, code=2)
+
+
+def test_the_commands_that_weigh_two_accesses_can_be_pasted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A second access is of the array that the first one declares."""
+    assert main(["float s[32][32]; s[tx][ty]; s[ty][tx] = 0"]) == 2
+    said = capsys.readouterr().err
+    assert "(accepted: one; bankwise optimize --access 'float s[32][32]; s[tx][ty]'" in said
+    command = said.partition("; bankwise ")[2].partition(" weighs both")[0]
+    assert main(shlex.split(command)) == 0
+    assert "1,056 → 64 cycles" in capsys.readouterr().out
+    assert main(["float s[32][32]; s[tx][ty]"]) == 0
+    line = next(each for each in capsys.readouterr().out.splitlines() if "bankwise opt" in each)
+    assert main(shlex.split(line)[1:]) == 0
+    assert "1,056 → 64 cycles" in capsys.readouterr().out
+    assert (
+        main(["optimize", "--access", "float s[32][32]; s[tx][ty]", "--access", "t[tx][ty]"]) == 2
+    )
+    assert "t is not declared" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_c_as_people_write_it(text: str, op: str, wavefronts: int) -> None:
 
 def test_float_atomics_are_loops() -> None:
     assert explain("__shared__ float a[32]; atomicAdd(&a[lane % 4], v)").op == "add.f32"
-    with pytest.raises(OptionError, match="atomicAdd of a double compiles to is not known"):
+    with pytest.raises(OptionError, match="atomicAdd of double compiles to is not known"):
         read("__shared__ double a[32]; atomicAdd(&a[lane], v)")
 
 

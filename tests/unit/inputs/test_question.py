@@ -24,7 +24,7 @@ def test_a_column_of_a_tile() -> None:
     asked = read(COLUMN)
     assert asked.instruction.name == "LDS"
     assert str(asked.block) == "32x32"
-    assert asked.assumed == ("block 32x32, for threadIdx.y is named",)
+    assert asked.assumed == ("block 32x32, because the question uses threadIdx.y",)
     assert asked.addresses().tolist() == [[4 * (32 * x + y) for x in range(32)] for y in range(32)]
     assert read(COLUMN, block="32x32").assumed == ()
 

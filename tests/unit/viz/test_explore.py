@@ -222,3 +222,24 @@ def test_the_command_serves_until_it_is_interrupted(monkeypatch: pytest.MonkeyPa
 
 def test_the_command_is_registered() -> None:
     assert cli.commands["explore"] is command.explore
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("struct P {float x, y;}; P s[32]; s[lane].x", "a struct is read by the command line"),
+        ("int h[32]; atomicAdd(&h[lane], 1)", "an atomic function is read by the command line"),
+        ("#define N 32\nfloat s[N]; s[lane]", "a macro is read by the command line alone"),
+    ],
+)
+def test_a_page_that_could_not_read_its_question_is_not_written(
+    text: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was written, and said then that it cannot read it."""
+    path = tmp_path / "x.html"
+    assert main(["explore", str(path), text]) == 2
+    said = capsys.readouterr().err
+    assert what in said
+    assert "(accepted: bankwise '" in said
+    assert not path.exists()
+    assert main(["explore", str(path), "float s[32]; // of a struct\ns[lane]"]) == 0
