@@ -7,10 +7,11 @@ Host code is read as far as it can be evaluated: numbers, dim3, sizes of allocat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
@@ -18,13 +19,14 @@ from simulator.sass.code.hostvalues import (
     ATTRIBUTES,
     ENUMERATOR,
     Allocation,
+    Cell,
     Reference,
     Type,
     Unknown,
     plain_type,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.signatures import Signature, signatures, walk
+from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
 from simulator.sass.code.source import Source, parser
 
 if TYPE_CHECKING:
@@ -135,6 +137,22 @@ class _Reader(HostReader):
         self.possible: list[FoundLaunch] = []
         """Those on ways that the program does not take."""
 
+    # ---- Types of the function that is read. -------------------------------------------------
+    def _on_alias_declaration(self, node: Node) -> None:
+        """Declare a type of the function that is read: `using T = float;`."""
+        name, kind = (node.child_by_field_name(n) for n in ("name", "type"))
+        if name is not None and kind is not None and len(self.scopes) > 1:
+            said = spelled(text_of(kind), self)
+            self.declare(text_of(name), Unknown(text_of(name)) if said is None else Type(said))
+
+    def _on_type_definition(self, node: Node) -> None:
+        """Declare a type of the function that is read: `typedef float T;`."""
+        name, kind = (node.child_by_field_name(n) for n in ("declarator", "type"))
+        if name is None or kind is None or name.type != "type_identifier" or len(self.scopes) < 2:
+            return
+        said = spelled(text_of(kind), self)
+        self.declare(text_of(name), Unknown(text_of(name)) if said is None else Type(said))
+
     # ---- Calls and launches. -----------------------------------------------------------------
     def _call_expression(self, node: Node) -> Any:
         syntax = next((n for n in node.named_children if n.type == "kernel_call_syntax"), None)
@@ -143,7 +161,9 @@ class _Reader(HostReader):
             function = node.child_by_field_name("function")
             if function is not None and len(configuration) >= 2:
                 values = [self.value(each) for each in configuration]
-                self._launch(function, values, [self.value(n) for n in self.arguments(node)], node)
+                given = self.arguments(node)
+                own = [self.value(n) for n in given]
+                self._launch(function, values, own, node, types=self._types(given, own))
             return Unknown("a launch")
         return super()._call_expression(node)
 
@@ -187,41 +207,58 @@ class _Reader(HostReader):
             if isinstance(config, dict):
                 parts = [config[n].value if n in config else Unknown(n)
                          for n in ("gridDim", "blockDim", "dynamicSmemBytes")]  # fmt: skip
-                self._launch(given[1], parts, [self.value(n) for n in given[2:]], node)
+                own = [self.value(n) for n in given[2:]]
+                self._launch(given[1], parts, own, node, types=self._types(given[2:], own))
             return 0
         if name in self.functions and name != "main":
-            types = self._template_arguments(function)
             values = []
             for each in given:
                 cell = self.place(each)
                 values.append(cell if cell is not None else self.value(each))
-            return self._run(name, values, types)
+            return self._run(name, values, self._arguments_for(name, function, given, values))
         return super().call(name, function, given, node)
 
     def _template_arguments(self, function: Node) -> tuple[Any, ...]:
         listed = next((n for n in walk(function) if n.type == "template_argument_list"), None)
-        found: list[Any] = []
-        for each in listed.named_children if listed is not None else ():
-            if each.type == "type_descriptor":
-                cell = self.find(text_of(each))
-                known = cell is not None and not isinstance(cell.value, Unknown)
-                if cell is not None and cell.type == ENUMERATOR:
-                    found.append(Type(text_of(each)))
-                elif known:
-                    found.append(cell.value)  # type: ignore[union-attr]
-                else:
-                    number = self.from_text(text_of(each))
-                    named = Unknown(text_of(each)) if cell else Type(text_of(each))
-                    found.append(named if isinstance(number, Unknown) else number)
-            else:
-                cell = self.find(text_of(each)) if each.type == "identifier" else None
-                constant = cell is not None and cell.type == ENUMERATOR
-                found.append(Type(text_of(each)) if constant else self.value(each))
-        return tuple(found)
+        children = listed.named_children if listed is not None else ()
+        return tuple(self._template_argument(each) for each in children if each.type != "comment")
+
+    def _template_argument(self, node: Node) -> Any:
+        """Return a number, a type, or the text that the compiler understands."""
+        text = text_of(node)
+        cell = self.find(text.rsplit("::", 1)[-1])
+        if cell is not None and cell.type == ENUMERATOR:
+            return Type(text)
+        if cell is not None and isinstance(cell.value, Unknown) and "::" not in text:
+            return Unknown(text)
+        number = self.from_text(text) if node.type == "type_descriptor" else self.value(node)
+        if isinstance(number, bool | int | Type):
+            return number
+        said = spelled(text, self)
+        is_type = node.type == "type_descriptor" or "::" in text
+        return Type(said) if is_type and said is not None else Unknown(text)
+
+    def _arguments_for(
+        self, name: str, function: Node, given: list[Node], values: list[Any]
+    ) -> tuple[Any, ...]:
+        """Return the template arguments of a call of a host function, deduced ones too."""
+        types = self._template_arguments(function)
+        node, template = self.functions[name]
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        if not template or declarator is None:
+            return types
+        kinds = [kind for kind, _ in parameters_of(declarator)]
+        return deduced(template, kinds, types, self._types(given, values)) or types
+
+    def _types(self, nodes: list[Node], values: list[Any]) -> list[str | None]:
+        plain = [each.value if isinstance(each, Cell) else each for each in values]
+        return [type_of(*each, self) for each in zip(nodes, plain, strict=False)]
 
     def _launch(
         self, function: Node, configuration: list[Any], values: list[Any], node: Node,
-        cooperative: bool = False,
+        cooperative: bool = False, types: Sequence[str | None] = (),
     ) -> None:  # fmt: skip
         name = text_of(function)
         cell = self.find(name)
@@ -231,17 +268,26 @@ class _Reader(HostReader):
         candidates = self.kernels.get(plain_name, [])
         signature = next((s for s in candidates if len(s.parameters) == len(values)),
                          candidates[0] if candidates else None)  # fmt: skip
-        types = self._template_arguments(function)
+        instance = self._template_arguments(function)
         table = {}
         if signature is not None and signature.template:
-            for text, value in zip(signature.template, types, strict=False):
-                table[re.split(r"[\s.]+", text.split("=")[0].strip())[-1]] = value
+            kinds = [kind for kind, _ in signature.parameters]
+            all_of_them = deduced(signature.template, kinds, instance, types)
+            instance = instance if all_of_them is None else all_of_them
+            written = bool(instance) or all_of_them is not None
+            for text, value in zip(signature.template, instance, strict=False):
+                table[parameter_name(text)] = value
+            for text in signature.template[len(instance) :]:
+                if "=" in text:
+                    table[parameter_name(text)] = Type(text.split("=", 1)[1].strip())
+        else:
+            written = bool(instance)
         described = Described()
         arguments = describe(values, signature, table, self, described)
-        shown = [described.text(each) for each in types]
-        full = (signature.full_name if signature else plain_name) + (
-            f"<{', '.join(shown)}>" if shown else ""
-        )
+        shown = [described.name(each) for each in instance]
+        full = signature.full_name if signature else plain_name
+        if written:
+            full += f"<{', '.join(shown)}>"
         shared = configuration[2] if len(configuration) > 2 else 0
         (self.possible if self.maybe else self.found).append(
             FoundLaunch(

@@ -250,3 +250,71 @@ def test_a_way_that_is_not_taken_adds_no_instance_of_a_kernel_that_is_launched()
 int main() { float *a; cudaMalloc(&a, 4096); int n = 32;
   if (n == 16) { k<16><<<1, dim3(n, n)>>>(a); } else { k<32><<<1, dim3(n, n)>>>(a); } }"""
     assert [each.kernel for each in find_launches(text).launches] == ["k<32>"]
+
+
+TEMPLATES = """
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cstdint>
+using real = float;
+typedef double wide;
+enum Mode { ROW, COL };
+enum class Kind { First, Second };
+constexpr int kTile = 32;
+template <typename T> struct Add {};
+namespace outer { namespace inner { template <typename T> __global__ void nested(T *x) {} } }
+template <typename T> __global__ void a(T *x) {}
+template <Mode M, int N> __global__ void b(float *x) {}
+template <Kind K> __global__ void c(float *x) {}
+template <unsigned U, size_t S, bool B> __global__ void sized(float *x) {}
+template <typename T = float, int N = 32> __global__ void usual(T *x) {}
+template <int N, typename T> __global__ void mixed(T *x, T y, const T *z) {}
+template <typename P> __global__ void pointer(P x) {}
+template <template <typename> class Op, typename T> __global__ void taking(T *x) {}
+"""
+HOST = """
+template <typename T> void host(T *p) { using own = T; a<own><<<1, 32>>>(p); a<<<1, 32>>>(p); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "kernel"),
+    [
+        ("a<real><<<1, 32>>>(f)", "a<real>"),
+        ("a<uint32_t><<<1, 32>>>(u)", "a<uint32_t>"),
+        ("a<<<1, 32>>>(h)", "a<half>"),
+        ("using mine = float4; a<mine><<<1, 32>>>(v)", "a<float4>"),
+        ("b<COL, 32><<<1, 32>>>(f)", "b<COL, 32>"),
+        ("b<Mode::ROW, kTile><<<1, 32>>>(f)", "b<Mode::ROW, 32>"),
+        ("c<Kind::Second><<<1, 32>>>(f)", "c<Kind::Second>"),
+        ("sized<16u, sizeof(float), true><<<1, 32>>>(f)", "sized<16, 4, true>"),
+        ("usual<><<<1, 32>>>(f)", "usual<float>"),
+        ("usual<<<1, 32>>>(d)", "usual<wide>"),
+        ("mixed<8><<<1, 32>>>(f, 2.0f, f)", "mixed<8, float>"),
+        ("mixed<8><<<1, 32>>>(reinterpret_cast<real *>(v), 1, f)", "mixed<8, real>"),
+        ("pointer<<<1, 32>>>(f + 8)", "pointer<float*>"),
+        ("pointer<<<1, 32>>>(&s)", "pointer<int*>"),
+        ("taking<Add><<<1, 32>>>(f)", "taking<Add, float>"),
+        ("outer::inner::nested<<<1, 32>>>(q)", "outer::inner::nested<__nv_bfloat16>"),
+        ("host(q)", "a<__nv_bfloat16>"),
+        ("host<half>(h)", "a<half>"),
+    ],
+)
+def test_templates_are_named_as_the_compiler_can_find_them(launch: str, kernel: str) -> None:
+    declared = (
+        "float *f; half *h; wide *d; uint32_t *u; __nv_bfloat16 *q; float4 *v; int s;"
+        "cudaMalloc(&f, 512); cudaMalloc(&h, 512); cudaMalloc(&d, 512); cudaMalloc(&u, 512);"
+        "cudaMalloc(&q, 512); cudaMalloc(&v, 512);"
+    )
+    before = TEMPLATES + (HOST if "host" in launch else "")
+    found = find_launches(f"{before}int main() {{ {declared} {launch}; }}").launches
+    assert {each.kernel for each in found} == {kernel}
+    assert not any("T" in each.unknown for each in found)
+
+
+def test_a_template_that_nothing_calls_is_named_by_its_parameter() -> None:
+    (found,) = find_launches(
+        "template <typename T> __global__ void a(T *x) {}"
+        "template <typename T> void host(T *p) { a<T><<<1, 32>>>(p); }"
+    ).launches
+    assert (found.kernel, "T" in found.unknown) == ("a<T>", True)
