@@ -86,9 +86,13 @@ def recorded(quantity: str) -> go.Figure:
 
 
 def times() -> go.Figure:
-    """The estimates that were written down before the kernels were measured."""
-    data = ROOT / "gpu_check/data"
-    model, chip = (table_of(data / f"h100_timed_{name}.csv") for name in ("estimates", "kernels"))
+    """The estimates of three sets, each written down before its kernels were measured."""
+    model, chip = {}, {}
+    for before, after in (
+        ("estimates", "kernels"), ("fresh_estimates", "fresh"), ("third_estimates", "third"),
+    ):  # fmt: skip
+        model |= table_of(ROOT / f"gpu_check/data/h100_timed_{before}.csv")
+        chip |= table_of(ROOT / f"gpu_check/data/h100_timed_{after}.csv")
     return time_parity(
         {
             "case": list(chip),

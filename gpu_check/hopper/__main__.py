@@ -1,7 +1,7 @@
 """Measure Hopper's own units: `python -m gpu_check.hopper FOLDER PREFIX [TABLE …]`.
 
-Tables are wgmma, tma, misc, tiles and neighbours; without names, all are made. `--few N` behind
-measures N cases of each, to try it.
+Tables are wgmma, tma, misc, tiles, neighbours and neighbours_again; without names, all are made.
+`--few N` behind measures N cases of each, to try it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _HOW = (
     " few; clocks and caches left as they were"
 )
 _TABLES = {"wgmma": wgmma.measure, "tma": tma.measure, "misc": misc.measure}
-_ARRAYS = {"tiles": tiles.measure, "neighbours": neighbours.measure}
+_ARRAYS = {
+    "tiles": tiles.measure, "neighbours": neighbours.measure, "neighbours_again": neighbours.again
+}  # fmt: skip
 
 
 def main(folder: str, prefix: str, *names: str) -> None:

@@ -22,8 +22,8 @@ from simulator.law.instructions import instruction
 from simulator.law.masks import active_table
 
 __all__ = [
-    "COUNTERS", "OPS", "WAYS", "Reach", "count", "counted", "drawn", "measure", "sources",
-    "trial",
+    "COUNTERS", "MORE", "OPS", "WAYS", "Reach", "again", "count", "counted", "drawn", "measure",
+    "sources", "trial",
 ]  # fmt: skip
 
 COUNTERS = {
@@ -89,13 +89,34 @@ OPS: dict[str, Reach] = {
 }  # fmt: skip
 """Accesses by name, those of most worth first."""
 
+MORE: dict[str, Reach] = {
+    "st.async.32": OPS["st.async.32"],
+    "st.async.128": OPS["st.async.128"],
+    "st.async.64": Reach(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%4], {%5, %5}, [%6];", 8,
+        "STS.64", turns=(2, 12), kind="store",
+    ),
+    "ld.8": Reach("ld.shared::cluster.u8 %0, [%4];", 1, "LDS.U8"),
+    "ld.16": Reach(
+        "{ .reg .b16 h; ld.shared::cluster.u16 h, [%4]; cvt.u32.u16 %0, h; }", 2, "LDS.U16"
+    ),
+    "st.8": Reach("st.shared::cluster.u8 [%4], %5;", 1, "STS.U8", kind="store"),
+    "st.16": Reach(
+        "{ .reg .b16 h; cvt.u16.u32 h, %5; st.shared::cluster.u16 [%4], h; }", 2, "STS.U16",
+        kind="store",
+    ),
+    "red.add.32": OPS["red.add.32"],
+    "atom.exch.32": OPS["atom.exch.32"],
+}  # fmt: skip
+"""Accesses that `again` measures: with other addresses, and narrow ones."""
+
 
 def _kernel(name: str) -> str:
     return "case_" + name.replace(".", "_")
 
 
 def _source(name: str) -> str:
-    op = OPS[name]
+    op = OPS.get(name) or MORE[name]
     one = (
         f'asm volatile("{op.ptx}" : "+r"(v[0]), "+r"(v[1]), "+r"(v[2]), "+r"(v[3])'
         ' : "r"(place), "r"(lane + 1), "r"(remote) : "memory"); place += step; sum += v[0];'
@@ -165,7 +186,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__({32 * _WA
     )
 
 
-_SOURCES = {name: _source(name) for name in OPS}
+_SOURCES = {name: _source(name) for name in OPS | MORE}
 
 
 def sources() -> list[str]:
@@ -173,15 +194,15 @@ def sources() -> list[str]:
     return list(_SOURCES.values())
 
 
-def drawn(name: str, rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def drawn(name: str, rows: int, seed: int = 11) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return addresses (n, 32) and masks (n,): the probe's patterns, and few or many sectors.
 
     Half of the rows are `gpu_check.probe.patterns`'; the other half draw each lane's place among
     1 to 64 sectors of 32 bytes.
     """
-    op = OPS[name]
-    half = draw(instruction(op.like), rows // 2, seed=11)
-    rng = np.random.default_rng([11, *name.encode()])
+    op = (OPS | MORE)[name]
+    half = draw(instruction(op.like), rows // 2, seed=seed)
+    rng = np.random.default_rng([seed, *name.encode()])
     others = np.zeros((rows - rows // 2, 32), dtype=np.uint32)
     for row in range(len(others)):
         sectors = rng.permutation(_SHARED // 32)[: int(rng.integers(1, 65))]
@@ -194,14 +215,20 @@ def drawn(name: str, rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 def _is_right(name: str, addresses: NDArray[np.uint32], mask: int, way: int) -> Callable[..., bool]:
     """Make the check of a launch for one access: what its lanes read, or left in memory."""
-    op, on = OPS[name], [lane for lane in range(32) if mask >> lane & 1]
+    op, on = (OPS | MORE)[name], [lane for lane in range(32) if mask >> lane & 1]
 
     def check(out: NDArray[np.uint32], data: NDArray[np.uint32], turns: int) -> bool:
         words = addresses // 4
+        part = (1 << 8 * min(op.width, 4)) - 1
         for lane in on:
+            low = 8 * (int(addresses[lane]) % 4)
             if op.kind == "load":
                 read = (_MULTIPLIER * int(words[lane]) + (0 if way == 2 else 1)) & 0xFFFFFFFF
+                read = read >> low & part
                 right = int(out[lane]) == turns * _COPIES * read & 0xFFFFFFFF
+            elif op.kind == "store" and op.width < 4:
+                same = [x + 1 for x in on if addresses[x] == addresses[lane]]
+                right = int(out[lane]) >> low & part in same
             elif op.kind == "store":
                 near = [x + 1 for x in on if abs(int(words[x]) - int(words[lane])) < op.width // 4]
                 right = int(out[lane]) in near
@@ -224,13 +251,14 @@ def trial(name: str, row: int, way: str, table: tuple[Any, Any]) -> Trial:
     given = np.concatenate([addresses, masks[:, None]], axis=1).astype(np.uint32).tobytes()
     return Trial(
         names={"op": name, "row": row, "way": way}, source=_SOURCES[name], function=_kernel(name),
-        each=_COPIES * _WARPS, turns=OPS[name].turns, threads=32 * _WARPS, blocks=2,
+        each=_COPIES * _WARPS, turns=(OPS | MORE)[name].turns, threads=32 * _WARPS, blocks=2,
         shared=_SHARED, numbers=(WAYS[way], row, 0), given=lambda _: given,
         is_right=_is_right(name, addresses[row], int(masks[row]), WAYS[way]),
     )  # fmt: skip
 
 
 _ROWS = 160
+_SEED = 29  # of `again`
 _COUNTED = 24
 
 
@@ -272,6 +300,32 @@ def measure(folder: Path, few: int = 0, device: int = 0) -> dict[str, NDArray[An
     kinds = {"op": str, "address": np.uint32, "mask": np.uint32}
     return {name: np.array(found, dtype=kinds.get(name, np.float32))
             for name, found in columns.items()}  # fmt: skip
+
+
+def again(folder: Path, few: int = 0, device: int = 0) -> dict[str, NDArray[Any]]:
+    """Return columns, a row per access of MORE, none of them among those of `measure`.
+
+    `neighbour`: its cycles; `spread`. Raises DeviceError where a launch moves the wrong bytes.
+    """
+    tables = {name: drawn(name, _ROWS, _SEED) for name in MORE}
+    compile_all([trial(name, 0, "neighbour", tables[name]) for name in MORE], folder)
+    runner = Runner(folder, device)
+    rows = []
+    for name, table in tables.items():
+        active = active_table(table[1])
+        for row in range(0, _ROWS, _ROWS // few if few else 1):
+            case = trial(name, row, "neighbour", table)
+            runner.check(case)
+            each = runner.ticks(case) / case.executions
+            spread = np.subtract(*np.quantile(each, [0.75, 0.25]))
+            place = np.where(active[row], table[0][row], 0)
+            rows.append((name, place, table[1][row], np.median(each), spread))
+    names, places, masks, cycles, spreads = zip(*rows, strict=True)
+    return {
+        "op": np.array(names), "address": np.array(places, np.uint32),
+        "mask": np.array(masks, np.uint32), "neighbour": np.array(cycles, np.float32),
+        "spread": np.array(spreads, np.float32),
+    }  # fmt: skip
 
 
 def count(folder: Path, few: int = 0, device: int = 0) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.contention import measure_contention
+from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
@@ -23,6 +24,7 @@ from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.tags import measure_tags
+from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
 
@@ -49,6 +51,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "contention": measure_contention,
     "tags": measure_tags,
     "shared_reads": measure_shared_reads,
+    "constants": measure_constants,
+    "transposes": measure_transposes,
 }
 
 

@@ -6,6 +6,7 @@ SMs the same at the same time. A matrix product reads so: blocks of a row of the
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,16 +21,19 @@ __all__ = ["measure_shared_reads"]
 
 _TURNS, _FLIGHT, _BYTES = 128, 4, 8192
 _SHARERS = (1, 2, 4, 8, 16, 132)
+_REGIONS = (16384, 32768, 65536, 131072)
+"""Bytes of an SM: how much all of them touch together."""
 _SOURCE = (
     HEAD
     + """
-extern "C" __global__ void reads(long long* when, const u8* data, int sharers, int bytes) {
+extern "C" __global__ void reads(long long* when, const u8* data, int sharers, int bytes,
+                                 int region) {
     extern __shared__ __align__(1024) u8 s[];
     __shared__ __align__(8) u64 bar[FLIGHT];
     if (threadIdx.x == 0) {
         for (int k = 0; k < FLIGHT; ++k) begin(at(bar + k), 1);
         fence();
-        const u8* from = data + (u64)(blockIdx.x / sharers) * 131072;
+        const u8* from = data + (u64)(blockIdx.x / sharers) * region;
         const long long start = clock64();
         for (int i = 0; i < TURNS + FLIGHT; ++i) {
             const unsigned b = at(bar + i % FLIGHT);
@@ -39,25 +43,26 @@ extern "C" __global__ void reads(long long* when, const u8* data, int sharers, i
                              :: "r"(b), "r"(bytes) : "memory");
                 asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                              " [%0], [%1], %2, [%3];"
-                             :: "r"(at(s) + i % FLIGHT * bytes), "l"(from + (i * bytes & 131071)),
-                                "r"(bytes), "r"(b) : "memory");
+                             :: "r"(at(s) + i % FLIGHT * bytes),
+                                "l"(from + (i * bytes & region - 1)), "r"(bytes), "r"(b)
+                             : "memory");
             }
         }
         when[blockIdx.x] = clock64() - start;
     }
 }
-extern "C" __global__ void loads(long long* when, const float4* data, int sharers, int bytes) {
-    const float4* from = data + (u64)(blockIdx.x / sharers) * 8192 + threadIdx.x;
-    float4 v[8];
+extern "C" __global__ void loads(long long* when, const float4* data, int sharers, int bytes,
+                                 int region) {
+    const float4* from = data + (u64)(blockIdx.x / sharers) * (region / 16) + threadIdx.x;
     float sum = 0;
     __syncthreads();
     const long long start = clock64();
     for (int i = 0; i < 16; ++i) {
-        for (int k = 0; k < 8; ++k) {
-            const float4* p = from + ((i * 8 + k) & 7) * 1024;
-            asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[k].x), "=f"(v[k].y),
-                         "=f"(v[k].z), "=f"(v[k].w) : "l"(p) : "memory");
-        }
+        float4 v[8];
+        for (int k = 0; k < 8; ++k)
+            asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[k].x),
+                         "=f"(v[k].y), "=f"(v[k].z), "=f"(v[k].w)
+                         : "l"(from + (k * 1024 & region / 16 - 1)) : "memory");
         for (int k = 0; k < 8; ++k) sum += v[k].x + v[k].y + v[k].z + v[k].w;
     }
     if (sum == 12345) when[0] = 1;
@@ -69,7 +74,7 @@ extern "C" __global__ void loads(long long* when, const float4* data, int sharer
 
 
 def measure_shared_reads(device: int = 0) -> list[dict[str, Any]]:
-    """Return a row per way and number of SMs that read the same: bytes per cycle of an SM."""
+    """Return a row per way, SMs that read the same, and region: bytes per cycle of an SM."""
     chip = open_gpu(device)
     import cupy
 
@@ -85,15 +90,21 @@ def measure_shared_reads(device: int = 0) -> list[dict[str, Any]]:
             kernel = module.get_function(way)
             kernel.max_dynamic_shared_size_bytes = 140_000
             moved = _TURNS * _BYTES if way == "reads" else 16 * 8 * 1024 * 16
-            for sharers in _SHARERS:
+            for sharers, region in product(_SHARERS, _REGIONS):
                 least = float("inf")
                 for _ in range(4):
                     kernel(
-                        (every,), (threads,), (when, data, np.int32(sharers), np.int32(_BYTES)),
+                        (every,), (threads,),
+                        (when, data, np.int32(sharers), np.int32(_BYTES), np.int32(region)),
                         shared_mem=_FLIGHT * _BYTES,
                     )  # fmt: skip
                     least = min(least, float(np.median(when.get()[:every])))
                 rows.append(
-                    {"way": way, "sharers": sharers, "bytes_per_cycle": round(moved / least, 2)}
+                    {
+                        "way": way,
+                        "sharers": sharers,
+                        "region": region,
+                        "bytes_per_cycle": round(moved / least, 2),
+                    }
                 )
     return rows

@@ -21,7 +21,9 @@ from simulator.sass.report import CompiledReport
 from simulator.sass.run.witness import Witness
 from simulator.sass.sampling import Relaunch
 
-__all__ = ["MOST_THREAD_INSTRUCTIONS", "CuredKernel", "KernelView", "look_inside"]
+__all__ = [
+    "MOST_THREAD_INSTRUCTIONS", "CuredKernel", "KernelView", "look_inside", "worst_accesses",
+]  # fmt: skip
 
 MOST_THREAD_INSTRUCTIONS = 500_000_000
 """A launch that executed more is not run again for its cures: a page is not to take minutes."""
@@ -60,7 +62,7 @@ class KernelView:
 
 
 def look_inside(report: CompiledReport) -> KernelView | None:
-    """Run a launch again and return what it shows; None where it is not known any more.
+    """Run a launch again and return what it shows; None where it is no longer known.
 
     A report that was pickled, or that an error stopped, has no launch.
     """
@@ -81,6 +83,17 @@ def look_inside(report: CompiledReport) -> KernelView | None:
     chosen = [each for each in fixes if each.text][:_MOST_CURES]
     cures = tuple(CuredKernel(each, _worst(report.fixed([each]).relaunch())) for each in chosen)
     return KernelView(again.program.instructions, worst, cures, tuple(fixes), why)
+
+
+def worst_accesses(report: CompiledReport) -> dict[int, Explanation]:
+    """Return the worst access of each instruction, by its address; the launch runs again.
+
+    Empty for a report that was pickled, or that an error stopped: it has no launch.
+    """
+    try:
+        return _worst(report.relaunch())
+    except LaunchError:
+        return {}
 
 
 def _worst(again: Relaunch) -> dict[int, Explanation]:

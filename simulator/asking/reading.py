@@ -47,7 +47,7 @@ def asked_of(
             f"mask {mask!r} for a question in C (accepted: one integer, or active, an expression)"
         )
     if warp is not None and not (is_integer(warp) and warp >= 0):
-        raise OptionError(f"warp {warp!r} is not a number of a warp (accepted: 0, 1, 2, ...)")
+        raise OptionError(f"warp {warp!r} is not the number of a warp (accepted: 0, 1, 2, ...)")
     given = None if text is None else op
     if text is None:
         if isinstance(op, Instruction) or not isinstance(op, str) or _is_instruction(op):

@@ -24,7 +24,9 @@ __all__ = ["explain", "show_answers"]
 @click.option(
     "--warp", type=click.IntRange(0, 31), help="Warp to explain.  [default: the worst of the block]"
 )
-@click.option("--access", type=click.IntRange(0), help="Row of a file.  [default: 0]")
+@click.option(
+    "--row", "--access", "access", type=click.IntRange(0), help="Row of a file.  [default: 0]"
+)
 @click.option("--verbose", "-v", is_flag=True, help="Also show what each wavefront serves.")
 @common
 @html_options

@@ -157,7 +157,7 @@ def common(command: _Command) -> _Command:
 
     @rule_option
     @chip_option
-    @click.option("--compare", is_flag=True, help="Show both rules.")
+    @click.option("--both-rules", "--compare", "compare", is_flag=True, help="Show both rules.")
     @fail_options
     @format_option
     @functools.wraps(command)

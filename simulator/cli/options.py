@@ -58,7 +58,7 @@ def refuse_ignored(ignored: Collection[str], mode: str) -> None:
         if option.name in ignored and is_given(option.name)
     ]
     if odd:
-        raise click.UsageError(f"{', '.join(odd)}: would be ignored {mode}")
+        raise click.UsageError(f"{', '.join(odd)}: would have no effect {mode}")
 
 
 def lane_order(text: str) -> LaneOrder:
@@ -175,7 +175,9 @@ def read_accesses(
             f" {', '.join(_FILES)}; anything else through standard input)"
         )
     if warp_flag == "--warps" and block is not None:
-        raise click.UsageError("--warps and --block both say how many warps there are (use one)")
+        raise click.UsageError(
+            "--warps and --block both say how many warps there are (accepted: one of them)"
+        )
     asked = read(
         accesses,
         op,

@@ -82,7 +82,13 @@ Found = TypeVar("Found")
 @click.option("--config", default="all", show_default=True,
               help="Of triton.autotune: all, a number, or BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option("--signature", help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")
-@click.option("--warps", type=click.IntRange(1), help="Warps of a Triton kernel, as num_warps.")
+@click.option(
+    "--num-warps",
+    "--warps",
+    "warps",
+    type=click.IntRange(1),
+    help="Warps of a Triton kernel, as num_warps.",
+)
 @click.option("--stages", type=click.IntRange(0), help="Its stages, as num_stages.")
 @time_option
 @common
@@ -329,7 +335,9 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
     """Return what to replay, and the kernel's name."""
     if options["triton"]:
         if options["file"]:
-            raise click.UsageError("FILE and --triton: give one")
+            raise click.UsageError(
+                "FILE and --triton both say what to replay (accepted: one of them)"
+            )
         return None, None
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")

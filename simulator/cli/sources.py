@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from simulator.cli.causes import hottest, show_hottest
 
 if TYPE_CHECKING:
     from simulator.sass.code.launches import FoundLaunch, Launches
@@ -36,7 +38,6 @@ _WITH_VALUE = ("-I", "-D", "-U", "-std", "--std", "-maxrregcount", "--maxrregcou
 _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-device",
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
-_HOTTEST = 10
 _OUTPUTS = (("--check", "checks"), ("--save-outputs", "save_outputs"))
 
 
@@ -98,10 +99,23 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
                     )
                 ]  # fmt: skip
             for each in found:
-                said.append(f"  {each.command(file)}")
+                said.append(f"  {_command(each, file)}")
                 if each.unknown:
                     said.append(f"    to fill in: {', '.join(each.unknown)}")
     return said
+
+
+def _command(launch: FoundLaunch, file: str) -> str:
+    """Return the command that replays a launch, with the compiler's options that were given."""
+    given = click.get_current_context().meta.get(COMPILER, ())
+    if not given:
+        return launch.command(file)
+    known = all(
+        text[:1] != "-" or text in _FLAGS or text[:2] in ("-I", "-D", "-U")
+        or text.split("=")[0] in _WITH_VALUE
+        for text in given
+    )  # fmt: skip
+    return f"{launch.command(file)} {'' if known else '-- '}{shlex.join(given)}"
 
 
 def _plain(kernel: str) -> str:
@@ -151,35 +165,28 @@ def run_launches(
 
     wanted, idle = wanted_launches(launches, Path(file).name, kernel)
     replayed = 0
-    hottest: list[tuple[int, str]] = []
+    found: list[tuple[int, str]] = []
     problems: list[str] = []
     for each in wanted:
         if each.unknown:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"
                 f" known: {', '.join(each.unknown)}. Give them (--let NAME=NUMBER …), or fill them"
-                f" in:\n  {each.command(file)}"
+                f" in:\n  {_command(each, file)}"
             )
             continue
         try:
             reports = replay(each, launch_of(each))
         except SassError as error:
             problems.append(
-                f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {each.command(file)}"
+                f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {_command(each, file)}"
             )
             continue
         show(each, reports)
         replayed += 1
         first = next(iter(reports.values()))
-        rows = first.lines()
-        part = "" if _of_the_grid(first) else f"  ({first.blocks} of {prod(first.grid)} blocks)"
-        hottest += [
-            (cost, f"{Path(name).name}:{line}  {each.kernel}{part}")
-            for name, line, cost in zip(
-                rows["file"], rows["line"], rows["bank_conflicts"], strict=True
-            )
-            if cost
-        ]
+        if hot:
+            found += hottest(first, each.kernel)
     for name in idle:
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
@@ -190,10 +197,7 @@ def run_launches(
             f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
         )
         raise SassError(text)
-    if hot and hottest:
-        click.echo("\nMost bank conflicts:")
-        for cost, place in sorted(hottest, reverse=True)[:_HOTTEST]:
-            click.echo(f"{cost:>14,}  {place}")
+    show_hottest(found)
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
     return len(wanted) - replayed
@@ -207,11 +211,6 @@ def check_compiles(file: str, arch: str, compiler: Sequence[str]) -> None:
 
     with suppress(CubinError, ToolError):
         load(Path(file), arch, None, parse_options(compiler))
-
-
-def _of_the_grid(report: CompiledReport) -> bool:
-    """Whether a report's figures are those of the whole grid."""
-    return report.extrapolated or report.blocks == prod(report.grid)
 
 
 def blocks_for(options: Mapping[str, Any]) -> str:

@@ -59,7 +59,9 @@ def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="Rows to print, the best first.",
 )
-@click.option("--by", help="The figure they are best by.  [default: cycles, or wavefronts]")
+@click.option(
+    "--best-by", "--by", "by", help="The figure they are best by.  [default: cycles, or wavefronts]"
+)
 @click.option("--limit", type=int, help="Count only the first combinations, up to this many.")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one per processor]")
 @click.option("--processes", is_flag=True, help="Workers are processes, not threads.")

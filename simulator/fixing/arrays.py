@@ -108,7 +108,7 @@ class _Finder:
         self.is_real = self.active.any(axis=1)
         self.known = static_arrays(cubin, program.kernel)
         self.declared = declarations(sources)
-        self.parameters = _parameters(sources)
+        self.others = _parameters(sources) | {each.name for each in self.known}
         end = max((each.start + each.size for each in self.known), default=0)
         static = max(program.kernel.shared_bytes - cubin.architecture.reserved, 0)
         self.regions: list[tuple[int, int, StaticArray | None]] = [
@@ -294,7 +294,7 @@ class _Finder:
             lines = self.sources.get(file, ())
             if not 0 < line <= len(lines):
                 continue
-            names = set(_IDENTIFIER.findall(plain(lines[line - 1]))) - self.parameters
+            names = set(_IDENTIFIER.findall(plain(lines[line - 1]))) - self.others
             common = names if common is None else common & names
         base = dynamic[0] if dynamic and known is None else None
         if base is not None and base.element == 1:  # bytes that stand for other types

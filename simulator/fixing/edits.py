@@ -10,7 +10,7 @@ from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
-from simulator.sass.code.preprocessor import plain
+from simulator.sass.code.preprocessor import directives, macros, plain
 
 __all__ = ["Edit", "applied", "edits_of", "kernels_with"]
 
@@ -93,11 +93,18 @@ def _pitch(declared: Declared) -> int:
 
 def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> list[Edit] | str:
     """Change each subscript of an array, within the function that declares it."""
+    own = declared.owner.removeprefix("the macro ")
+    name = re.compile(rf"(?<![\w.>]){re.escape(declared.name)}\b")
+    for macro in macros(directives(text)).values():
+        if declared.name in (macro.parameters or ()) or macro.name == own:
+            continue
+        if name.search(macro.body):
+            return f"{fix.array}: the macro {macro.name} has its name; write {fix.text}"
     bare = plain(text)
     start, end = _scope(bare, declared.start)
     edits: list[Edit] = []
     at_origin = False
-    for found in re.finditer(rf"(?<![\w.>]){re.escape(declared.name)}\b", bare[start:end]):
+    for found in name.finditer(bare[start:end]):
         at = start + found.end()
         if start + found.start() == declared.start or _in_macro(bare, declared, at):
             continue

@@ -38,6 +38,8 @@ _STATIC = 48 * 1024
 _NONE_FEWER = "No layout of any kind has fewer."
 _MOST_FOLLOWED = 1 << 26
 """Thread instructions of a launch whose warps are followed from barrier to barrier."""
+_LITTLE = 10
+"""An index is not changed for less than one of so many bank conflicts."""
 _CHEAP = 16
 """Padding that takes at most one in so many bytes is said before a swizzle."""
 
@@ -45,7 +47,7 @@ _CHEAP = 16
 def find_fixes(report: CompiledReport) -> list[Fix]:
     """Return a Fix for each array with conflicts, those that save most first.
 
-    Raises LaunchError where the launch is not known any more, and whatever a run raises.
+    Raises LaunchError where the launch is no longer known, and whatever a run raises.
     """
     known = [value or 0 for value in report.instructions["bank_conflicts"]]
     if not sum(known):
@@ -85,13 +87,14 @@ def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
     pairs = [(each.target, each.candidate) for each in named.values()]
     if any(array and max(array.starts) + array.size > launch.block_shared for array, _ in pairs):
         raise OptionError(
-            "a fix is not of this launch, whose shared memory is smaller (accepted: what this"
+            "a fix belongs to another launch: the shared memory of this one is smaller"
+            " (accepted: what this"
             " report's fixes() returns)"
         )
     changed = [(array, candidate) for array, candidate in pairs if array and candidate]
     too_much = _too_much(launch, changed)
     if too_much:
-        raise OptionError(f"together these fixes do not fit: {too_much}")
+        raise OptionError(f"these fixes do not fit together: {too_much}")
     moves = moves_of(launch, changed)
     made = again.replay(moves)
     return replace(made, rerun=replace(again, moves=moves))
@@ -170,7 +173,7 @@ class _Finding:
         why = self._refused(array)
         if why:
             return replace(plain, why=why, notes=(*plain.notes, understood(array)))
-        hidden = hidden_base(
+        against = hidden_base(
             array, self.arrays, self.touched, self.program, self.runs.again.sources
         )
         choice = self._choice(array)
@@ -187,9 +190,14 @@ class _Finding:
         first, *others = sorted(
             better, key=lambda each: (each.after.bank_conflicts, *_preference(each, bool(joined)))
         )
-        if hidden:
+        if not against and first.operations and first.saved * _LITTLE < first.before.bank_conflicts:
+            against = (
+                f"Not proposed: what helps removes {first.saved:,} of"
+                f" {first.before.bank_conflicts:,} bank conflicts, and takes operations for that."
+            )
+        if against:
             notes = (*plain.notes, understood(array))
-            return replace(plain, why=hidden, alternatives=(first, *others), notes=notes)
+            return replace(plain, why=against, alternatives=(first, *others), notes=notes)
         if joined and first.operations and first.candidate and not first.candidate.is_compiled:
             said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))

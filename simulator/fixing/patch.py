@@ -51,12 +51,12 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     """Return the fixes that can be written into the source of some launches' reports.
 
     Each was compiled and replayed with those before it. It is kept where every launch leaves the
-    same outputs, none has more wavefronts, and its own loses at least half of the bank conflicts
+    same outputs and none has more wavefronts. Its own must lose at least half of the bank conflicts
     that were predicted. Of a fix and its alternatives the one is taken that has the fewest once
     compiled: a compiler may part accesses that an XOR keeps together. `fixes`: of the first
     report, those to write; None: all of every report.
 
-    Raises LaunchError where a launch is not known any more.
+    Raises LaunchError where a launch is no longer known.
     """
     again = reports[0].relaunch()
     name, text = again.source or "", again.text()

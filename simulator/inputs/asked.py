@@ -366,6 +366,6 @@ def _op(question: Question) -> str:
 def _check_names(names: Any) -> None:
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
-            f"names {names!r} cannot be (accepted: a mapping of names to integers, without"
+            f"names {names!r} is not a mapping of names to integers (accepted: without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )

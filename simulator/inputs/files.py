@@ -59,11 +59,15 @@ def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = 
         _from_csv(read, name) if isinstance(read, list) else _from_arrays(read, name)
     )
     if ops is None and op is None:
-        raise InputError(f"{name} names no instruction (accepted: --op, or a column op)")
+        raise InputError(f"{name} does not say which instruction (accepted: --op, or a column op)")
     if op is not None and ops is not None:
-        raise InputError(f"{name} has its own instructions, and --op {op} was given (use one)")
+        raise InputError(
+            f"{name} has its own instructions, and --op {op} was given (accepted: one of the two)"
+        )
     if mask is not None and masks is not None:
-        raise InputError(f"{name} has its own masks, and --mask {mask:#x} was given (use one)")
+        raise InputError(
+            f"{name} has its own masks, and --mask {mask:#x} was given (accepted: one of the two)"
+        )
     if mask is not None:
         masks = np.full(len(addresses), mask)
     return Accesses([str(op)] * len(addresses) if ops is None else ops, addresses, masks)

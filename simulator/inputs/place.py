@@ -274,7 +274,7 @@ class PlaceCompiler(Compiler):
             raise self._no_member(place.type, name, token)
         if place.pointer != arrow:
             raise self.error(
-                f"{'. is of an element' if place.pointer else '-> is of an address'} (accepted:"
+                f"{'. needs an element' if place.pointer else '-> needs an address'} (accepted:"
                 f" {'->' if place.pointer else '.'}{name})",
                 token,
             )
@@ -338,7 +338,7 @@ class PlaceCompiler(Compiler):
         array = place.array
         if not place.cast and len(array.sizes) - len(place.subscripts) > 1:
             raise self.error(
-                f"{array.name} + ... moves by rows (accepted:"
+                f"{array.name} + ... would count whole rows (accepted:"
                 f" &{array.name}{'[0]' * len(array.sizes)} + ...)",
                 token,
             )

@@ -52,7 +52,9 @@ def read_list(
     """
     if text.strip() == "all":
         if every is None:
-            raise OptionError(f"'all' needs a list to be all of ({_LIST})")
+            raise OptionError(
+                f"'all' stands for every value of a list, and there is no list here ({_LIST})"
+            )
         return [*every]
     if _PAIR.fullmatch(text.strip()) or (
         swizzles and re.fullmatch(r"\s*(\d+\s*,\s*){2}\d+\s*", text)
@@ -62,7 +64,9 @@ def read_list(
     if not all(parts):
         raise OptionError(f"{short(text)} is not a list of values ({_LIST})")
     if every is not None and "all" in parts:
-        raise OptionError(f"{short(text)} names all among others (accepted: all, or a list)")
+        raise OptionError(
+            f"{short(text)} has 'all' beside other values (accepted: all alone, or a list)"
+        )
     return [_range_or_value(part, like, swizzles) for part in parts]
 
 

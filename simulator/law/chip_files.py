@@ -63,7 +63,7 @@ class ChipFile:
 def read(path: str | os.PathLike[str]) -> ChipFile:
     """Read a chip file. Raises ChipError, which names the file."""
     if not isinstance(path, str | os.PathLike):
-        raise ChipError(f"chip file {short(path)} (accepted: a path)")
+        raise ChipError(f"chip file {short(path)} is not a path (accepted: text, or a Path)")
     shown = os.fspath(path)
     try:
         with Path(path).open("rb") as file:

@@ -312,7 +312,7 @@ def count_stream(
     """
     op = counted_on(chip, op)
     if not (is_integer(chunk) and chunk > 0):
-        raise OptionError(f"chunk {chunk!r} (accepted: a positive number of accesses)")
+        raise OptionError(f"chunk {chunk!r} is not a size (accepted: a positive integer)")
     if engine == "auto":
         from simulator.jit import compiles
 

@@ -224,7 +224,7 @@ lanes 1, 5, 9, 13, 17, 21, 25, 29 at source bank 8: 9 wavefronts for this phase.
     array, masks = warp_accesses(op, located.addresses, mask)
     if array.ndim != 1:  # and so is the mask one integer, or refused already
         raise AddressError(
-            f"explain takes one access, got addresses of shape {array.shape} (accepted: (32,))"
+            f"explain takes one access, and addresses have shape {array.shape} (accepted: (32,))"
         )
     check(op, array, masks, located.addresses)
     bytes_ = array.tolist()

@@ -3,11 +3,13 @@
 Such an access leaves its SM in packets, and a packet takes 1.5 cycles of the way there. Banks do
 not matter. A load takes a packet for each 32-byte sector. A store takes one for each aligned piece
 of 16 bytes that it touches; where it covers two or more whole sectors of a 128-byte line, it takes
-one for each of those. A few packets take as long as the access does at home, at least.
+one for each of those (stores of 1 and 2 bytes do not). `st.async` delivers every lane: lanes with
+one address go in as many rounds, each with the packets of a store. A few packets take as long as
+the access does at home, at least.
 
-Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz and
-h100_neighbour_counters.csv; docs/validation.md compares every row, and says what atomics and
-st.async cost, for which no such law was found.
+Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz,
+h100_neighbours_again.npz and h100_neighbour_counters.csv; docs/explanation/validation.md compares
+every row, and says what atomics cost, for whose time no such law was found.
 """
 
 from __future__ import annotations
@@ -26,9 +28,15 @@ from simulator.law.masks import active_table
 __all__ = ["CYCLES_PER_PACKET", "FLOORS", "NeighbourCosts", "count_neighbour", "price_neighbour"]
 
 CYCLES_PER_PACKET = 1.5
-FLOORS = {"LDS": 1.6, "LDS.64": 2.0, "LDS.128": 4.0, "STS": 2.0, "STS.64": 3.0, "STS.128": 5.0}
+FLOORS = {
+    "LDS": 1.6, "LDS.64": 2.0, "LDS.128": 4.0, "STS": 2.0, "STS.64": 3.0, "STS.128": 5.0,
+    **dict.fromkeys(("LDS.U8", "LDS.S8", "LDS.U16", "LDS.S16"), 2.0),
+    **dict.fromkeys(("STS.U8", "STS.U16"), 2.2),
+    "STAS": 2.0, "STAS.64": 3.0, "STAS.128": 5.0,
+}  # fmt: skip
 """Least cycles of an access, by what it is at home: a generic address costs that there, too."""
 
+_ASYNC = "STAS"  # st.async: it has the addresses of a store
 _SECTOR, _PIECE, _LINE, _WORD = 32, 16, 128, 4
 _NOWHERE = 1 << 40  # above every address
 
@@ -45,27 +53,30 @@ class NeighbourCosts(NamedTuple):
 def count_neighbour(op: str, addresses: ArrayLike, mask: ArrayLike | None = None) -> NeighbourCosts:
     """Return what accesses cost that go to a neighbour's shared memory, alone on the way there.
 
-    `op` is the instruction that makes the access at home, one of FLOORS; addresses and mask are
-    those of `simulator.count`, within the neighbour's memory.
+    `op` is the instruction that makes the access at home, one of FLOORS, or STAS, STAS.64 or
+    STAS.128 for `st.async`. Addresses and mask are those of `simulator.count`, within the
+    neighbour's memory.
 
     >>> count_neighbour("LDS", 128 * np.arange(32)).cycles  # 32-way at home, and 32 sectors
     array([48.])
     >>> count_neighbour("STS", 4 * np.arange(32)).packets  # four whole sectors
     array([4])
+    >>> count_neighbour("STAS", np.zeros(32, int)).packets  # to one word: each lane on its own
+    array([32])
 
     Raises InstructionError for another instruction, and what `count` raises for bad accesses.
     """
-    known = instruction(op)
-    if known.name not in FLOORS:
+    known = instruction(_at_home(op) if op in FLOORS else op)
+    name = op if op in FLOORS else known.name
+    if name not in FLOORS:
         raise InstructionError(
-            f"what {known.name} costs in a neighbour's memory is not known:"
-            f" {accepted(known.name, FLOORS)}"
+            f"what {name} costs in a neighbour's memory is not known: {accepted(name, FLOORS)}"
         )
     array, masks = warp_accesses(known, addresses, mask)
     check(known, array, masks, addresses)
     flat = array.reshape(-1, 32).astype(np.int64)
     bits = np.broadcast_to(np.uint32(ALL_LANES) if masks is None else masks, array.shape[:-1])
-    return price_neighbour(known.name, flat, active_table(bits.reshape(-1)))
+    return price_neighbour(name, flat, active_table(bits.reshape(-1)))
 
 
 def price_neighbour(
@@ -76,14 +87,34 @@ def price_neighbour(
     Addresses may be those of the cluster, in which blocks lie 2**24 bytes apart: what goes to
     several neighbours is taken to leave in as many packets as it would one by one.
     """
-    known, flat = instruction(op), addresses
-    if known.name.startswith("LDS"):
+    known, flat = instruction(_at_home(op)), addresses
+    if op.startswith("LDS"):
         packets = _distinct(np.where(active, flat // _SECTOR, _NOWHERE))
+    elif known.width < _WORD:
+        packets = _distinct(np.where(active, flat // _PIECE, _NOWHERE))
+    elif op.startswith(_ASYNC):
+        packets = np.zeros(len(flat), dtype=np.int64)
+        rounds = _rounds(flat, active)
+        for turn in range(int(rounds.max(initial=-1)) + 1):
+            packets += _stored(flat, rounds == turn, known.width)
     else:
         packets = _stored(flat, active, known.width)
     return NeighbourCosts(
-        packets, np.where(packets, np.maximum(CYCLES_PER_PACKET * packets, FLOORS[known.name]), 0)
+        packets, np.where(packets, np.maximum(CYCLES_PER_PACKET * packets, FLOORS[op]), 0)
     )
+
+
+def _at_home(op: str) -> str:
+    """Name what has the addresses of an access at home."""
+    return op.replace(_ASYNC, "STS") if op.startswith(_ASYNC) else op
+
+
+def _rounds(addresses: NDArray[np.int64], active: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many lanes before each have its address; -1 for those that take no part."""
+    same = addresses[:, :, None] == addresses[:, None, :]
+    before = np.tril(same & active[:, None, :], -1).sum(axis=2)
+    found: NDArray[np.int64] = np.where(active, before, -1)
+    return found
 
 
 def _distinct(places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from typing import Any
 from simulator.errors import CompileError
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load, recompiled
+from simulator.sass.code.linking import linked
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import CompilerOptions
@@ -50,7 +51,8 @@ class Build:
         """
         chosen = cubin.kernel(self.kernel)
         say(f"disassembling {chosen.name}")
-        instructions = _named(disassemble(cubin.image, chosen.name), source)
+        code = linked(disassemble(cubin.image, chosen.name), chosen.links)
+        instructions = _named(code, source)
         unset = tuple(
             f"the {kind} {name} is read and was never set: it is zero (set it: --set {name}=…, or"
             f" symbols={{{name!r}: …}})"

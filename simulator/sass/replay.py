@@ -122,7 +122,7 @@ def replay_compiled(
     shape, threads = dim3(grid, "grid"), dim3(block, "block")
     chosen_chip = optional_chip(chip)
     if isinstance(args, str | bytes) or not isinstance(args, Sequence):
-        raise LaunchError(f"args {short(args)} (accepted: a list with a value a parameter)")
+        raise LaunchError(f"args {short(args)} (accepted: a list with one value per parameter)")
     if symbols is not None and not isinstance(symbols, Mapping):
         raise LaunchError(f"symbols {short(symbols)} (accepted: a dict, such as {{'w': array}})")
     say = announce or (lambda _: None)

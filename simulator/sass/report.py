@@ -73,7 +73,7 @@ class CompiledReport(SiteTable):
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """The lines of the source files that were found, by the name that the code has for them."""
     rerun: Relaunch | None = field(default=None, repr=False, compare=False)
-    """What runs the launch again; None: it is not known any more."""
+    """What runs the launch again; None: it is no longer known."""
     _times: dict[tuple[Chip, float | None], KernelTime] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -93,10 +93,10 @@ class CompiledReport(SiteTable):
         return self.relaunch().timelines()
 
     def relaunch(self) -> Relaunch:
-        """Return what runs the launch again. Raises LaunchError where it is not known any more."""
+        """Return what runs the launch again. Raises LaunchError where it is no longer known."""
         if self.rerun is None:
             raise LaunchError(
-                f"the launch of {self.title} is not known any more (accepted: the report that"
+                f"the launch of {self.title} is no longer known (accepted: the report that"
                 " replay_compiled returned, in the same process)"
             )
         return self.rerun

@@ -12,7 +12,7 @@ from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.program import Program
-from simulator.sass.lift.requests import AsyncStore, Request
+from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.doubts import notes_of
@@ -177,11 +177,6 @@ def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
         if site.space == "neighbour" and requests:
             found += requests * times
             unknown += [] if site.op in FLOORS else [_place(site.instruction)]
-    unknown += [  # st.async and red.async
-        _place(program.instructions[number])
-        for number, request in program.requests.items()
-        if isinstance(request, AsyncStore) and tally.executed[number]
-    ]
     if found:
         said.append(
             f"{found} accesses of warps went to other blocks of their clusters: they cost packets,"

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import NUMBERS
-from simulator.timing.footprint import footprint
+from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_instruction
 from simulator.timing.machine import l1_bytes
-from simulator.timing.rates import rates_of
+from simulator.timing.rates import rates_of, table
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
@@ -68,14 +68,21 @@ def estimate(
     """
     sms = chip.multiprocessors or 1
     blocks = -(-work.blocks // sms)
-    lost, size = _lost(work, chip, machine)
+    found = footprint(work.probes, work.traces, work.grid, work.stores)
+    size = float(found.read + found.written + found.unseen)
+    lost = _lost(size, chip)
     share = _share(work, size) if lost else 0.0
+    some = 1.0
+    if blocks <= work.resident and lost:  # no waves of blocks: each block misses some of it
+        some, lost = lost, 1.0
     busy = min(1.0, work.blocks / sms)
-    numbers = dict(machine) | {"dram_share": share, "lost": lost}
+    shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
+    numbers = dict(machine) | {"dram_share": some * share, "lost": lost, "l2_rate": shared}
     # An SM alone gets more of the L2 than its share when all are at work.
+    alone = max(machine["l2_alone"], machine["l2_shared"])
     for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
-        numbers[name] = min(machine["l2_alone"], machine[name] / busy)
-    numbers["tma_l2_rate"] = min(machine["tma_rate"], machine["l2_rate"] / busy)
+        numbers[name] = min(alone, numbers[name] / busy)
+    numbers["tma_l2_rate"] = min(machine["tma_rate"], shared / busy)
     numbers["atom_rate"] = min(machine["atom_alone"], machine["atom_rate"] / busy)
     numbers["atom_hot"] = _hot(work, machine) / blocks
     plan = _plan(work, blocks)
@@ -85,7 +92,7 @@ def estimate(
     asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
     if lost and asked and size / asked > _MORE * share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
-        numbers["dram_share"] = min(1.0, size / asked)
+        numbers["dram_share"] = some * min(1.0, size / asked)
         run = run_sm(work, chip, numbers, plan, without=without)
     active = float(run.cycles)
     left = blocks - len(plan)
@@ -117,17 +124,32 @@ def _rest(
     return left / wave * per_wave
 
 
-def _lost(work: Work, chip: Chip, machine: Mapping[str, float]) -> tuple[float, float]:
-    """Return the share of the footprint that the L2 has lost, and the footprint's bytes.
+def _lost(size: float, chip: Chip) -> float:
+    """Return the share of a footprint of some bytes that the L2 does not hold any more.
 
-    What the first launch left in the L2 is there as far as the grid's footprint fits.
+    What the first launch left in the L2 is there as far as the grid's footprint fits: measured at
+    some sizes (`residency.csv`), and in between by straight lines.
     """
-    found = footprint(work.probes, work.traces, work.grid, work.stores)
-    size = float(found.read + found.written + found.unseen)
     if not chip.l2_bytes:
-        return 0.0, size
-    low, high = machine["l2_held"] * chip.l2_bytes, machine["l2_lost"] * chip.l2_bytes
-    return min(max((size - low) / (high - low), 0.0), 1.0), size
+        return 0.0
+    points = [(float(row["share"]), float(row["lost"])) for row in table("residency")]
+    shares, lost = zip(*points, strict=True)
+    return float(np.interp(size / chip.l2_bytes, shares, lost))
+
+
+def _sharers(work: Work, found: Footprint) -> float:
+    """Return how many blocks read the same bytes, on average over what the grid reads."""
+    stores = set(work.stores)
+    none = np.zeros(0, np.int64)
+    reads = [
+        len(np.unique(np.concatenate([none, *(
+            sectors for number, sectors in sectors_by_instruction(trace).items()
+            if number not in stores
+        )])))
+        for trace in work.traces
+    ]  # fmt: skip
+    asked = SECTOR * float(np.mean(reads)) * work.blocks
+    return max(1.0, asked / max(found.read + found.unseen, SECTOR))
 
 
 def _share(work: Work, size: float) -> float:

@@ -29,6 +29,8 @@ _OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MEMORY = 1000.0
 """Cycles over which a place's load is taken."""
 _MOST_LOAD = 0.97
+_LINE = 4
+"""Sectors."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
@@ -122,12 +124,14 @@ def lower(
         cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
         there = _ask(state, OF_STORES, cycles, 0.0, now)
     there += machine[_L2]
-    state.dram_rest += sectors * share
+    # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
+    unit = min(sectors, _LINE)
+    state.dram_rest += sectors / unit * share
     if state.dram_rest >= 1:
-        some = int(state.dram_rest)
-        state.dram_rest -= some
-        state.counts[7] += some
-        cycles = 32 * some / machine[_DRAM_RATE]
+        far_away = int(state.dram_rest) * unit
+        state.dram_rest -= int(state.dram_rest)
+        state.counts[7] += far_away
+        cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         there = max(there, far + machine[_DRAM])
     return int(there)

@@ -111,31 +111,33 @@ def footprint(
         of_kind = parts[number in written]
         of_kind.setdefault((), []).extend(blocks)
         common = empty
+        steps: tuple[tuple[int, int], ...] = ()
         if probes:
             steps, common = _moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
-            irregular.append(number)
-    ran = dict(zip(places, each, strict=True)).values()  # a block may have run twice
-    unseen = _likely(
-        [[block.get(number, empty) for block in ran] for number in irregular], prod(grid)
-    )
+            ran = list(dict(zip(places, blocks, strict=True)).values())  # one may have run twice
+            irregular.append((ran, _united({steps: [common], (): blocks})))
+    unseen = _likely(irregular, prod(grid))
     read, touched = _united(parts[False]), _united(parts[True])
     return Footprint(read * SECTOR, touched * SECTOR, covers, unseen * SECTOR)
 
 
-def _likely(instructions: Sequence[Sequence[Numbers]], count: int) -> int:
-    """Return the sectors that blocks that did not run are likely to touch beside those that did.
+def _likely(instructions: Sequence[tuple[Sequence[Numbers], int]], count: int) -> int:
+    """Return the sectors that blocks that did not run are likely to touch beside what is known.
 
-    `instructions`: for each the sectors of each block that ran. Together they are no more than lie
-    between the first and the last sector.
+    `instructions`: for each the sectors of each block that ran, and how many are known of the
+    grid. Together they are no more than lie between the first and the last sector.
     """
-    found = sum(_unseen(blocks, count) for blocks in instructions)
+    found = sum(
+        max(0, _unseen(blocks, count) + len(np.unique(np.concatenate(blocks))) - known)
+        for blocks, known in instructions
+    )
     if not found:
         return 0
-    union = np.unique(np.concatenate([each for blocks in instructions for each in blocks]))
+    union = np.unique(np.concatenate([each for blocks, _ in instructions for each in blocks]))
     return min(found, int(union[-1] - union[0]) + 1 - len(union))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import ceil, prod
 
 import numpy as np
@@ -21,6 +22,9 @@ from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["time_of"]
+
+_ON_STACK = re.compile(r"\[R1(\+-?0x[0-9a-f]+)?\]").search
+"""Registers that are spilled lie at fixed places behind the stack's pointer."""
 
 
 def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
@@ -88,6 +92,7 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             "the other blocks of a cluster are taken to go in step: no block waits for them longer"
             " than for its own warps"
         )
+    notes += _indexed_locals(work)
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
@@ -100,6 +105,21 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             " others are taken to go on as those did"
         )
     return notes
+
+
+def _indexed_locals(work: Work) -> list[str]:
+    """Say that arrays in local memory are indexed: what that costs is not known."""
+    executed = np.sum([trace.executed(len(work.instructions)) for trace in work.traces], axis=0)
+    indexed = [
+        each
+        for each, times in zip(work.instructions, executed, strict=True)
+        if times and each.opcode.split(".")[0] in ("LDL", "STL") and not _ON_STACK(each.operands)
+    ]
+    if not indexed:
+        return []
+    place = f"{indexed[0].file}:{indexed[0].line}" if indexed[0].line else "an instruction"
+    said = "its lanes may touch a line each, which is not in the estimate"
+    return [f"{place} indexes an array in local memory: {said}; it may take many times as long"]
 
 
 def _did(trace: BlockTrace, count: int) -> NDArray[np.int64]:

@@ -87,7 +87,9 @@ def enqueue(
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
     entry[3], entry[4], entry[5] = rows, state.at_base[warp], event
     state.size[queue] += 1
-    source = _LONG if queue >= 4 else _SHORT
+    # The profiler counts waits for mbarriers as it does those for global memory
+    # (gpu_check/data/h100_timed_third.csv: bulk sums).
+    source = _LONG if queue >= 4 or code[number].kind == _PHASE else _SHORT
     write, read = code[number].write, code[number].read
     if write >= 0:
         state.pending[warp, write] += 1

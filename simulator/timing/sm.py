@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.banks import read_operands
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.queues import dispatch, enqueue, evaluate, expect, next_event
-from simulator.timing.state import CODE_LINE, GROUPS, NEVER, SLOTS, Kind, Stall
+from simulator.timing.state import CODE_LINE, GROUPS, NEVER, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -28,8 +29,6 @@ _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _LOST = NUMBERS.index("lost")
 _HELD = NUMBERS.index("code_held")
 _GMMA_LATENCY = NUMBERS.index("gmma_latency")
-_WINDOW = 3
-"""Cycles in which an instruction reads its operands."""
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
@@ -49,34 +48,14 @@ _SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 @jit()
 def simulate(
-    code: Any,
-    trace: Any,
-    state: Any,
-    machine: Any,
-    stalls: Any,
-    plan: Any,
-    sizes: Any,
+    code: Any, trace: Any, state: Any, machine: Any, stalls: Any, plan: Any, sizes: Any,
     without: bool,
-) -> int:
+) -> int:  # fmt: skip
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
-    Parameters
-    ----------
-    code, trace
-        The machine code's table, and what each warp executed.
-    state
-        The SM's: warps, queues, scoreboards.
-    machine
-        The chip's pipes and latencies.
-    stalls
-        What each instruction waited for; it is added to.
-    plan
-        The blocks' numbers among the traces, in order.
-    sizes
-        Warps of a block, blocks that the SM holds, blocks that were traced, lines of machine code,
-        blocks of the plan.
-    without
-        Whether every access to shared memory costs its floor.
+    `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
+    the SM holds, blocks that were traced, lines of machine code, blocks of the plan; `without`:
+    every access to shared memory at its floor.
     """
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
@@ -250,7 +229,7 @@ def _issue(
     state.counts[1] += 1
     _account(state, stalls, partition, warp, number, now)
     state.issued[warp] = now
-    conflict = _read(code, state, partition, warp, number, now)
+    conflict = read_operands(code, state, partition, warp, number, now)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict
@@ -329,34 +308,6 @@ def _multiply(
     if code[number].number:
         state.product_time[warp, state.products[warp] % GROUPS] = state.product_end[warp]
         state.products[warp] += 1
-
-
-@jit()
-def _read(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> int:
-    """Read an instruction's operands; the cycles for which that holds up the next dispatch.
-
-    Registers of even and odd numbers lie in two banks, which read one operand per cycle each. What
-    a warp keeps in the reuse cache is not read. An instruction has three cycles for its reads.
-    """
-    delay = 0
-    for slot in range(SLOTS):
-        register = code[number].source[slot]
-        if register < 0:
-            continue
-        bank, wide = register & 1, code[number].wide[slot]
-        key = warp * 256 + register
-        is_kept = state.kept[partition, slot, bank] == key
-        state.kept[partition, slot, bank] = key if code[number].reuse >> slot & 1 else -1
-        if is_kept and wide == 1:
-            continue
-        if wide == 1:
-            state.bank[partition, bank] = max(state.bank[partition, bank], now) + 1
-        else:
-            for each in range(2):
-                state.bank[partition, each] = max(state.bank[partition, each], now) + wide // 2
-    for bank in range(2):
-        delay = max(delay, state.bank[partition, bank] - now - _WINDOW)
-    return delay
 
 
 @jit()

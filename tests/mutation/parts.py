@@ -63,12 +63,17 @@ PARTS: dict[str, Part] = {
     ),
     "turns": Part(
         (
-            "simulator/law/copies.py", "simulator/law/loops.py", "simulator/law/numpy_turns.py",
-            "simulator/law/turns.py", "simulator/law/masks.py",
+            "simulator/law/copies.py",
+            "simulator/law/loops.py",
+            "simulator/law/numpy_turns.py",
+            "simulator/law/turns.py",
+            "simulator/law/masks.py",
         ),
         (
-            "tests/unit/law/test_copies.py", "tests/unit/law/test_loops.py",
-            f"{_JUDGE}::test_copies_from_anywhere", f"{_JUDGE}::test_loops_of_atomics",
+            "tests/unit/law/test_copies.py",
+            "tests/unit/law/test_loops.py",
+            f"{_JUDGE}::test_copies_from_anywhere",
+            f"{_JUDGE}::test_loops_of_atomics",
             "simulator/law/copies.py",
         ),
     ),
@@ -87,7 +92,8 @@ PARTS: dict[str, Part] = {
     ),
     "compiled": Part(
         (
-            "simulator/law/numba_engine.py", "simulator/law/linear_engine.py",
+            "simulator/law/numba_engine.py",
+            "simulator/law/linear_engine.py",
             "simulator/law/numba_turns.py",
         ),
         ("tests/mutation/judge_compiled.py",),
@@ -97,8 +103,23 @@ PARTS: dict[str, Part] = {
     "pipes": Part(
         ("simulator/timing/pipes.py",),
         (
-            "tests/unit/timing/test_demands.py", "tests/unit/timing/test_pipes.py",
+            "tests/unit/timing/test_demands.py",
+            "tests/unit/timing/test_pipes.py",
             "simulator/timing/pipes.py",
         ),
     ),
-}  # fmt: skip
+    "fixing": Part(
+        (
+            "simulator/fixing/said.py",
+            "simulator/fixing/triton_layouts.py",
+            "simulator/sass/run/moves.py",
+        ),
+        (
+            "tests/unit/fixing/test_said.py",
+            "tests/unit/fixing/test_triton_layouts.py",
+            "tests/unit/fixing/test_edits.py",
+            "tests/unit/fixing/test_runs.py",
+            "simulator/fixing/triton_layouts.py",
+        ),
+    ),
+}

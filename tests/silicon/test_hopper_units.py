@@ -43,8 +43,8 @@ def number(cell: str) -> Any:
 
 def test_provenance_says_chip_driver_cuda_and_date() -> None:
     told = json.loads(DATA.joinpath("h100_hopper_provenance.json").read_text(encoding="utf-8"))
-    for source in (told, *(json.loads(str(arrays(name)["provenance"])) for name in
-                           ("h100_tiles", "h100_neighbours"))):  # fmt: skip
+    names = ("h100_tiles", "h100_neighbours", "h100_neighbours_again")
+    for source in (told, *(json.loads(str(arrays(name)["provenance"])) for name in names)):
         assert source["chip"]["name"] == "NVIDIA H100 80GB HBM3"
         assert (source["chip"]["driver"], source["chip"]["cuda"]) == ("580.159.04", "13.0")
         assert source["date"].startswith("2026-11-22")
@@ -232,9 +232,12 @@ class TestNeighbours:
     at_home: ClassVar = {"ld.32": "LDS", "ld.64": "LDS.64", "ld.128": "LDS.128",
                "st.32": "STS", "st.64": "STS.64", "st.128": "STS.128"}  # fmt: skip
 
-    def rows(self, op: str) -> dict[str, Any]:
-        mine = self.recorded["op"] == op
-        return {name: column[mine] for name, column in self.recorded.items() if column.ndim}
+    later = arrays("h100_neighbours_again")
+
+    def rows(self, op: str, of: dict[str, Any] | None = None) -> dict[str, Any]:
+        of = self.recorded if of is None else of
+        mine = of["op"] == op
+        return {name: column[mine] for name, column in of.items() if column.ndim}
 
     def test_all_accesses_are_there(self) -> None:
         for op in neighbours.OPS:
@@ -255,6 +258,34 @@ class TestNeighbours:
                                                     found["mask"]).cycles  # fmt: skip
         assert over.min() > -0.6
         assert (np.abs(over) < 0.65).sum() == equal
+
+    @pytest.mark.parametrize(
+        ("op", "home", "equal", "within"),
+        [("st.async.32", "STAS", 130, 153), ("st.async.64", "STAS.64", 124, 156),
+         ("st.async.128", "STAS.128", 135, 144), ("ld.8", "LDS.U8", 160, 160),
+         ("ld.16", "LDS.U16", 160, 160), ("st.8", "STS.U8", 143, 148),
+         ("st.16", "STS.U16", 143, 151)],
+    )  # fmt: skip
+    def test_cycles_of_accesses_drawn_after_the_law(
+        self, op: str, home: str, equal: int, within: int
+    ) -> None:
+        """Never shorter; longer where many lanes meet in one word or bank over there."""
+        found = self.rows(op, self.later)
+        costs = count_neighbour(home, found["address"], found["mask"])
+        over = found["neighbour"] - costs.cycles
+        assert over.min() > -0.65
+        assert (np.abs(over) < 0.65).sum() == equal
+        assert (over < 3.2).sum() == within
+
+    def test_an_asynchronous_store_delivers_each_lane(self) -> None:
+        """The law of `st.async`, on the accesses that it was found with."""
+        for op, equal in (("st.async.32", 127), ("st.async.128", 132)):
+            found = self.rows(op)
+            name = op.replace("st.async.32", "STAS").replace("st.async", "STAS")
+            costs = count_neighbour(name, found["address"], found["mask"])
+            over = found["neighbour"] - costs.cycles
+            assert over.min() > -0.65
+            assert (np.abs(over) < 0.65).sum() >= equal
 
     def test_packets_are_those_that_the_profiler_counts(self) -> None:
         seen = 0

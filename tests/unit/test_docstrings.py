@@ -88,6 +88,8 @@ def test_many_parameters_are_listed() -> None:
             if isinstance(each, ast.FunctionDef) and (each is node or each.name == "__init__")
         ]
         for each in made:
+            if any("jit" in ast.unparse(mark) for mark in each.decorator_list):
+                continue  # compiled loops take tables; the module says what those hold
             names = parameters(each)
             many += len(names) >= FROM
             if len(names) >= FROM and (left := names - listed(text)):

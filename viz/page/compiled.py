@@ -34,7 +34,7 @@ def of_compiled(result: Any) -> Section:
     report: CompiledReport = result  # not imported: the machine behind it takes half a second
     from simulator.sass.code.demangling import demangled
 
-    view = look_inside(report) or KernelView((), {}, (), (), "its launch is not known any more")
+    view = look_inside(report) or KernelView((), {}, (), (), "its launch is no longer known")
     listings = report.listings()
     lines = lines_of(report, listings)
     total = report.totals()["all"]
@@ -50,7 +50,6 @@ def of_compiled(result: Any) -> Section:
     ]
     law = law_columns(report.rule, report.chip)
     figures = {key: total[key] for key in ("wavefronts", "ideal", "excessive", "bank_conflicts")}
-    ways = {"n_way": round(total["wavefronts"] / total["requests"], 2) if total["requests"] else 0}
     best = view.cures[0].fix.text if view.cures else ""
     return Section(
         title,
@@ -63,7 +62,7 @@ def of_compiled(result: Any) -> Section:
         ],
         cause=[*said, *([cause(hot[1])] if hot and hot[1].bank_conflicts else [])],
         first=[beside(drawn, _uncured(view, total), more=hottest) if drawn else hottest],
-        numbers={**figures, **ways, "requests": total["requests"]},
+        numbers={**figures, "requests": total["requests"]},
         after=[
             code_view(listings, lines, files_of(report), view.instructions, _costs(report)),
             *_worst_of_lines(report, view, lines),
@@ -103,7 +102,7 @@ def _fixes(_: CompiledReport, view: KernelView) -> str:
 
 
 def _time(report: CompiledReport, _: KernelView) -> str:
-    """Return where the time goes; nothing for a launch that is not known any more."""
+    """Return where the time goes; nothing for a launch that is no longer known."""
     try:
         found = report.time()
     except LaunchError:

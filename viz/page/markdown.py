@@ -114,7 +114,9 @@ def _body(part: Section, *, alone: bool) -> list[str]:
     for name, value, _ in part.bars[:5]:
         lines.append(f"* {_code(name)}: {plural(value, 'wavefront')}")
     for picture in part.pictures[1:]:
-        said = ", ".join((picture.cost, *picture.notes))
+        # A kernel's pictures are of one access, and the figures below of all.
+        of_access = "worst access " if picture.parts and picture.parts[0][0] else ""
+        said = ", ".join((of_access + picture.cost, *picture.notes))
         code = f" {_code(picture.code)}" if picture.code else ""
         lines.append(f"* **{_plain(picture.heading)}**{code}: {_plain(said)}")
     if part.numbers:

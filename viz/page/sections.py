@@ -170,17 +170,33 @@ def _value(table: Mapping[str, Sequence[Any]]) -> str:
 
 
 def compared(first: object, second: object) -> list[Section]:
-    """Return the section of two results of one kind side by side, or none for other pairs."""
+    """Return the section of two results of one kind side by side, or none for other pairs.
+
+    Compiled kernels are compared where they have one name or a file of source in common: figures
+    of others say nothing of each other.
+    """
     accesses = (Explanation, FragmentReport)
     kinds = [accesses, (SiteTable,)]
     if not any(isinstance(first, kind) and isinstance(second, kind) for kind in kinds):
         return []
     if isinstance(first, FragmentReport) is not isinstance(second, FragmentReport):
         return []
+    if isinstance(first, KernelReport) is not isinstance(second, KernelReport):
+        return []
+    if not _have_in_common(first, second):
+        return []
     names = [_name(first, "First"), _name(second, "Second")]
     if names[0] == names[1]:
         names = [f"First: {names[0]}", f"Second: {names[1]}"]
     return [of_comparison(compare(first, second, names=names))]
+
+
+def _have_in_common(first: Any, second: Any) -> bool:
+    are_compiled = isinstance(first, SiteTable) and not isinstance(first, KernelReport)
+    if not are_compiled:
+        return True
+    files = set(first.instructions["file"]) & set(second.instructions["file"])
+    return first.title == second.title or any(files)
 
 
 def _name(result: Any, otherwise: str) -> str:

@@ -12,13 +12,15 @@ import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layouts.errors import accepted
 from simulator.errors import CubinError
 from simulator.sass.architectures import ARCHITECTURES, Architecture
 from simulator.sass.code.demangling import demangled, same_name
+from simulator.sass.code.linking import BANK as LINKS
+from simulator.sass.code.linking import SYSTEM, CodeLink, read_links
 
 __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_name", "read_cubin"]
 
@@ -79,6 +81,8 @@ class CubinKernel:
     """Of 32 bits, per thread; 0: not known."""
     code: bytes = field(default=b"", repr=False)
     """The instructions, 16 bytes each."""
+    links: tuple[CodeLink, ...] = ()
+    """What its instructions name, and a driver fills in."""
 
 
 @dataclass(frozen=True)
@@ -197,16 +201,20 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
             continue
         if f".nv.constant0.{kernel}" not in sections:
             continue  # a device function of its own
-        if called := _called(sections, symbols, kernel):
+        inside = list(_inside(sections, kernel))
+        links = read_links(elf, inside, symbols)
+        if inside and not links:
+            called = _called(inside, symbols, kernel)
             hint = "; -D NDEBUG leaves asserts out" if "__assertfail" in called else ""
             raise CubinError(
                 f"{kernel} is not linked yet: it names {', '.join(called)}"
                 f" (accepted: a linked cubin{hint})"
             )
-        kernels[kernel] = _kernel(
+        made = _kernel(
             kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
             registers.get(kernel, 0), system,
         )  # fmt: skip
+        kernels[kernel] = _with_links(made, links, _called(inside, symbols, kernel))
     if not kernels:
         raise CubinError("the cubin holds no kernel")
     variables = tuple(
@@ -292,14 +300,29 @@ def _system(sections: dict[str, Any], symbols: list[Any]) -> Iterator[tuple[int,
             yield bank, relocation["r_offset"], symbol.name
 
 
-def _called(sections: dict[str, Any], symbols: list[Any], kernel: str) -> list[str]:
-    """Name what a kernel's instructions name and the linker has to place."""
-    found: dict[str, None] = {}
+def _inside(sections: dict[str, Any], kernel: str) -> Iterator[Any]:
+    """Yield the relocations of a kernel's instructions."""
     for name in (f".rela.text.{kernel}", f".rel.text.{kernel}"):
         if name in sections and sections[name]["sh_size"]:
-            for relocation in sections[name].iter_relocations():
-                found[symbols[relocation["r_info_sym"]].name or "a section"] = None
+            yield from sections[name].iter_relocations()
+
+
+def _called(inside: Iterable[Any], symbols: list[Any], kernel: str) -> list[str]:
+    """Name what relocations name."""
+    found = dict.fromkeys(symbols[each["r_info_sym"]].name or "a section" for each in inside)
     return [name for name in found if name != kernel] or list(found)
+
+
+def _with_links(kernel: CubinKernel, links: list[CodeLink], called: list[str]) -> CubinKernel:
+    """Give a kernel the bank that holds what its instructions name."""
+    if not links:
+        return kernel
+    places = {(LINKS, each.offset, each.section, each.inside) for each in links if each.section}
+    calls = tuple((LINKS, 8 * len(places), name) for name in called if name in SYSTEM)
+    return replace(
+        kernel, links=tuple(links), addresses=(*kernel.addresses, *sorted(places)),
+        system=(*kernel.system, *calls), banks={**kernel.banks, LINKS: bytes(8 * len(places) + 8)},
+    )  # fmt: skip
 
 
 def _relocations(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.evaluation import Evaluator, text_of
-from simulator.sass.code.hostvalues import ENUMERATOR, Allocation, Type, plain_type
+from simulator.sass.code.hostvalues import ENUMERATOR, Allocation, Type, Unknown, plain_type
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,8 +21,8 @@ _RANKS = ("int", "unsigned int", "long", "unsigned long", "size_t", "float", "do
 
 def deduced(
     template: Sequence[str], kinds: Sequence[str], given: Sequence[Any], types: Sequence[str | None]
-) -> tuple[Any, ...] | None:
-    """Return a template's arguments; None where one can neither be deduced nor has a default.
+) -> tuple[Any, ...]:
+    """Return a template's arguments; Unknown where one is not deduced and has no default.
 
     >>> deduced(["typename T", "int N = 32"], ["T*", "int"], [], ["float*", "int"])
     (Type(name='float'),)
@@ -50,15 +50,12 @@ def deduced(
             continue
         if own.endswith(shape[2]):
             found.setdefault(shape[1], Type(own.removesuffix(shape[2])))
+    for name, text in zip(names, template, strict=True):
+        if "=" not in text:
+            found.setdefault(name, Unknown(name))
     last = max((i for i, name in enumerate(names) if name in found), default=-1)
-    listed = []
-    for index, (name, text) in enumerate(zip(names, template, strict=True)):
-        default = text.split("=", 1)[1].strip() if "=" in text else None
-        if name not in found and default is None:
-            return None
-        if index <= last:
-            listed.append(found.get(name, Type(default or "")))
-    return tuple(listed)
+    usual = [text.partition("=")[2].strip() for text in template]
+    return tuple(found.get(names[i], Type(usual[i])) for i in range(last + 1))
 
 
 def parameter_name(text: str) -> str:
@@ -103,7 +100,7 @@ def type_of(node: Node, value: Any, reader: Evaluator) -> str | None:
     `value`: what the expression was evaluated to.
     """
     found = _declared(node, reader)
-    if found is None and isinstance(value, Allocation) and value.element:
+    if found is None and isinstance(value, Allocation) and value.element not in (None, "auto"):
         found = f"{value.element}*"
     return None if found is None else spelled(plain_type(found), reader)
 

@@ -250,7 +250,7 @@ class _Reader(HostReader):
         if not template or declarator is None:
             return types
         kinds = [kind for kind, _ in parameters_of(declarator)]
-        return deduced(template, kinds, types, self._types(given, values)) or types
+        return deduced(template, kinds, types, self._types(given, values))
 
     def _types(self, nodes: list[Node], values: list[Any]) -> list[str | None]:
         plain = [each.value if isinstance(each, Cell) else each for each in values]
@@ -272,21 +272,17 @@ class _Reader(HostReader):
         table = {}
         if signature is not None and signature.template:
             kinds = [kind for kind, _ in signature.parameters]
-            all_of_them = deduced(signature.template, kinds, instance, types)
-            instance = instance if all_of_them is None else all_of_them
-            written = bool(instance) or all_of_them is not None
+            instance = deduced(signature.template, kinds, instance, types)
             for text, value in zip(signature.template, instance, strict=False):
                 table[parameter_name(text)] = value
             for text in signature.template[len(instance) :]:
                 if "=" in text:
                     table[parameter_name(text)] = Type(text.split("=", 1)[1].strip())
-        else:
-            written = bool(instance)
         described = Described()
         arguments = describe(values, signature, table, self, described)
         shown = [described.name(each) for each in instance]
         full = signature.full_name if signature else plain_name
-        if written:
+        if instance or (signature is not None and signature.template):
             full += f"<{', '.join(shown)}>"
         shared = configuration[2] if len(configuration) > 2 else 0
         (self.possible if self.maybe else self.found).append(

@@ -44,6 +44,9 @@ _CODE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s*(@!?\w+)?\s*([^\s;]+)\s*([^;]*)")
 _REMARK = re.compile(r"\(\*.*?\*\)")
 """A remark of the disassembler's: (*"SpillRefill"*) behind a register, targets behind a branch."""
 
+_SPACED = re.compile(r"(c\[0x[0-9a-f]+\])\s+\[")
+"""A constant of which a half is taken: c[0x0] [0x19c].H1_H1."""
+
 _LABEL = re.compile(r"`\(([^)]+)\)")
 """Where a branch goes: a label in front of an instruction, or a function, which keeps its name."""
 
@@ -125,7 +128,8 @@ def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, i
             address, guard, opcode, operands = int(code[1], 16), code[2] or "", code[3], code[4]
             labels.update(dict.fromkeys(waiting, address))
             waiting = []
-            operands = re.sub(r"\s*,\s*|\s+", ",", _REMARK.sub("", operands).strip())
+            operands = _SPACED.sub(r"\1[", _REMARK.sub("", operands).strip())
+            operands = re.sub(r"\s*,\s*|\s+", ",", operands)
             if opcode == "P2R":  # of all predicates; the second operand is always this
                 operands = operands.replace(",PR,", ",")
             instructions.append(SassInstruction(address, guard, opcode, operands, *place))

@@ -24,10 +24,10 @@ __all__ = ["ObjectCode", "code_of"]
 _ACCEPTED = (
     "accepted: a file, CUDA source, PTX, a cubin's bytes, a kernel of numba.cuda, a RawKernel or"
     " RawModule of CuPy, a Program or ObjectCode of cuda.core; Triton's kernels are launched inside"
-    " `with bankwise.triton()`"
+    " `with bankwise.triton()`, and kernels of the CuTe DSL are what cute.compile gives"
 )
 
-_WRITE_FILES = {"cutlass": "the CuTe DSL", "tilelang": "TileLang", "tvm": "TVM"}
+_WRITE_FILES = {"tilelang": "TileLang", "tvm": "TVM"}
 """Packages whose kernels come as files."""
 
 
@@ -65,6 +65,8 @@ def code_of(value: Any, arguments: Sequence[Any], arch: str) -> ObjectCode:
         return ObjectCode(value.code, list(arguments), getattr(value, "name", None), options)
     if type(value).__module__.startswith("cuda.core"):
         return _cuda_core(value, arguments)
+    if package == "cutlass":
+        return _cute(value, arguments)
     if package in _WRITE_FILES:
         raise LaunchError(
             f"{short(value)} is a kernel of {_WRITE_FILES[package]}, which is not compiled here"
@@ -74,6 +76,18 @@ def code_of(value: Any, arguments: Sequence[Any], arch: str) -> ObjectCode:
 
 
 # ---- cuda.core. ----------------------------------------------------------------------------------
+def _cute(value: Any, arguments: Sequence[Any]) -> ObjectCode:
+    """Take the cubin of what `cute.compile` gives, of the CuTe DSL; 4.8.1 was tried."""
+    cubin = getattr(value, "__cubin__", None)
+    if not isinstance(cubin, bytes):
+        raise LaunchError(
+            f"{short(value)} of the CuTe DSL holds no cubin (accepted: what cute.compile gives if"
+            " CUTE_DSL_KEEP_CUBIN=1, and without a GPU CUTE_DSL_ARCH=sm_90a, were set before the"
+            " DSL was imported; tensors to compile for are made by make_fake_compact_tensor)"
+        )
+    return ObjectCode(cubin, list(arguments))
+
+
 def _cuda_core(value: Any, arguments: Sequence[Any]) -> ObjectCode:
     if hasattr(value, "compile"):  # a Program
         try:

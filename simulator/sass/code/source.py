@@ -36,6 +36,7 @@ _MARK = re.compile(r"\b__(?:global|device|constant|managed|shared|grid_constant)
 _CONSTANT = re.compile(r"\b(?:const|constexpr|constinit)\b")
 _CONSTANT_FUNCTION = re.compile(r"\b(?:constexpr|consteval)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_ALIAS = re.compile(r"\btypedef\b|\busing\s+[\w#\s]+=")
 # A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
 _BARE_CALL = re.compile(
     r"(?m)^[ \t]*([A-Z](?:[A-Z0-9_]+|[A-Z0-9]*_\w+))[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)"
@@ -306,8 +307,8 @@ class Source:
                 seen.add(word)
                 text += " " + self.known[word].body
                 todo += _IDENTIFIER.findall(self.known[word].body)
-        if self.is_device(text):
-            return "device"
+        if self.is_device(text) or ("{" not in text and _ALIAS.search(text)):
+            return "device"  # names of types are everybody's
         return "instance" if re.search(r"\btemplate\b", text) else "host"
 
     def _instantiated(self, name: str) -> Iterator[str]:

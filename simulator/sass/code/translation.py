@@ -18,15 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from simulator.errors import CompileError
+from simulator.sass.code import headers as host_headers
 from simulator.sass.code.confining import check_includes, computed, spellings
-from simulator.sass.code.headers import (
-    block_primitives,
-    class_macros,
-    headers_folders,
-    is_standard,
-    small_features,
-    stand_in,
-)
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
@@ -86,20 +79,14 @@ def translate(
 
     Parameters
     ----------
-    text
-        The source.
-    folder
-        The source's own; None for source without a file, which has no headers beside it.
-    include
-        Folders of -I.
-    defined
-        Macros of -D, "NAME" or "NAME=VALUE".
+    text, folder
+        The source, and its own folder; None: it came without a file, and has no headers beside it.
+    include, defined
+        Folders of -I, and macros of -D, "NAME" or "NAME=VALUE".
     asked
         Templates to instantiate, such as "gemm<Traits>".
-    keep_whole
-        Whether headers that know NVRTC stay as they are.
-    hide_in
-        Full paths of headers that do not stay so.
+    keep_whole, hide_in
+        Whether headers that know NVRTC stay as they are, and full paths of those that do not.
     """
     folders = [Path(each).expanduser() for each in include]
     for place in folders:
@@ -135,16 +122,16 @@ def translate(
     spaces = _namespaces(files)
     for name, each in whole.items():
         texts[name] = _written(each, each.source.text)
-        used |= small_features(_features(texts[name]))
-    named |= class_macros(texts.values())
+        used |= host_headers.small_features(_features(texts[name]))
+    named |= host_headers.class_macros(texts.values())
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
     missing |= dict.fromkeys(_unused(files, told))
-    headers = {**texts, **stand_in(missing, used, named, outside, spaces)}
+    headers = {**texts, **host_headers.stand_in(missing, used, named, outside, spaces)}
     for wanted in ("cub/cub.cuh",):
         if wanted not in missing and any(
             wanted == each for file in files.values() for _, each, _ in includes(file.source.lines)
         ):
-            headers[wanted] = block_primitives(named)
+            headers[wanted] = host_headers.block_primitives(named)
     for name, written in (("the source", source), *texts.items()):
         check_includes(name, written, lambda wanted: wanted in headers or _is_compilers(wanted))
     everything = tuple(
@@ -283,7 +270,7 @@ def _is_compilers(wanted: str) -> bool:
     path = Path(wanted)
     if path.is_absolute() or ".." in path.parts or "\0" in wanted:
         return False
-    return any((each / path).is_file() for each in headers_folders())
+    return any((each / path).is_file() for each in host_headers.headers_folders())
 
 
 def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]) -> Path | None:
@@ -310,7 +297,7 @@ def _in_repository(wanted: str, here: Path, roots: list[Path]) -> Path | None:
 
 def _of_repository(root: Path, wanted: str, here: Path) -> Path | None:
     """Find a header anywhere in the repository, as the -I of its build would: the nearest one."""
-    if is_standard(wanted) or ".." in Path(wanted).parts:
+    if host_headers.is_standard(wanted) or ".." in Path(wanted).parts:
         return None
     parts = Path(wanted).parts
     fitting = [

@@ -253,8 +253,6 @@ class Line:
                 raise DecodeProblem(f"operand {self.next} of {self.name}")
             return self.changed(place, operand.signs, kind)
         if isinstance(operand, Constant) and operand.register is None:
-            if kind == "half" and operand.signs.half:
-                raise DecodeProblem(f"constant of {self.name}")
             return self.changed(self.bank(operand.bank, operand.offset, words), operand.signs, kind)
         if isinstance(operand, Number):
             if kind == "half":
@@ -268,7 +266,8 @@ class Line:
 
     def bank(self, bank: int, offset: int, words: int) -> InBank:
         """Check a place in a constant bank."""
-        if offset % 4 or offset + 4 * words > len(self.kernel.banks.get(bank, b"")):
+        size = -(-len(self.kernel.banks.get(bank, b"")) // 4) * 4  # a last half is read as a word
+        if offset % 4 or offset + 4 * words > size:
             raise DecodeProblem(f"c[{bank:#x}][{offset:#x}], which is outside of the bank,")
         return InBank(bank, offset)
 

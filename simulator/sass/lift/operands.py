@@ -7,7 +7,7 @@ which makes the instruction unknown: it is refused if execution reaches it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 __all__ = [
@@ -152,7 +152,7 @@ def _operand(text: str) -> Operand:
         return Number(float(text))
     if (found := re.fullmatch(r"([-+]?)(\w+)", text)) and found[2] in _FLOATS:
         return Number(-_FLOATS[found[2]] if found[1] == "-" else _FLOATS[found[2]])
-    if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\]", body):
+    if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\](?:\.(H[01]_H[01]))?", body):
         place = _memory(found[2], text)
         index = place.register or place.uniform
         both = place.register is not None and place.uniform is not None
@@ -160,6 +160,8 @@ def _operand(text: str) -> Operand:
             raise DecodeProblem(f"operand {text}")
         if not 0 <= place.offset < 1 << 16:
             raise DecodeProblem(f"operand {text}")
+        if found[3]:
+            signs = replace(signs, half=found[3])
         return Constant(int(found[1], 16), place.offset, index, signs)
     if found := re.fullmatch(r"(?:desc\[UR\d+\])?\[(.*)\]", text):
         return _memory(found[1], text)

@@ -147,6 +147,8 @@ class SystemCall:
 
     target: int
     """Two registers: its address."""
+    name: str = ""
+    """Its name, where the instruction has that instead."""
 
 
 Request = (

@@ -83,7 +83,7 @@ class Cluster:
         for worker in awake:
             worker.units.is_awake = False
             progress = worker.go_on(of)
-            if worker.races and self.size > 1:
+            if worker.races and worker.races.blocks > 1:
                 worker.flush()  # what blocks of a cluster did is watched in its order
             if progress == Progress.DONE:
                 self.left.remove(worker)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.errors import MemoryAccessError, TensorMapError
+from simulator.law.neighbours import price_neighbour
 from simulator.sass.lift.requests import AsyncStore, Bulk, BulkGroup, Reply, TileCopy
 from simulator.sass.lift.watching import PIECE
 from simulator.sass.run import barriers, mbarrier, tma
@@ -59,6 +61,17 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
+
+
+def _price(units: Units, call: Call, places: NDArray[np.uint32], words: int) -> None:
+    """Count what st.async costs; `words` 0: red.async, of which that is not known."""
+    site, costs = units.cluster.site_of(call.number), {}
+    if words:
+        active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
+        op = "STAS" if words == 1 else f"STAS.{32 * words}"
+        packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
+        costs = {"packets": int(packets[0]), "packet_tenths": round(10 * float(cycles[0]))}
+    units.count(site, requests=1, **costs)
 
 
 def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
@@ -188,6 +201,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
     combine = reduction(request.operation, request.element) if request.operation else None
     rows = [units.warps.row(call.warp, request.data.number + i) for i in range(request.words)]
     size = 4 * request.words
+    _price(units, call, places, 0 if combine else request.words)
     for lane in lanes_of(call.taken):
         owner, place = units.block_at(int(places[lane]))
         if place % size or place + size > owner.shared.size:

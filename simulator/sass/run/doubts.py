@@ -17,23 +17,22 @@ _MOST = 8
 _SAYS = {
     "unfenced": (
         "reads shared memory that {other} wrote, with no fence between: there it may read what was"
-        " there before (do next: fence.proxy.async in the threads that write, then a barrier)"
+        " there before (next: fence.proxy.async in the threads that write, then a barrier)"
     ),
     "early read": (
         "reads what {other} brings, and neither its warp nor one that it synchronised with has"
-        " waited for the copy's mbarrier (do next: mbarrier.try_wait, then read)"
+        " waited for the copy's mbarrier (next: mbarrier.try_wait, then read)"
     ),
     "early write": (
-        "writes an operand of {other}, which may not be done reading it (do next:"
+        "writes an operand of {other}, which may not be done reading it (next:"
         " wgmma.wait_group, then write or tell the producer)"
     ),
     "early refill": (
-        "writes what {other} may still be reading (do next: cp.async.bulk.wait_group.read in the"
+        "writes what {other} may still be reading (next: cp.async.bulk.wait_group.read in the"
         " thread that copies, then a barrier)"
     ),
     "early touch": (
-        "reads or writes registers of {other}, which may not be done (do next: wgmma.wait_group"
-        " first)"
+        "reads or writes registers of {other}, which may not be done (next: wgmma.wait_group first)"
     ),
 }
 

@@ -144,7 +144,7 @@ class GridRun:
         room, whose = self._shared_limit()
         if static > room:
             raise LaunchError(
-                f"{static} static bytes of shared memory ({whose} has {room} a block)"
+                f"{static} static bytes of shared memory ({whose} has {room} per block)"
             )
         if self.shared_bytes < 0 or static + self.shared_bytes > room:
             raise LaunchError(
@@ -156,7 +156,9 @@ class GridRun:
         uses = self._mnemonics() & {"LDL", "STL"}
         self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
         if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
-            raise LaunchError(f"{stack} bytes of stack a thread (accepted: {_MOST_LOCAL // 1024})")
+            raise LaunchError(
+                f"{stack} bytes of stack per thread (accepted: {_MOST_LOCAL // 1024})"
+            )
 
     def _shared_limit(self) -> tuple[int, str]:
         """Return the bytes of shared memory that a block can have, and what says so."""

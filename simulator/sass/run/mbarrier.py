@@ -79,7 +79,7 @@ def load(shared: Bytes, address: int) -> Barrier:
     if not barrier.expected:
         raise BarrierError(
             f"the mbarrier at {address:#x} was never initialised, was invalidated, or all threads"
-            " dropped out of it (do next: mbarrier.init, then a barrier before its first use)"
+            " dropped out of it (next: mbarrier.init, then a barrier before its first use)"
         )
     return barrier
 

@@ -147,7 +147,7 @@ class GlobalMemory:
                     for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
                 )
                 raise MemoryAccessError(
-                    f"{size} bytes at global address {first:#x} are not inside one array"
+                    f"{size} bytes at global address {first:#x} do not lie inside one array"
                     f" (accepted: {', '.join(ranges)})"
                 )
         return addresses - DEVICE

@@ -69,7 +69,17 @@ class Phases:
         self, warp: int, instruction: int, phase: int, moved: tuple[int, int, int],
         rows: NDArray[np.int64], size: int,
     ) -> None:  # fmt: skip
-        """Take note of a copy: bytes, sectors and rows that moved, and where in global memory."""
+        """Take note of a copy.
+
+        Parameters
+        ----------
+        warp, instruction, phase
+            Who copies, by which instruction, and the phase that ends with it.
+        moved
+            Bytes, sectors and rows.
+        rows, size
+            The first byte of each row in global memory, and bytes of a row.
+        """
         self._events[warp].append((instruction, phase, *moved))
         if size > 0 and len(rows):
             begin = rows & 0xFFFFFFFF  # as lines of accesses are: from the device's first byte on

@@ -28,7 +28,8 @@ def serve(units: Units, call: Call, request: Product) -> int:
     first = call.warp - place
     if first + _WARPS > len(units.warps.memory):
         raise UnsupportedError(
-            f"warp {call.warp} is in no whole warpgroup: the block has {len(units.warps.memory)}"
+            f"warp {call.warp} does not belong to a whole warpgroup:"
+            f" the block has {len(units.warps.memory)}"
             " warps (accepted: multiples of 4)"
         )
     wavefronts = request.form.wavefronts

@@ -65,7 +65,7 @@ class LateAccess:
     def __str__(self) -> str:
         return (
             f"may not hold on the chip: {_place(self.site)}, {self.warp}, {_verb(self.site)}"
-            f" shared memory of block {self.block}, which may have ended by then (do next:"
+            f" shared memory of block {self.block}, which may have ended by then (next:"
             " cluster.sync() in all threads behind the last such access)"
         )
 

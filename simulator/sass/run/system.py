@@ -93,9 +93,9 @@ class System:
 
 def serve(units: Units, call: Call, request: SystemCall) -> int:
     """Serve a call for the lanes that make it."""
-    target = _pair(units, call.warp, request.target)
+    target = [] if request.name else _pair(units, call.warp, request.target)
     for lane in lanes_of(call.taken):
-        name = units.memory.system.name(target[lane])
+        name = request.name or units.memory.system.name(target[lane])
         if name not in _FUNCTIONS:
             known = ", ".join(sorted(_SAID.get(each, each) for each in _FUNCTIONS))
             raise UnsupportedError(

@@ -133,7 +133,7 @@ def copies() -> list[dict[str, Any]]:
 
 
 def maps() -> list[dict[str, Any]]:
-    """Kernels that take tensor maps: each in a list of its own, for not every driver encodes them."""
+    """Kernels that take tensor maps, in a list of their own: not every driver encodes them."""
     half = "bf16[2048,2048]"
     return [
         case("wgmma", f"{SASS}/wgmma_gemm.cubin", "gemm_ss", [16, 16], [384],

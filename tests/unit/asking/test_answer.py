@@ -287,7 +287,7 @@ def test_only_what_can_be_meant_is_taken() -> None:
         count("LDS")
     with pytest.raises(OptionError, match="block: for a question in C, not for addresses"):
         count("LDS", [0] * 32, block=64)
-    with pytest.raises(OptionError, match="warp 'a' is not a number of a warp"):
+    with pytest.raises(OptionError, match="warp 'a' is not the number of a warp"):
         explain(COLUMN, warp="a")  # type: ignore[arg-type]
     with pytest.raises(BankwiseError, match="for a question in C"):
         count(COLUMN, mask=[1, 2])

@@ -395,6 +395,26 @@ def test_a_refusal_speaks_of_the_value_and_not_of_its_form(
     assert message in said(*words, code=2)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("explain", "--op", "LDS", "lane*2", "--compare"), ("--both-rules",)),
+        (("explain", "FILE", "--access", "1"), ("--row", "1")),
+        (("sweep", "simulate", "--pad", "0..4", "--by", "wavefronts"), ("--best-by", "wavefronts")),
+    ],
+)
+def test_options_that_meant_two_things_have_a_name_of_their_own(
+    said: Run, tmp_path: Path, old: tuple[str, ...], new: tuple[str, ...]
+) -> None:
+    lanes = range(32)
+    rows = ["op," + ",".join(f"lane{lane}" for lane in lanes)]
+    rows += ["LDS," + ",".join(str(step * lane) for lane in lanes) for step in (4, 128)]
+    file = tmp_path / "a.csv"
+    file.write_text("\n".join(rows))
+    words = [str(file) if word == "FILE" else word for word in old]
+    assert said(*words[: -len(new)], *new) == said(*words) != ""
+
+
 class Gone(io.StringIO):
     """A pipe whose reader went away, as `head -1` does."""
 

@@ -223,7 +223,7 @@ def test_an_option_that_would_be_ignored_is_refused(
     words: list[str], odd: str, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sass", *words]) == 2
-    assert f"bankwise: {odd}: would be ignored {mode}" in capsys.readouterr().err
+    assert f"bankwise: {odd}: would have no effect {mode}" in capsys.readouterr().err
 
 
 def test_an_architecture_that_the_code_is_not_for_is_refused(

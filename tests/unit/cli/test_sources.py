@@ -51,10 +51,12 @@ def test_every_launch_of_the_file_is_replayed(
     said = capsys.readouterr()
     assert "turn<32> (sm_90), grid 1x1x1, block 32x32x1" in said.out
     assert "fill (sm_90)" in said.out
-    assert "Most bank conflicts:\n           992  my.cu:7  turn<32>" in said.out
+    why = "32-way LDS: lanes 0-31 read 32 different words of bank 0"
+    assert f"Most bank conflicts:\n           992  my.cu:7  turn<32>  {why}" in said.out
     assert "fill is launched with values that are not known: atoi(argv[1])" in said.err
     assert "idle: no launch of it is in my.cu" in said.err
     assert f"bankwise sass {source} --kernel idle --grid <grid>" in said.err
+    assert said.err.rstrip().endswith(" -DFACTOR=2")  # else the command would not compile
 
 
 def test_one_kernel_can_be_chosen_and_json_has_all_rows(
@@ -139,9 +141,9 @@ def test_conflicts_of_a_part_of_the_grid_say_so(
     assert main(["sass", str(path)]) == 0
     said = capsys.readouterr().out
     assert "--blocks all / blocks='all' runs every block" in said
-    assert said.rstrip().endswith("part.cu:3  k  (3 of 8 blocks)")
+    assert "part.cu:3  k  (3 of 8 blocks)  8-way STS: lanes 0, 4, 8, 12, " in said.splitlines()[-1]
     assert main(["sass", str(path), "--blocks", "all"]) == 0
-    assert capsys.readouterr().out.rstrip().endswith("part.cu:3  k")
+    assert "part.cu:3  k  8-way STS" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_a_list_has_templates_and_commands_even_of_what_does_not_compile(

@@ -121,6 +121,18 @@ def test_what_an_index_cannot_be_written_into_is_left(use: str) -> None:
     assert LEFT[use] in written(text, XOR, "swizzle")
 
 
+def test_a_macro_that_has_the_name_hides_subscripts() -> None:
+    head = "#define AT(r, c) t[r][c]\n#define SQUARE(t) ((t) * (t))\n"
+    text = kernel("__shared__ float t[32][32];", f"{USE}\nAT(y, x) = 2;", head)
+    left = "t: the macro AT has its name; write t[y][x ^ y]"
+    assert written(text, XOR, "swizzle") == left
+    assert written(text, PAD, "pad") == text.replace("[32][32];", "[32][33];")
+    plain = text.replace("#define AT(r, c) t[r][c]\n", "").replace("AT(y, x) = 2;", "")
+    assert written(plain, XOR, "swizzle") == plain.replace("[y][x]", "[y][x ^ y]").replace(
+        "[x][y]", "[x][y ^ x]"
+    )
+
+
 def test_an_array_of_other_rows_or_parts_is_left() -> None:
     other = kernel("__shared__ float t[16][64];")
     assert written(other, PAD, "pad").startswith("t: its rows are others; write t[i + i / 32]")

@@ -151,7 +151,11 @@ def test_every_recorded_bound_held() -> None:
 
 @pytest.mark.parametrize(
     ("model", "chip", "many", "all_"),
-    [("estimates", "kernels", 39, 40), ("fresh_estimates", "fresh", 22, 28)],
+    [
+        ("estimates", "kernels", 39, 40),
+        ("fresh_estimates", "fresh", 22, 28),
+        ("third_estimates", "third", 32, 40),
+    ],
 )
 def test_so_many_launches_lie_within_the_range(model: str, chip: str, many: int, all_: int) -> None:
     estimates, measured = (recorded(DATA / f"h100_timed_{name}.csv") for name in (model, chip))
@@ -174,3 +178,23 @@ def test_the_second_set_holds_pairs_that_gain_nothing_and_bounds_below_all_of_it
         assert 0.99 < found[name]["measured"] < 1.01
         assert found[name]["removed"] < 1.02
     assert all(row["removed"] / row["measured"] < 1.1 for row in found.values())
+
+
+def test_the_page_shows_the_third_set_held_out(capsys: pytest.CaptureFixture[str]) -> None:
+    compare(str(DATA / "h100_timed_third_estimates.csv"), str(DATA / "h100_timed_third.csv"))
+    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(lines) == 40 + 5 + 4
+    assert set(lines) <= set(page)
+
+
+def test_bounds_of_the_third_set_lie_below_all_of_it_and_its_pairs_gain_as_was_said() -> None:
+    model = recorded(DATA / "h100_timed_third_estimates.csv")
+    measured = recorded(DATA / "h100_timed_third.csv")
+    assert len(model) == len(measured) == 40
+    rows = [beside(row, measured[name]) for name, row in model.items()]
+    assert all(row["bound"] <= measured[row["case"]]["least"] for row in rows)
+    found = pairs(rows)
+    assert len(found) == 5
+    assert all(0.9 < row["estimated"] / row["measured"] < 1.1 for row in found)
+    assert all(0.9 < row["removed"] / row["measured"] < 1.1 for row in found)

@@ -91,7 +91,7 @@ def test_what_is_assumed_of_a_count_is_said() -> None:
             0,
         ),
         ("float4 s[32]; s[lane].q", "float4 has no member q (accepted: x, y, z, w)", 21),
-        ("float4 s[32]; s[lane]->x", "-> is of an address (accepted: .x)", 21),
+        ("float4 s[32]; s[lane]->x", "-> needs an address (accepted: .x)", 21),
         ("float s[64]; s[tid]++", "a load and a store at once", 19),
         ("float a[9], b[9]; c += a[0] * b[0]", "one access at a time: this is the second", 30),
         ("int r = tid; r += 32; float s[64]; s[r]", "+= is not taken (accepted: = alone", 15),

@@ -163,11 +163,11 @@ def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
         (npz(addr=[LINEAR]), {"op": "LDS"}, "f has the arrays ['addr'] (accepted: CSV"),
         (npz(address=[LINEAR], mask=[1, 2]), {"op": "LDS"},
          "f: mask has shape (2,) (accepted: (1,))"),
-        (ROW.encode(), {}, "f names no instruction (accepted: --op, or a column op)"),
+        (ROW.encode(), {}, "f does not say which instruction (accepted: --op, or a column op)"),
         (npz(address=[LINEAR], op=["LDS"]), {"op": "STS"},
-         "f has its own instructions, and --op STS was given (use one)"),
+         "f has its own instructions, and --op STS was given (accepted: one of the two)"),
         (npz(address=[LINEAR], mask=[1]), {"op": "LDS", "mask": 3},
-         "f has its own masks, and --mask 0x3 was given (use one)"),
+         "f has its own masks, and --mask 0x3 was given (accepted: one of the two)"),
     ],
 )  # fmt: skip
 def test_refusals(data: bytes, options: dict[str, Any], message: str) -> None:

@@ -120,7 +120,11 @@ def test_without_a_declaration_the_instruction_is_needed() -> None:
         ("float s[][]; s[0][lane]", "only the first dimension may be left open", 9),
         ("float* p; p[lane]", "p is a pointer, whose array is not known", 7),
         ("float s[32]; s", "s is an array: which element? (accepted: s[...])", 13),
-        ("float s[32][32]; s + lane", "s + ... moves by rows (accepted: &s[0][0] + ...)", 19),
+        (
+            "float s[32][32]; s + lane",
+            "s + ... would count whole rows (accepted: &s[0][0] + ...)",
+            19,
+        ),
         ("float s[32]; &&s[lane]", "unexpected '&'", 13),
         ("float s[32]; *s[lane]", "* needs an address (accepted: *(float4*)&s[...]", 13),
         ("float s[32]; (float4*)s[lane]", "a cast to float4* is of an address", 13),

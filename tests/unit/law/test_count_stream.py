@@ -95,7 +95,9 @@ def test_refusals_name_the_chunk() -> None:
         AddressError, match=r"have shape \(32,\) \(accepted: an array \(n, 32\), or"
     ):
         list(count_stream("LDS", RANDOM[0]))
-    with pytest.raises(OptionError, match=r"chunk 0 \(accepted: a positive number of accesses\)"):
+    with pytest.raises(
+        OptionError, match=r"chunk 0 is not a size \(accepted: a positive integer\)"
+    ):
         list(count_stream("LDS", RANDOM, chunk=0))
     with pytest.raises(OptionError, match=r"threads 0 \(accepted"):
         list(count_stream("LDS", RANDOM, threads=0))

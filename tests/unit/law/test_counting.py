@@ -292,7 +292,7 @@ def test_lanes_past_the_matrices_play_no_part() -> None:
 
 
 def test_explain_takes_one_access() -> None:
-    with pytest.raises(AddressError, match=r"explain takes one access, got addresses of shape"):
+    with pytest.raises(AddressError, match=r"explain takes one access, and addresses have shape"):
         explain("LDS", [LINEAR])
     with pytest.raises(MaskError, match=r"masks have shape \(1,\)"):
         explain("LDS", LINEAR, [1])  # type: ignore[arg-type]

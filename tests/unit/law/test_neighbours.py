@@ -65,7 +65,7 @@ def test_many_accesses_cost_what_each_costs(given_: list[tuple[str, list[int], i
     assert together.packets.tolist() == each
 
 
-@pytest.mark.parametrize("op", ["ATOMS.ADD", "LDSM.16.M88.4", "LDS.U8", "LDGSTS.E"])
+@pytest.mark.parametrize("op", ["ATOMS.ADD", "LDSM.16.M88.4", "LDGSTS.E"])
 def test_what_was_not_measured_is_refused(op: str) -> None:
     with pytest.raises(InstructionError, match="in a neighbour's memory is not known"):
         count_neighbour(op, 16 * np.arange(32))

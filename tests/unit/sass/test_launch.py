@@ -104,8 +104,8 @@ def test_the_accepted_addresses_name_no_empty_array() -> None:
         ({"max_instructions": 0}, r"max_instructions = 0 \(accepted: an integer, 1 or more\)"),
         ({"shared_bytes": float("nan")}, r"shared_bytes = nan \(accepted: an integer\)"),
         ({"shared_bytes": "8"}, r"shared_bytes = '8' \(accepted: an integer\)"),
-        ({"args": None}, "args None .accepted: a list with a value a parameter"),
-        ({"args": "abc"}, "args 'abc' .accepted: a list with a value a parameter"),
+        ({"args": None}, "args None .accepted: a list with one value per parameter"),
+        ({"args": "abc"}, "args 'abc' .accepted: a list with one value per parameter"),
         ({"symbols": 3}, "symbols 3 .accepted: a dict"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_report_tells_what_its_sampled_blocks_did() -> None:
     assert [np.asarray(each).tobytes() for each in report.outputs] == before
     again = pickle.loads(pickle.dumps(report))  # noqa: S301 (our own)
     assert again == report
-    with pytest.raises(LaunchError, match="not known any more"):
+    with pytest.raises(LaunchError, match="no longer known"):
         again.timelines()
 
 

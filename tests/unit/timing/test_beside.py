@@ -58,7 +58,7 @@ def test_a_phase_that_two_warps_pass_to_and_fro_takes_what_it_took_on_an_h100() 
     measured = next(float(row["cycles"]) for row in WAITS if row["wait"] == "passing")
     found = run(passing)
     assert found.cycles / turns == pytest.approx(measured, rel=0.2)  # less a loop's own
-    assert found.stalls.sum(axis=0).argmax() == Stall.SHORT_SCOREBOARD
+    assert found.stalls.sum(axis=0).argmax() == Stall.LONG_SCOREBOARD
 
 
 @pytest.mark.parametrize("size", [16, 2048, 16384])

@@ -11,13 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from simulator import Access, explain, instruction, kernels, optimize, replay, simulate
+from simulator import (
+    Access,
+    explain,
+    instruction,
+    kernels,
+    optimize,
+    replay,
+    replay_compiled,
+    simulate,
+)
 from simulator.cli import main
 from simulator.errors import OutputError
 from simulator.results.files import save
 from tests.pages import Page
+from tests.sass_kernels import HERE, needs_tools
 from viz import DrawError, ReportError, report
 
 PAIRS = [8 * (16 * (lane % 2) + lane // 2) for lane in range(32)]
@@ -125,6 +136,28 @@ def test_two_of_a_kind_are_compared() -> None:
     assert "junstar92.2d" in title
     assert "junstar92.vectorized" in title
     assert len(others) == 2
+
+
+@needs_tools
+def test_kernels_that_have_nothing_in_common_are_not_compared() -> None:
+    """The page of two kernels began with one's wavefronts "instead of" the other's."""
+    given = np.zeros((32, 32), np.float32)
+    one, other = (
+        replay_compiled(
+            HERE / "cubins" / "transpose.cubin", kernel=kernel, grid=1, block=(32, 8),
+            args=[given, given.copy(), np.int32(32)],
+        )
+        for kernel in ("transpose_naive", "transpose_padded")
+    )  # fmt: skip
+    files = ["b.cu"] * len(other.instructions["file"])
+    apart = replace(other, instructions={**other.instructions, "file": files})
+    again = replace(apart, kernel=one.kernel)
+    for second, compared in ((other, True), (apart, False), (again, True)):
+        both, each = (
+            [tag for tag, _ in Page(report(one, second, compare=compare, cdn=True)).tags]
+            for compare in (True, False)
+        )
+        assert both.count("section") - each.count("section") == compared
 
 
 def test_the_same_results_give_the_same_bytes() -> None:

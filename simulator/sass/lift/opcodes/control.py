@@ -143,6 +143,9 @@ def _place(line: Line) -> Emit:
 def _call(line: Line) -> Emit:
     line.only("REL", "ABS", "NOINC")
     if line.has("ABS"):
+        if line.peek(Word):
+            word = line.take()
+            return served(line, SystemCall(-1, word.text if isinstance(word, Word) else ""))
         place = line.plain(words=2)
         line.named(Register(0), _ARGUMENTS)
         line.skip()

@@ -318,3 +318,14 @@ def test_a_template_that_nothing_calls_is_named_by_its_parameter() -> None:
         "template <typename T> void host(T *p) { a<T><<<1, 32>>>(p); }"
     ).launches
     assert (found.kernel, "T" in found.unknown) == ("a<T>", True)
+
+
+def test_template_arguments_are_deduced_from_a_launchs_arguments() -> None:
+    text = """template <typename A, typename B, typename C = B, int N = 4>
+__global__ void k(A *a, const B *__restrict__ b, int n) { a[n] = b[n] + N; }
+template <typename T> void run(T *a, double *b, int n) { k<<<1, n>>>(a, b + 1, n); }
+int main() { float *a; double *b; cudaMalloc(&a, 16); cudaMalloc(&b, 64); run(a, b, 4); }"""
+    (found,) = find_launches(text).launches
+    assert (found.kernel, found.unknown) == ("k<float, double>", ())
+    lost = find_launches(text.replace("float *a;", "auto *a = other();")).launches[0]
+    assert "A" in lost.unknown

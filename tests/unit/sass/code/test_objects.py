@@ -110,10 +110,17 @@ def test_a_kernel_of_numba_is_compiled_for_its_arguments() -> None:
         replay_compiled(kernel, grid=1, block=32, args=[a])
 
 
-@pytest.mark.parametrize(
-    ("module", "said"), [("cutlass.cute", "CuTe DSL"), ("tilelang.jit", "Tile")]
-)
+@pytest.mark.parametrize(("module", "said"), [("tvm.runtime", "TVM"), ("tilelang.jit", "Tile")])
 def test_kernels_of_packages_that_write_files_are_refused_by_name(module: str, said: str) -> None:
     kernel = type("Kernel", (), {"__module__": module})()
     with pytest.raises(LaunchError, match=rf"a kernel of .*{said}.*the cubin or the PTX"):
         code_of(kernel, [], "sm_90")
+
+
+def test_kernels_of_the_cute_dsl_hold_their_cubin_where_it_was_kept() -> None:
+    kept = made("cutlass.cutlass_dsl.cuda_jit_executor", "Compiled", __cubin__=b"\x7fELF")
+    found = code_of(kept, [A], "sm_90")
+    assert (found.code, found.kernel, found.arguments[0] is A) == (b"\x7fELF", None, True)
+    for lost in ({"__cubin__": None}, {}):
+        with pytest.raises(LaunchError, match=r"holds no cubin .*cute\.compile.*KEEP_CUBIN=1"):
+            code_of(made("cutlass.base_dsl", "Function", **lost), [A], "sm_90")

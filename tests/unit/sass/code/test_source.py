@@ -144,6 +144,16 @@ RUN(float);
     assert "\nRUN(float);" not in kept(text)
 
 
+def test_a_macro_that_names_types_stays() -> None:
+    text = """#define TYPES(name, T) template <int N> using name = vec<T, N>; \\
+  using name##4 = name<4>;
+template <typename T, int N> struct vec { T x[N]; };
+TYPES(ivec, int)
+__global__ void k(ivec4 *a) {}
+"""
+    assert kept(text).split() == text.split()
+
+
 def test_macros_with_small_letters_and_no_semicolon_stay_with_their_kernel() -> None:
     types = {"half": 2, "float": 2, "b_bf": 24}
     rows = [f"MAKE_kernel({of}, {2**n}, 4, 0, N0)" for of, most in types.items()

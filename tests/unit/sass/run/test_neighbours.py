@@ -74,7 +74,7 @@ UNORDERED = (
      r"LDS .*in block \(0, 0, 0\) reads what .*STAS.* mbarrier"),
     # The neighbour ends, and its shared memory with it, while it is read.
     (SYNC + LOAD + GIVE, r"warp 0 of block 1 of the cluster, loads shared memory of block 0, which"
-     r" may have ended by then \(do next: cluster\.sync\(\)"),
+     r" may have ended by then \(next: cluster\.sync\(\)"),
 )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def _notes(wait: str, fill: str = STORES, store: str = "store_tile(&map, tile[tu
 def test_a_buffer_that_is_filled_again_too_soon(wait: str, fill: str, writer: str) -> None:
     (note,) = _notes(wait, fill)
     assert f" {writer}" in note
-    assert "may still be reading (do next: cp.async.bulk.wait_group.read" in note
+    assert "may still be reading (next: cp.async.bulk.wait_group.read" in note
     assert "UTMASTG.2D" in note
 
 

@@ -1,0 +1,41 @@
+"""Compiled: the banks of registers from which an instruction's operands are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.state import SLOTS
+
+__all__ = ["read_operands"]
+
+_WINDOW = 3
+"""Cycles in which an instruction reads its operands."""
+
+
+@jit()
+def read_operands(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> int:
+    """Read an instruction's operands; the cycles for which that holds up the next dispatch.
+
+    Registers of even and odd numbers lie in two banks, which read one operand per cycle each. What
+    a warp keeps in the reuse cache is not read. An instruction has three cycles for its reads.
+    """
+    delay = 0
+    for slot in range(SLOTS):
+        register = code[number].source[slot]
+        if register < 0:
+            continue
+        bank, wide = register & 1, code[number].wide[slot]
+        key = warp * 256 + register
+        is_kept = state.kept[partition, slot, bank] == key
+        state.kept[partition, slot, bank] = key if code[number].reuse >> slot & 1 else -1
+        if is_kept and wide == 1:
+            continue
+        if wide == 1:
+            state.bank[partition, bank] = max(state.bank[partition, bank], now) + 1
+        else:
+            for each in range(2):
+                state.bank[partition, each] = max(state.bank[partition, each], now) + wide // 2
+    for bank in range(2):
+        delay = max(delay, state.bank[partition, bank] - now - _WINDOW)
+    return delay
