@@ -80,7 +80,7 @@ Found = TypeVar("Found")
 @click.option("--constexpr", "constexprs", multiple=True, metavar="NAME=VALUE",
               help="A constant of a Triton kernel.")  # fmt: skip
 @click.option("--config", default="all", show_default=True,
-              help="Configs of triton.autotune to run: all, a number, or BLOCK_M=64,num_warps=4.")  # fmt: skip
+              help="Configs of triton.autotune: all, a number, BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option(
     "--signature",
     help="Types of a Triton kernel's arguments: *fp32,*fp32,i32,64 (numbers: constexpr).",

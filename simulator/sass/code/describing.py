@@ -171,7 +171,7 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
         if value.bytes and bytes_each:
             return f"{fill}:{kind}[{max(value.bytes // bytes_each, 1)}]"
     own = value.name if isinstance(value, Unknown) else name
-    if (count := reader.assumed.get(own, reader.assumed.get("*"))) is not None:
+    if (count := reader.let(own, reader.assumed.get("*"))) is not None:
         return f"{fill}:{kind}[{max(int(count), 1)}]"
     return f"{fill}:{kind}[{described.ask(f'elements of {name}')}]"
 

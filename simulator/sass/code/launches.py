@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from simulator.errors import LaunchError
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe
 from simulator.sass.code.evaluation import text_of
@@ -97,10 +98,20 @@ def find_launches(
     `outside`: macros from elsewhere. `others`: headers of the project, whose kernels, types and
     functions count. `assumed`: values of names that host code does not tell, such as parameters of
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
+
+    Raises LaunchError for an assumed name that no host code has that launches.
     """
     source = Source(text, outside or {})
     reader = _Reader([source, *others], assumed or {})
     reader.read()
+    for name in set(reader.assumed) - reader.used - {"*"}:
+        value = reader.assumed[name]
+        is_macro = name in reader.macros
+        raise LaunchError(
+            f"--let {name}={value}: {name} is "
+            + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
+               if is_macro else "not a variable of host code that launches a kernel")
+        )  # fmt: skip
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),

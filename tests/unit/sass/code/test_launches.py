@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.errors import LaunchError
 from simulator.sass.code.launches import find_launches
 
 pytest.importorskip("tree_sitter_cuda")
@@ -219,6 +220,35 @@ def test_what_host_code_tells_can_be_replaced() -> None:
     )
     (found,) = find_launches(text, assumed={"n": 512}).launches
     assert (found.grid, found.arguments) == ("2", ("random:f32[512]", "i32=512"))
+
+
+@pytest.mark.parametrize(
+    ("said", "used", "name"),
+    [
+        ("int n = 1024;", "n", "n"),
+        ("int n; n = 1024;", "n", "n"),
+        ("int n; n = 256; n *= 1;", "n", "n"),
+        ("Size p; p.n = 1024;", "p.n", "p.n"),
+        ("Size p{1024};", "p.n", "p.n"),
+    ],
+)
+def test_a_value_is_replaced_however_host_code_tells_it(said: str, used: str, name: str) -> None:
+    text = (
+        f"{KERNEL}struct Size {{ int n; }};int main() {{ float *a; {said}"
+        f" cudaMalloc(&a, 4 * {used}); k<<<{used} / 32, 32>>>(a, {used}); }}"
+    )
+    (found,) = find_launches(text, assumed={name: 512}).launches
+    assert (found.grid, found.arguments) == ("16", ("random:f32[512]", "i32=512"))
+
+
+def test_a_value_that_nothing_uses_is_refused() -> None:
+    text = (
+        f"#define N 64\n{KERNEL}int main() {{ float *a; cudaMalloc(&a, 4); k<<<N, 32>>>(a, N); }}"
+    )
+    with pytest.raises(LaunchError, match="--let N=8: N is a macro .accepted: -D N=8"):
+        find_launches(text, assumed={"N": 8})
+    with pytest.raises(LaunchError, match="--let m=8: m is not a variable of host code"):
+        find_launches(text, assumed={"m": 8})
 
 
 def test_extents_of_a_shape_are_assigned_one_by_one() -> None:
