@@ -17,8 +17,10 @@ from simulator.cli.completion import among
 from simulator.cli.failing import FLAGS, Costs
 from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
+from simulator.cli.options import is_given, refuse_ignored
 from simulator.cli.output import Format, Table, show
-from simulator.cli.sources import COMPILER, CompilerCommand, blocks_for, shape
+from simulator.cli.replacing import REPLACED, launches_itself, replaced, typed
+from simulator.cli.sources import COMPILER, CompilerCommand, blocks_for, check_files, shape
 from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
@@ -80,7 +82,7 @@ Found = TypeVar("Found")
 @click.option("--constexpr", "constexprs", multiple=True, metavar="NAME=VALUE",
               help="A constant of a Triton kernel.")  # fmt: skip
 @click.option("--config", default="all", show_default=True,
-              help="Configs of triton.autotune: all, a number, BLOCK_M=64,num_warps=4.")  # fmt: skip
+              help="Config of triton.autotune: all, a number, BLOCK_M=64,num_warps=4.")  # fmt: skip
 @click.option(
     "--signature",
     help="Types of a Triton kernel's arguments: *fp32,*fp32,i32,64 (numbers: constexpr).",
@@ -107,6 +109,7 @@ def sass(
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     options["blocks"] = blocks_for(options)
+    check_files(options["checks"])
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
@@ -124,16 +127,20 @@ def sass(
 
         list_kernels(given, options, kernel, output)
         return dict.fromkeys(rules, Costs())
-    from simulator.cli.options import refuse_ignored
     from simulator.sass.arguments import argument
 
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
-    if _launches_itself(options):
-        return _run_file(options, symbols, compiler, rules, output)
+    if launches_itself(options):
+        launched = _run_file(options, symbols, compiler, rules, output)
+        if launched is not None:
+            return launched
     refuse_ignored(("lets",), "where a launch is given")
     arrays = _arrays(options["arrays"])
-    arguments = [argument(text, place, arrays) for place, text in enumerate(options["arguments"])]
+    texts = (
+        options["arguments"] if options["triton"] else typed(options["arguments"], given, kernel)
+    )
+    arguments = [argument(text, place, arrays) for place, text in enumerate(texts)]
     if options["triton"]:
         return _run_triton(options, arguments, rules, output)
     launch = {
@@ -221,28 +228,15 @@ def _use_outputs(options: dict[str, Any], report: CompiledReport) -> None:
         click.echo(line)
 
 
-def _launches_itself(options: dict[str, Any]) -> bool:
-    """Whether the launches are to be taken from the file: it is source, and none is given."""
-    from simulator.cli.options import is_given
-    from simulator.sass.found import is_source
-
-    if options["triton"] or any(
-        is_given(name)
-        for name in ("grid", "block", "arguments", "shared_bytes", "cluster", "cooperative")
-    ):
-        return False
-    return is_source(Path(options["file"]))
-
-
 def _run_file(
     options: dict[str, Any], symbols: dict[str, Any], compiler: Sequence[str],
     rules: Sequence[str], output: Format,
-) -> dict[str, Costs]:  # fmt: skip
-    """Replay the launches that a source makes."""
+) -> dict[str, Costs] | None:  # fmt: skip
+    """Replay the launches that a source makes; None: it has none to put the options in."""
     from simulator.cli.sources import assumed, check_compiles, run_launches
     from simulator.sass.architectures import architecture
     from simulator.sass.code.options import parse_options
-    from simulator.sass.found import launches_in
+    from simulator.sass.found import launches_in, wanted_launches
 
     path = Path(options["file"])
     architecture(options["arch"])  # refused once, not at each launch
@@ -260,6 +254,10 @@ def _run_file(
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
     launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
+    if any(map(is_given, REPLACED)):
+        if not wanted_launches(launches, path.name, options["kernel"])[0]:
+            return None
+        launches = replaced(launches, options)
     failed = run_launches(
         launches, options["file"], options["kernel"], replay, tell,
         compiles=lambda: check_compiles(options["file"], options["arch"], compiler),
@@ -315,8 +313,6 @@ class _Told:
 
 def _check_options(*, listing: bool, triton: str | None, kernel: str | None) -> None:
     """Refuse what would be ignored: Triton says some of it itself, and a list executes nothing."""
-    from simulator.cli.options import refuse_ignored
-
     if triton is None:
         of_triton = ("signature", "warps", "stages", "constexprs", "config")
         refuse_ignored(of_triton, "without --triton")
@@ -342,7 +338,6 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
         return None, None
     if not options["file"]:
         raise click.UsageError("no FILE given (accepted: CUDA source, a cubin, an object)")
-    from simulator.cli.options import is_given
     from simulator.sass.code.images import is_device_code, load
 
     path = Path(options["file"])
