@@ -49,6 +49,12 @@ def oldest(session: nox.Session) -> None:
     session.run(".ci/oldest", external=True)
 
 
+@nox.session(venv_backend="none")
+def newest(session: nox.Session) -> None:
+    """Try the newest dependencies on the newest Python that is here; .ci/newest makes theirs."""
+    session.run(".ci/newest", *session.posargs, external=True)
+
+
 @nox.session
 def mutation(session: nox.Session) -> None:
     """See whether the tests notice a changed law: hours; what follows `--` chooses and samples."""

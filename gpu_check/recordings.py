@@ -226,11 +226,12 @@ PackagedTable = Literal[
     "h100_gemm_stalls", "h100_kernels", "h100_latency", "h100_launches", "h100_misc",
     "h100_mixes", "h100_neighbour_counters", "h100_peaks", "h100_pipes", "h100_queue",
     "h100_residency", "h100_shared_reads", "h100_starts", "h100_timed_estimates",
-    "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms", "h100_timed_kernels",
-    "h100_timed_third", "h100_timed_third_estimates", "h100_tma", "h100_traffic",
-    "h100_transposes", "h100_turns", "h100_waits", "h100_wgmma", "h200_bandwidth",
-    "h200_clock_classes", "h200_contention", "h200_gemm_stalls", "h200_kernels", "h200_latency",
-    "h200_launches", "h200_pipes", "h200_tags",
+    "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
+    "h100_timed_gemms_estimates", "h100_timed_kernels", "h100_timed_third",
+    "h100_timed_third_estimates", "h100_tma", "h100_traffic", "h100_transposes", "h100_turns",
+    "h100_waits", "h100_wgmma", "h200_bandwidth", "h200_clock_classes", "h200_contention",
+    "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_pipes",
+    "h200_tags",
 ]  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
-from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.constants import measure_constants
+from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight

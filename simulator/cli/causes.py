@@ -30,9 +30,10 @@ def hottest(report: CompiledReport, kernel: str) -> list[tuple[int, str]]:
     why = _causes(report) if lines else {}
     whole = report.extrapolated or report.blocks == prod(report.grid)
     part = "" if whole else f"  ({report.blocks} of {prod(report.grid)} blocks)"
+    places = [f"{Path(name).name}:{line}  " if name else "" for _, name, line in lines]
     return [
-        (cost, f"{Path(name).name}:{line}  {kernel}{part}{why.get((name, line), '')}")
-        for cost, name, line in lines
+        (cost, f"{place}{kernel}{part}{why.get((name, line), '')}")
+        for place, (cost, name, line) in zip(places, lines, strict=True)
     ]
 
 

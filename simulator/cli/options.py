@@ -53,7 +53,7 @@ def refuse_ignored(ignored: Collection[str], mode: str) -> None:
     `ignored` are names of the command's parameters.
     """
     odd = [
-        option.opts[0]
+        " or ".join(option.opts)
         for option in click.get_current_context().command.params
         if option.name in ignored and is_given(option.name)
     ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
+from simulator.cli.causes import hottest, show_hottest
 from simulator.cli.commands import cli, common
 from simulator.cli.completion import among
 from simulator.cli.failing import FLAGS, Costs
@@ -83,17 +84,10 @@ Found = TypeVar("Found")
               help="A constant of a Triton kernel.")  # fmt: skip
 @click.option("--config", default="all", show_default=True,
               help="Config of triton.autotune: all, a number, BLOCK_M=64,num_warps=4.")  # fmt: skip
-@click.option(
-    "--signature",
-    help="Types of a Triton kernel's arguments: *fp32,*fp32,i32,64 (numbers: constexpr).",
-)
-@click.option(
-    "--num-warps",
-    "--warps",
-    "warps",
-    type=click.IntRange(1),
-    help="Warps of a Triton kernel, as num_warps.",
-)
+@click.option("--signature", metavar="TYPES",
+              help="Of a Triton kernel: *fp32,*fp32,i32,64 (numbers: constexpr).")  # fmt: skip
+@click.option("--num-warps", "--warps", "warps", type=click.IntRange(1),
+              help="Warps of a Triton kernel, as num_warps.")  # fmt: skip
 @click.option("--stages", type=click.IntRange(0), help="Stages of a Triton kernel, as num_stages.")
 @time_option
 @common
@@ -153,6 +147,9 @@ def sass(
     }  # fmt: skip
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     _show_reports(reports, output, options["by"])
+    if output in ("table", "md") and not options["fix_diff"]:
+        first = reports[rules[0]]
+        show_hottest(hottest(first, first.title))
     _use_outputs(options, next(iter(reports.values())))
     return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
 

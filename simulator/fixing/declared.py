@@ -159,13 +159,18 @@ class _Reader:
                 self.file, bare.count("\n", 0, at + name.start(1)) + 1, declared_type, name[1],
                 dims, tuple(_stripped(offset + each.start(1), each[1]) for each in own), element,
                 tuple(_whole(self.evaluator.from_text(each)) if each else None for each in dims),
-                is_dynamic, start=at + name.start(1),
-                owner=f"the type {declared_type}" if of_type or not dims else "",
+                is_dynamic, is_dynamic and self._seen_as_union(name[1], bare), at + name.start(1),
+                f"the type {declared_type}" if of_type or not dims else "",
             )  # fmt: skip
             comma = rest.find(",", name.end())
             if comma < 0:
                 break
             name_at = comma + 1
+
+    def _seen_as_union(self, name: str, bare: str) -> bool:
+        """Whether a statement has raw memory and the type of a union, as a cast of it does."""
+        said = (each for each in re.split(r"[;{}]", bare) if _has(each, {name}))
+        return any(_has(each, self.unions) for each in said)
 
     def _typed(self, kind: str) -> tuple[int | None, tuple[str, ...]]:
         """Return the bytes of a type's elements, None where not known, and the type's sizes."""

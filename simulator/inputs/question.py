@@ -83,6 +83,10 @@ def is_question(text: str) -> bool:
     return bool(re.search(r"[\[;,]", text))
 
 
+def _shown(char: str) -> bool:
+    return char.isprintable() or char in "\t\n\r"
+
+
 def read_question(
     source: str,
     element: CType | None = None,
@@ -118,6 +122,10 @@ def read_question(
             short(source),
             0,
         )
+    odd = next((at for at, each in enumerate(source) if not _shown(each)), None)
+    if odd is not None:  # in a comment, too: a terminal would obey it
+        said = f"unexpected {source[odd]!r} at column {odd + 1} (accepted: text without controls)"
+        raise ExpressionError(said, source, odd)
     if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
             "a layout says where data lies: who reads it? (accepted: --layout TEXT, layout=, and a"

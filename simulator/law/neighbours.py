@@ -2,8 +2,8 @@
 
 Such an access leaves its SM in packets, and a packet takes 1.5 cycles of the way there. Banks do
 not matter. A load takes a packet for each 32-byte sector. A store takes one for each aligned piece
-of 16 bytes that it touches; where it covers two or more whole sectors of a 128-byte line, it takes
-one for each of those (stores of 1 and 2 bytes do not). `st.async` delivers every lane: lanes with
+of 16 bytes that it touches. Where it covers two or more whole sectors of a 128-byte line, it takes
+one for each of those; stores of 1 and 2 bytes do not. `st.async` delivers every lane: lanes with
 one address go in as many rounds, each with the packets of a store. A few packets take as long as
 the access does at home, at least.
 

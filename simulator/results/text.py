@@ -166,7 +166,7 @@ def as_text(table: Table, *, markdown: bool = False, color: bool = False) -> str
     LDS                 31
     """
     figures, left_out = drawn(table, markdown=markdown, color=color)
-    parts = [_painted(table.title, _BOLD, color), *table.answer, figures]
+    parts = [_painted(_tame(table.title), _BOLD, color), *table.answer, figures]
     if left_out:
         parts.append(f"{plural(left_out, 'more row')}: --format csv, json or md shows all.")
     parts += table.text
@@ -272,8 +272,13 @@ def _cell(name: str, value: Any, color: bool) -> Any:
     if name == "address" and isinstance(value, int):
         return f"{value:#06x}"
     if name == "file" and isinstance(value, str):
-        return _base(value)
-    return value
+        return _tame(_base(value))
+    return _tame(value) if isinstance(value, str) else value
+
+
+def _tame(text: str) -> str:
+    """Return a text of a file's without what a terminal would obey."""
+    return "".join(each if each.isprintable() or each in "\t\n" else "?" for each in text)
 
 
 def _base(path: str) -> str:
@@ -283,7 +288,7 @@ def _base(path: str) -> str:
 
 def _listed(listing: Listing, color: bool) -> list[str]:
     """Return the lines that touch shared memory, those around them, and their figures beside."""
-    shown = [listing.name, f"{'wavefronts':>12}{'conflicts':>12}"]
+    shown = [_tame(listing.name), f"{'wavefronts':>12}{'conflicts':>12}"]
     before = 0
     for number in listing.near(1):
         if before and number > before + 1:
@@ -295,7 +300,7 @@ def _listed(listing: Listing, color: bool) -> list[str]:
             conflicts = figures["bank_conflicts"]
             painted = _painted(f"{_number(conflicts):>12}", _RED if conflicts else _GREEN, color)
             cells = f"{_number(figures['wavefronts']):>12}{painted}"
-        shown.append(f"{cells} {number:>5}  {listing.lines[number - 1]}".rstrip())
+        shown.append(f"{cells} {number:>5}  {_tame(listing.lines[number - 1])}".rstrip())
     return shown
 
 

@@ -16,7 +16,7 @@ from simulator.timing.banks import read_operands
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.queues import dispatch, enqueue, evaluate, expect, next_event
-from simulator.timing.state import CODE_LINE, GROUPS, NEVER, Kind, Stall
+from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GROUPS, NEVER, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -29,6 +29,7 @@ _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _LOST = NUMBERS.index("lost")
 _HELD = NUMBERS.index("code_held")
 _GMMA_LATENCY = NUMBERS.index("gmma_latency")
+_CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
@@ -358,6 +359,8 @@ def _arrive(
 def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: int) -> None:
     """Let those go on that wait at a barrier."""
     at = state.arrival[slot, barrier] + int(machine[_BARRIER_LATENCY])
+    if barrier == CLUSTER_BARRIER:
+        at += int(machine[_CLUSTER_LATENCY])
     state.arrived[slot, barrier] = 0
     for warp in range(slot * warps, slot * warps + warps):
         if state.trace[warp] >= 0 and state.arrived_at[warp] == barrier:

@@ -18,7 +18,7 @@ from typing import Any
 from layouts.errors import accepted
 from simulator.errors import CubinError
 from simulator.sass.architectures import ARCHITECTURES, Architecture
-from simulator.sass.code.demangling import demangled, same_name
+from simulator.sass.code.demangling import demangled, has_more, same_name
 from simulator.sass.code.linking import BANK as LINKS
 from simulator.sass.code.linking import SYSTEM, CodeLink, read_links
 
@@ -109,6 +109,9 @@ class Cubin:
         if name in self.kernels:
             return self.kernels[name]
         exact = [each for each in self.kernels.values() if same_name(demangled(each.name), name)]
+        exact = exact or [
+            each for each in self.kernels.values() if has_more(demangled(each.name), name)
+        ]
         if len(exact) == 1:
             return exact[0]
         plain = re.sub(r"\s|<.*>$|\(.*\)$", "", name).rsplit("::", 1)[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["demangled", "parameter_types", "same_name"]
+__all__ = ["demangled", "has_more", "parameter_types", "same_name"]
 
 _LONGEST = 4096
 
@@ -63,7 +63,7 @@ def same_name(one: str, other: str) -> bool:
 
     >>> same_name("tk<float,4u>", "tk<float, 4>"), same_name("tk<float>", "tk<double>")
     (True, False)
-    >>> same_name("tk<half, uint32_t>", "tk<__half, unsigned int>")
+    >>> same_name("tk<half2, uint32_t>", "tk<__half2, unsigned int>")
     True
     """
     return _plain(one) == _plain(other)
@@ -79,6 +79,15 @@ _TYPES = {
 }  # fmt: skip
 """Other names of types, on 64-bit Linux, with what a symbol has for them."""
 _TYPE = re.compile(r"(?<![\w:])(?:std::)?([a-z]\w*)(?!\w)(?!\s+(?:int|char|short|long)\b)(?!::)")
+
+
+def has_more(full: str, name: str) -> bool:
+    """Whether a kernel's name has the template arguments of another, and defaults behind them.
+
+    >>> has_more("tk<__half, 4, false>", "tk<half, 4>"), has_more("tk<float, 4>", "tk<float, 4>")
+    (True, False)
+    """
+    return name.rstrip().endswith(">") and _plain(full).startswith(f"{_plain(name)[:-1]},")
 
 
 def _plain(name: str) -> str:

@@ -1,7 +1,7 @@
 """What a driver fills into a kernel's instructions when it loads them: relocations of code.
 
-Where asserts stand in a large kernel, ptxas writes the address of a text as the two halves of an
-immediate, and the call as a name. Here the halves are read from a constant bank of our own, whose
+Where asserts stand in a large kernel, ptxas writes the address of a text as two halves, each an
+immediate. The call is a name. Here the halves are read from a constant bank of our own, whose
 addresses are filled in as those of other banks are.
 """
 

@@ -49,6 +49,17 @@ def test_a_row_an_instruction_or_a_line() -> None:
     assert all("opcode" not in row for row in rows)
 
 
+def test_the_hottest_line_says_why() -> None:
+    """Of launches in a file it was said; a launch on the command line left the reader to divide."""
+    *_, heading, place = run(*TRANSPOSE).splitlines()
+    assert heading == "Most bank conflicts:"
+    assert re.search(
+        r"15,872 +transpose\.cu:\d+ +transpose_naive  32-way LDS: lanes 0-31 read 32 different",
+        place,
+    )
+    assert "Most bank" not in run(*["transpose_padded" if "naive" in x else x for x in TRANSPOSE])
+
+
 def test_all_blocks_run_where_outputs_are_looked_at(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,7 +218,7 @@ def test_compile_errors_keep_their_lines(
 @pytest.mark.parametrize(
     ("words", "odd", "mode"),
     [
-        (["a.cubin", "--warps", "8"], "--warps", "without --triton"),
+        (["a.cubin", "--warps", "8"], "--num-warps or --warps", "without --triton"),
         (["a.cubin", "--signature", "i32"], "--signature", "without --triton"),
         (["--triton", "a:b", "--kernel", "b"], "--kernel", "with --triton"),
         (["--triton", "a:b", "--block", "64", "--cubin"], "--block, --cubin", "with --triton"),

@@ -134,7 +134,7 @@ def test_two_views_of_dynamic_memory_are_one_array_which_is_said() -> None:
 def test_a_gather_depends_on_data_although_all_are_equal(values: int) -> None:
     (fix,) = refused("gathered", values)
     at = line("(int)in", "gathered(")
-    assert fix.why.startswith(f"Left alone: its addresses depend on data (line {at})")
+    assert fix.why.startswith(f"No change proposed: its index depends on the data (line {at})")
 
 
 def test_a_run_with_other_data_may_take_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +162,7 @@ UNIONS = (
     "__shared__ struct { int n; union { float f[32]; int i[32]; }; } u;",
 )
 OTHERS = (
+    "extern __shared__ char u[];\nunion V { int i; }; float *v = (float *)u; V w;",
     "union V { int i; };\nstruct U { float v[32]; };\n__shared__ U u;",
     "struct { union V { int i; }; } s;\n__shared__ float u[32][32];",
     "__shared__ struct { float f[32]; } u;",
@@ -175,3 +176,12 @@ def test_unions_are_known_by_every_way_to_declare_them(text: str) -> None:
     assert [(each.name, each.line) for each in found if each.in_union] == (
         [("u", 1 + text.count("\n"))] if text in UNIONS else []
     )
+
+
+@pytest.mark.parametrize(
+    "use", ["V &v = *reinterpret_cast<V *>(u);", "V *v = (V *)(u + 128);", "auto *v = (S *)u;"]
+)
+def test_raw_memory_that_is_cast_to_a_union_is_one(use: str) -> None:
+    text = "union V { int i; }; struct S { V v; };", "extern __shared__ char u[];", use
+    (found,) = declarations({"k.cu": text})
+    assert (found.name, found.is_dynamic, found.in_union) == ("u", True, True)

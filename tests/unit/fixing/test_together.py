@@ -28,6 +28,8 @@ def test_a_fix_has_its_predicted_speedup() -> None:
     report = turned()
     (fix,) = report.fixes()
     before, after = report.time().cycles, report.fixed([fix]).time().cycles
+    assert report.time("H100") is report.time()  # it is kept, for each chip and clock
+    assert report.time(clock_mhz=1000.0) is not report.time()
     assert before is not None
     assert after is not None
     assert before > after

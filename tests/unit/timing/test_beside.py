@@ -110,6 +110,14 @@ def test_a_warp_goes_on_beside_its_products() -> None:
     assert beside_it < 0.75 * behind_it
 
 
+def test_the_barrier_of_a_cluster_takes_the_way_to_another_sm_longer() -> None:
+    block, cluster = (
+        run(work([Line(opcode, operands)], warps=4, times=8)).cycles
+        for opcode, operands in (("BAR.SYNC", "0x0"), ("UCGABAR_WAIT", ""))
+    )
+    assert (cluster - block) / 8 == pytest.approx(MACHINE["cluster_latency"], abs=2)
+
+
 def test_every_number_of_the_machine_has_a_source() -> None:
     assert {"phase_latency", "tma_latency", "tma_rate", "gmma_latency"} <= set(
         machine_of(H100) or {}

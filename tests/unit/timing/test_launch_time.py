@@ -189,3 +189,11 @@ def test_the_range_is_said_in_a_sentence() -> None:
     assert found.range is not None
     low, high = found.range
     assert f". A measurement should lie between {low:,} and {high:,}." in found.sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "has_note"), [("[R4+0x10]", True), ("[R1+0x8]", False), ("[R1]", False)]
+)
+def test_an_indexed_array_in_local_memory_has_a_note(place: str, has_note: bool) -> None:
+    found = time_of(work([Line("STL", f"{place},R5")]), "H100")
+    assert any("local memory" in note for note in found.notes) == has_note
