@@ -38,8 +38,9 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code.
 
     0; 1 for what --fail-on-conflict, --fail-on-excess or --fail-if-worse found, a limit that
-    `check` found broken, or a sweep of which no combination exists; 2 for bad input; 130 for
-    Ctrl-C; 141 where the reader went away, as of `bankwise ops | head -1`.
+    `check` found broken, or a sweep of which no combination exists; 2 for bad input, or a launch
+    of a file that `sass` could not replay; 130 for Ctrl-C; 141 where the reader went away, as of
+    `bankwise ops | head -1`.
     """
     from layouts.errors import BankwiseError, ExpressionError, LayoutError
     from simulator.errors import SassError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-__all__ = ["FLAGS", "Costs", "fail_options", "must_hold"]
+__all__ = ["FLAGS", "Costs", "fail_options"]
 
 FLAGS = ("fail_on_conflict", "fail_on_excess")
 
@@ -18,6 +18,8 @@ class Costs(NamedTuple):
 
     bank_conflicts: int = 0
     excessive: int = 0
+    not_replayed: int = 0
+    """Launches of which nothing is known: they are no success, whatever was asked."""
 
     @staticmethod
     def of(totals: Mapping[str, Any]) -> Costs:
@@ -43,13 +45,9 @@ def fail_options(command: Callable[..., Costs]) -> Callable[..., int]:
     @functools.wraps(command)
     def wrapped(*, fail_on_conflict: bool, fail_on_excess: bool, **options: Any) -> int:
         costs = command(**options)
+        if costs.not_replayed:
+            return 2
         conflicts = fail_on_conflict and costs.bank_conflicts > 0
         return int(conflicts or (fail_on_excess and costs.excessive > 0))
 
     return wrapped
-
-
-def must_hold() -> bool:
-    """Whether the running command was asked to fail: then what cannot be counted is an error."""
-    given = click.get_current_context().params
-    return any(given.get(flag) for flag in FLAGS)

@@ -105,12 +105,13 @@ def _show_diff(write: bool) -> None:
         return
     patch = patch_of(reports)
     for reason in patch.left:
-        click.echo(f"bankwise: left to you: {reason}", err=True)
+        is_advice = "; write " in reason
+        click.echo(f"bankwise: {'left to you: ' if is_advice else ''}{reason}", err=True)
     for said in patch.instead:
         click.echo(f"bankwise: {said}", err=True)
     click.echo(patch.diff, nl=False)
     if not patch.diff:
-        click.echo("bankwise: nothing to change in the source", err=True)
+        click.echo("bankwise: nothing was changed in the source", err=True)
         return
     was, now = (
         sum(each.totals()["all"]["bank_conflicts"] for each in group)

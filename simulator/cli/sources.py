@@ -23,6 +23,7 @@ __all__ = [
     "assumed",
     "blocks_for",
     "check_compiles",
+    "check_files",
     "check_outputs",
     "commands",
     "run_launches",
@@ -38,6 +39,7 @@ _WITH_VALUE = ("-I", "-D", "-U", "-std", "--std", "-maxrregcount", "--maxrregcou
 _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-device",
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
+_CHECK = re.compile(r"(\d+)=(.+?\.npy)(?::([0-9.eE+-]+))?")
 _OUTPUTS = (("--check", "checks"), ("--save-outputs", "save_outputs"))
 
 
@@ -160,7 +162,7 @@ def run_launches(
     most conflicts at the end. Raises SassError where nothing could be replayed: what `compiles`
     raises, if the source could not be read in full, as then the questions may be wrong.
     """
-    from simulator.errors import SassError
+    from simulator.errors import CompileError, SassError
     from simulator.sass.found import launch_of, wanted_launches
 
     wanted, idle = wanted_launches(launches, Path(file).name, kernel)
@@ -177,10 +179,9 @@ def run_launches(
             continue
         try:
             reports = replay(each, launch_of(each))
-        except SassError as error:
-            problems.append(
-                f"{Path(file).name}:{each.line}: {each.kernel}: {error}\n  {_command(each, file)}"
-            )
+        except SassError as error:  # a command does not help where the source is wrong
+            command = "" if isinstance(error, CompileError) else f"\n  {_command(each, file)}"
+            problems.append(f"{Path(file).name}:{each.line}: {each.kernel}: {error}{command}")
             continue
         show(each, reports)
         replayed += 1
@@ -262,6 +263,15 @@ def _arrays(values: Any, name: str) -> list[tuple[str, Any]]:
     return found
 
 
+def check_files(checks: Sequence[str]) -> None:
+    """Read the files of --check before the work. Raises LaunchError where one cannot be read."""
+    from simulator.sass.arguments import argument
+
+    for text in checks:
+        if found := _CHECK.fullmatch(text):
+            argument(found[2])
+
+
 def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
     """Compare outputs with files, `ARG=FILE.npy[:tolerance]`; give a line for each.
 
@@ -275,7 +285,7 @@ def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
 
     said = []
     for text in checks:
-        found = re.fullmatch(r"(\d+)=(.+?\.npy)(?::([0-9.eE+-]+))?", text)
+        found = _CHECK.fullmatch(text)
         if not found or int(found[1]) >= len(report.outputs):
             raise LaunchError(
                 f"--check {text!r} (accepted: ARG=FILE.npy[:tolerance], ARG from 0 to"

@@ -44,7 +44,10 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     if array is None or candidate is None or declared is None:
         return f"{fix.array}: its declaration is not known"
     if declared.is_dynamic:
-        return f"{fix.array}: dynamic shared memory has no sizes in its declaration"
+        more = max(candidate.bytes - array.bytes, 0)
+        launch = f" and launch with {more:,} bytes more" if more else ""
+        index = fix.text.partition(" in ")[0]
+        return f"{fix.array}: its size stands in the launch; write {index}{launch}"
     if not declared.dims:
         return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
     if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):

@@ -87,7 +87,7 @@ class _Writing:
     def take(self, fix: Fix, place: int) -> None:
         """Write a fix of one report, or one of its alternatives; or say why it is left."""
         if not fix.text:
-            self.left.append(f"{fix.array}: {fix.why}")
+            self.left.append(f"{fix.array}: {fix.why[:1].lower()}{fix.why[1:]}")
             return
         reasons, able = [], []
         for each in (fix, *fix.alternatives):

@@ -58,8 +58,8 @@ def reads_data_text(
     if not found:
         return ""
     return (
-        f"Left alone: its addresses depend on data ({_at(found, sites)}), as a histogram's or a"
-        " gather's do. What another layout costs would hold for this data only."
+        f"No change proposed: its index depends on the data ({_at(found, sites)}), as a histogram's"
+        " or a gather's does. What another layout costs would hold for this data only."
     )
 
 

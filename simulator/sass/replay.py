@@ -113,6 +113,8 @@ def replay_compiled(
     (['LDG.E', 'STS', 'LDS', 'STG.E'], [0, 32, 1024, 0])
     >>> report.instructions["sectors"], report.instructions["ideal_sectors"]
     ([128, 0, 0, 128], [128, 0, 0, 128])
+    >>> report.bank_conflicts, report.wavefronts
+    (992, 1056)
     >>> bool((report.outputs[0] == np.arange(1024).reshape(32, 32).T).all())
     True
     """

@@ -196,6 +196,16 @@ class CompiledReport(SiteTable):
         }
 
     @property
+    def bank_conflicts(self) -> int:
+        """Of the load-store unit's instructions: `totals()["all"]["bank_conflicts"]`."""
+        return int(self.totals()["all"]["bank_conflicts"])
+
+    @property
+    def wavefronts(self) -> int:
+        """Of the load-store unit's instructions: `totals()["all"]["wavefronts"]`."""
+        return int(self.totals()["all"]["wavefronts"])
+
+    @property
     def _rows(self) -> list[dict[str, Any]]:
         return rows(self.instructions)
 

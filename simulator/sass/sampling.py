@@ -146,7 +146,9 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
         return make_report(launch, total, 1, count, notes)
     sites = launch.program.sites
     if all(first.agrees(other, sites) for other in tallies[1:]):
-        notes.append(f"{ran} of {count} blocks ran and agreed: their figures stand for the grid")
+        notes.append(
+            f"{ran} of {count} blocks were run; their counts are equal and stand for all {count}"
+        )
         differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
         if differing:
             notes.append(

@@ -160,8 +160,8 @@ class KernelTime(Result):
                 f" {high:,}."
             )
             said.append(
-                f"At least {self.bound_cycles:,}"
-                f" ({self.bound.cycles / max(self.cycles, 1):.0%}), by the peak of {limiter}."
+                f"Lower bound, with these conflicts: {self.bound_cycles:,}"
+                f" ({self.bound.cycles / max(self.cycles, 1):.0%}), set by {limiter}."
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(

@@ -59,14 +59,26 @@ def _tidy(name: str) -> str:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names mean one kernel: spaces, casts and suffixes of numbers apart.
+    """Whether two names mean one kernel: spaces, casts, suffixes of numbers, names of types apart.
 
     >>> same_name("tk<float,4u>", "tk<float, 4>"), same_name("tk<float>", "tk<double>")
     (True, False)
-    >>> same_name("tk<__half2>", "tk<half2>")
+    >>> same_name("tk<half2, uint32_t>", "tk<__half2, unsigned int>")
     True
     """
     return _plain(one) == _plain(other)
+
+
+_TYPES = {
+    "half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16",
+    "nv_bfloat162": "__nv_bfloat162", "unsigned": "unsigned int", "uint": "unsigned int",
+    "signed": "int", "int8_t": "signed char", "uint8_t": "unsigned char", "uchar": "unsigned char",
+    "int16_t": "short", "uint16_t": "unsigned short", "ushort": "unsigned short", "int32_t": "int",
+    "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+    "size_t": "unsigned long", "ptrdiff_t": "long",
+}  # fmt: skip
+"""Other names of types, on 64-bit Linux, with what a symbol has for them."""
+_TYPE = re.compile(r"(?<![\w:])(?:std::)?([a-z]\w*)(?!\w)(?!\s+(?:int|char|short|long)\b)(?!::)")
 
 
 def has_more(full: str, name: str) -> bool:
@@ -79,6 +91,7 @@ def has_more(full: str, name: str) -> bool:
 
 
 def _plain(name: str) -> str:
+    head, bracket, rest = name.partition("<")
+    name = head + bracket + _TYPE.sub(lambda word: _TYPES.get(word[1], word[1]), rest)
     name = re.sub(r"\s+", "", _tidy(name.removeprefix("::")))
-    name = re.sub(r"\b(?=(?:half2?|nv_bfloat162?)\b)", "__", name)  # typedefs of cuda_fp16.h
     return re.sub(r"(?<=\d)(?:[uU]?[lL]{0,2}|[lL]{1,2}[uU]?)(?=[,>])", "", name)

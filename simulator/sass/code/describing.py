@@ -46,6 +46,10 @@ class Described:
             return self.ask(value.name, value.expression)
         return self.ask(str(value))
 
+    def name(self, value: Any) -> str:
+        """Return a template argument; of what is not known its name alone, and it is asked for."""
+        return self.text(value)[1:-1] if isinstance(value, Unknown) else self.text(value)
+
     def ask(self, name: str, expression: str = "") -> str:
         """Take note of a name that is asked for; give it, or what is made of it, as one word."""
         self.unknown.append(name)
@@ -167,7 +171,7 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
         if value.bytes and bytes_each:
             return f"{fill}:{kind}[{max(value.bytes // bytes_each, 1)}]"
     own = value.name if isinstance(value, Unknown) else name
-    if (count := reader.assumed.get(own, reader.assumed.get("*"))) is not None:
+    if (count := reader.let(own, reader.assumed.get("*"))) is not None:
         return f"{fill}:{kind}[{max(int(count), 1)}]"
     return f"{fill}:{kind}[{described.ask(f'elements of {name}')}]"
 

@@ -62,6 +62,8 @@ class Evaluator:
         self.scopes: list[dict[str, Cell]] = [{}]
         self.assumed: Mapping[str, int | float] = {}
         """Values of names that nothing tells, and of variables in place of what is told."""
+        self.used: set[str] = set()
+        """Names whose assumed values were used."""
         self.depth = 0
 
     # ---- Variables. --------------------------------------------------------------------------
@@ -74,9 +76,10 @@ class Evaluator:
 
     def declare(self, name: str, value: Any, kind: str = "") -> Cell:
         """Make a variable in the innermost scope."""
+        told = value
         if isinstance(value, Unknown | int | float) and not kind.endswith("*"):
-            value = self.assumed.get(name, value)
-        cell = Cell(value, kind)
+            value = self.let(name, value)
+        cell = Cell(value, kind, isinstance(told, Unknown) and name in self.assumed)
         self.scopes[-1][name] = cell
         return cell
 
@@ -88,9 +91,14 @@ class Evaluator:
             plain = cell.value.name
         return type_size(plain, self.aliases)
 
+    def let(self, name: str, value: Any) -> Any:
+        """Return what is assumed of a name, else its value."""
+        self.used.add(name)
+        return self.assumed.get(name, value)
+
     def assume(self, value: Any) -> Any:
         """Return what is assumed of a name whose value is not known."""
-        return self.assumed.get(value.name, value) if isinstance(value, Unknown) else value
+        return self.let(value.name, value) if isinstance(value, Unknown) else value
 
     # ---- Expressions. ------------------------------------------------------------------------
     def value(self, node: Node | None) -> Any:
@@ -253,7 +261,7 @@ class Evaluator:
             base = base.cell.value
         if isinstance(base, Dim3) and name in ("x", "y", "z"):
             return getattr(base, name)
-        if isinstance(base, dict):
+        if isinstance(base, dict) and text_of(node) not in self.assumed:
             found = base.get(name)
             return found.value if isinstance(found, Cell) else Unknown(text_of(node))
         owner = self.place(node.child_by_field_name("argument"))
@@ -296,6 +304,9 @@ class Evaluator:
         operator = text_of(node.children[1])
         if cell is None:
             return self._extent(left, operator, value)
+        if cell.is_assumed and operator == "=":  # `int n; n = 1024;`: as if it were declared so
+            cell.is_assumed = False
+            return cell.value
         if operator != "=":
             if isinstance(value, Unknown) or isinstance(cell.value, Unknown):
                 value = Unknown(text_of(node.child_by_field_name("left")))  # type: ignore[arg-type]

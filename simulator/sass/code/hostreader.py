@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from simulator.sass.code.deduction import parameter_name
 from simulator.sass.code.evaluation import Evaluator, text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
@@ -129,7 +130,7 @@ class HostReader(Evaluator):
         outer = self.scopes
         self.scopes = [outer[0], {}]
         for index, text in enumerate(template):
-            parameter = re.split(r"[=\s.]+", text.split("=")[0].strip())[-1]
+            parameter = parameter_name(text)
             default = text.split("=")[1].strip() if "=" in text else None
             if index < len(types):
                 self.declare(parameter, types[index])
@@ -158,7 +159,7 @@ class HostReader(Evaluator):
                         self.scopes[-1][name_] = value
                         continue
                     value = value.value
-                self.declare(name_, value, called if stars == 0 else "")
+                self.declare(name_, value, called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
                 self.declare(name_, self.value(usual), called)
             elif name == "main" and name_ == "argc":

@@ -129,6 +129,8 @@ class Cell:
 
     value: Any
     type: str = ""
+    is_assumed: bool = False
+    """Whether its value stands for the first one that it is given."""
 
 
 @dataclass(frozen=True)

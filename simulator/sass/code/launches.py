@@ -7,10 +7,12 @@ Host code is read as far as it can be evaluated: numbers, dim3, sizes of allocat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from simulator.errors import LaunchError
+from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
@@ -18,13 +20,14 @@ from simulator.sass.code.hostvalues import (
     ATTRIBUTES,
     ENUMERATOR,
     Allocation,
+    Cell,
     Reference,
     Type,
     Unknown,
     plain_type,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.signatures import Signature, signatures, walk
+from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
 from simulator.sass.code.source import Source, parser
 
 if TYPE_CHECKING:
@@ -37,9 +40,6 @@ _ALLOCATE = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsy
 
 _ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute": None}
 # What host code asks of the device, with the answer; None: by the attribute.
-
-
-_QUALIFIED = re.compile(r"\b(?:const|volatile|__restrict__|__restrict)\b|[&*\s]")
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,20 @@ def find_launches(
     `outside`: macros from elsewhere. `others`: headers of the project, whose kernels, types and
     functions count. `assumed`: values of names that host code does not tell, such as parameters of
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
+
+    Raises LaunchError for an assumed name that no host code has that launches.
     """
     source = Source(text, outside or {})
     reader = _Reader([source, *others], assumed or {})
     reader.read()
+    for name in set(reader.assumed) - reader.used - {"*"}:
+        value = reader.assumed[name]
+        is_macro = name in reader.macros
+        raise LaunchError(
+            f"--let {name}={value}: {name} is "
+            + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
+               if is_macro else "not a variable of host code that launches a kernel")
+        )  # fmt: skip
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
@@ -117,25 +127,6 @@ def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[Found
     found = [each for each in found if not each.unknown or each.kernel not in sure]
     launched = sure | {each.kernel for each in found}
     return found + [each for each in ways if not each.unknown or each.kernel not in launched]
-
-
-def _deduced(signature: Signature, types: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
-    """Add the template arguments that the compiler deduces from a launch's arguments."""
-    found = list(types)
-    for text in signature.template[len(types) :]:
-        name = re.split(r"[\s.]+", text.split("=")[0].strip())[-1]
-        given = [
-            value for (kind, _), value in zip(signature.parameters, values, strict=False)
-            if _QUALIFIED.sub("", kind) == name
-        ]  # fmt: skip
-        made = [Type(each.element) for each in given
-                if isinstance(each, Allocation) and each.element]  # fmt: skip
-        made += [Type("int") for each in given if type(each) is int]
-        made += [Type("float") for each in given if isinstance(each, float)]
-        if not made and "=" in text:
-            break  # this one and what follows have defaults
-        found.append(made[0] if made else Unknown(name))
-    return tuple(found)
 
 
 def _base(kernel: str) -> str:
@@ -157,6 +148,22 @@ class _Reader(HostReader):
         self.possible: list[FoundLaunch] = []
         """Those on ways that the program does not take."""
 
+    # ---- Types of the function that is read. -------------------------------------------------
+    def _on_alias_declaration(self, node: Node) -> None:
+        """Declare a type of the function that is read: `using T = float;`."""
+        name, kind = (node.child_by_field_name(n) for n in ("name", "type"))
+        if name is not None and kind is not None and len(self.scopes) > 1:
+            said = spelled(text_of(kind), self)
+            self.declare(text_of(name), Unknown(text_of(name)) if said is None else Type(said))
+
+    def _on_type_definition(self, node: Node) -> None:
+        """Declare a type of the function that is read: `typedef float T;`."""
+        name, kind = (node.child_by_field_name(n) for n in ("declarator", "type"))
+        if name is None or kind is None or name.type != "type_identifier" or len(self.scopes) < 2:
+            return
+        said = spelled(text_of(kind), self)
+        self.declare(text_of(name), Unknown(text_of(name)) if said is None else Type(said))
+
     # ---- Calls and launches. -----------------------------------------------------------------
     def _call_expression(self, node: Node) -> Any:
         syntax = next((n for n in node.named_children if n.type == "kernel_call_syntax"), None)
@@ -165,7 +172,9 @@ class _Reader(HostReader):
             function = node.child_by_field_name("function")
             if function is not None and len(configuration) >= 2:
                 values = [self.value(each) for each in configuration]
-                self._launch(function, values, [self.value(n) for n in self.arguments(node)], node)
+                given = self.arguments(node)
+                own = [self.value(n) for n in given]
+                self._launch(function, values, own, node, types=self._types(given, own))
             return Unknown("a launch")
         return super()._call_expression(node)
 
@@ -209,41 +218,58 @@ class _Reader(HostReader):
             if isinstance(config, dict):
                 parts = [config[n].value if n in config else Unknown(n)
                          for n in ("gridDim", "blockDim", "dynamicSmemBytes")]  # fmt: skip
-                self._launch(given[1], parts, [self.value(n) for n in given[2:]], node)
+                own = [self.value(n) for n in given[2:]]
+                self._launch(given[1], parts, own, node, types=self._types(given[2:], own))
             return 0
         if name in self.functions and name != "main":
-            types = self._template_arguments(function)
             values = []
             for each in given:
                 cell = self.place(each)
                 values.append(cell if cell is not None else self.value(each))
-            return self._run(name, values, types)
+            return self._run(name, values, self._arguments_for(name, function, given, values))
         return super().call(name, function, given, node)
 
     def _template_arguments(self, function: Node) -> tuple[Any, ...]:
         listed = next((n for n in walk(function) if n.type == "template_argument_list"), None)
-        found: list[Any] = []
-        for each in listed.named_children if listed is not None else ():
-            if each.type == "type_descriptor":
-                cell = self.find(text_of(each))
-                known = cell is not None and not isinstance(cell.value, Unknown)
-                if cell is not None and cell.type == ENUMERATOR:
-                    found.append(Type(text_of(each)))
-                elif known:
-                    found.append(cell.value)  # type: ignore[union-attr]
-                else:
-                    number = self.from_text(text_of(each))
-                    named = Unknown(text_of(each)) if cell else Type(text_of(each))
-                    found.append(named if isinstance(number, Unknown) else number)
-            else:
-                cell = self.find(text_of(each)) if each.type == "identifier" else None
-                constant = cell is not None and cell.type == ENUMERATOR
-                found.append(Type(text_of(each)) if constant else self.value(each))
-        return tuple(found)
+        children = listed.named_children if listed is not None else ()
+        return tuple(self._template_argument(each) for each in children if each.type != "comment")
+
+    def _template_argument(self, node: Node) -> Any:
+        """Return a number, a type, or the text that the compiler understands."""
+        text = text_of(node)
+        cell = self.find(text.rsplit("::", 1)[-1])
+        if cell is not None and cell.type == ENUMERATOR:
+            return Type(text)
+        if cell is not None and isinstance(cell.value, Unknown) and "::" not in text:
+            return Unknown(text)
+        number = self.from_text(text) if node.type == "type_descriptor" else self.value(node)
+        if isinstance(number, bool | int | Type):
+            return number
+        said = spelled(text, self)
+        is_type = node.type == "type_descriptor" or "::" in text
+        return Type(said) if is_type and said is not None else Unknown(text)
+
+    def _arguments_for(
+        self, name: str, function: Node, given: list[Node], values: list[Any]
+    ) -> tuple[Any, ...]:
+        """Return the template arguments of a call of a host function, deduced ones too."""
+        types = self._template_arguments(function)
+        node, template = self.functions[name]
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        if not template or declarator is None:
+            return types
+        kinds = [kind for kind, _ in parameters_of(declarator)]
+        return deduced(template, kinds, types, self._types(given, values))
+
+    def _types(self, nodes: list[Node], values: list[Any]) -> list[str | None]:
+        plain = [each.value if isinstance(each, Cell) else each for each in values]
+        return [type_of(*each, self) for each in zip(nodes, plain, strict=False)]
 
     def _launch(
         self, function: Node, configuration: list[Any], values: list[Any], node: Node,
-        cooperative: bool = False,
+        cooperative: bool = False, types: Sequence[str | None] = (),
     ) -> None:  # fmt: skip
         name = text_of(function)
         cell = self.find(name)
@@ -253,18 +279,22 @@ class _Reader(HostReader):
         candidates = self.kernels.get(plain_name, [])
         signature = next((s for s in candidates if len(s.parameters) == len(values)),
                          candidates[0] if candidates else None)  # fmt: skip
-        types = self._template_arguments(function)
+        instance = self._template_arguments(function)
         table = {}
         if signature is not None and signature.template:
-            types = _deduced(signature, types, values)
-            for text, value in zip(signature.template, types, strict=False):
-                table[re.split(r"[\s.]+", text.split("=")[0].strip())[-1]] = value
+            kinds = [kind for kind, _ in signature.parameters]
+            instance = deduced(signature.template, kinds, instance, types)
+            for text, value in zip(signature.template, instance, strict=False):
+                table[parameter_name(text)] = value
+            for text in signature.template[len(instance) :]:
+                if "=" in text:
+                    table[parameter_name(text)] = Type(text.split("=", 1)[1].strip())
         described = Described()
         arguments = describe(values, signature, table, self, described)
-        shown = [described.text(each) for each in types]
-        full = (signature.full_name if signature else plain_name) + (
-            f"<{', '.join(shown)}>" if shown else ""
-        )
+        shown = [described.name(each) for each in instance]
+        full = signature.full_name if signature else plain_name
+        if instance or (signature is not None and signature.template):
+            full += f"<{', '.join(shown)}>"
         shared = configuration[2] if len(configuration) > 2 else 0
         (self.possible if self.maybe else self.found).append(
             FoundLaunch(

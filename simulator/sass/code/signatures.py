@@ -15,7 +15,15 @@ from simulator.sass.code.source import Source, parser
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Signature", "aliases", "field_types", "functions", "signatures", "walk"]
+__all__ = [
+    "Signature",
+    "aliases",
+    "field_types",
+    "functions",
+    "parameters_of",
+    "signatures",
+    "walk",
+]
 
 _CLASSES = ("struct_specifier", "class_specifier", "union_specifier")
 
@@ -90,7 +98,7 @@ def signatures(source: Source) -> dict[str, list[Signature]]:
             continue
         name = text_of(declarator.child_by_field_name("declarator") or declarator)
         each = Signature(
-            name.rsplit("::", 1)[-1], tuple(_parameters(declarator)), template,
+            name.rsplit("::", 1)[-1], tuple(parameters_of(declarator)), template,
             node.start_point.row + 1, _scope(node),
         )  # fmt: skip
         found.setdefault(each.name.split("<")[0], []).append(each)
@@ -107,7 +115,8 @@ def _scope(node: Node) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _parameters(declarator: Node) -> Iterator[tuple[str, str]]:
+def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
+    """Yield the type and the name of each parameter of a function."""
     listed = declarator.child_by_field_name("parameters")
     for each in listed.named_children if listed is not None else ():
         if each.type not in ("parameter_declaration", "optional_parameter_declaration"):

@@ -85,7 +85,7 @@ def test_write_changes_the_file_and_then_there_is_nothing_left(source: Path) -> 
     assert source.read_text() == SOURCE.replace("tile[N][N];", "tile[N][N + 1];")
     again = run(source, "--fix-diff", "--write")
     assert again.stdout == ""
-    assert "nothing to change in the source" in again.stderr
+    assert "nothing was changed in the source" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_row_an_instruction_or_a_line() -> None:
     table = run(*TRANSPOSE)
     assert "transpose_naive (sm_90), grid 4x4x1, block 32x8x1" in table
     assert re.search(r"0x0270 +LDS +shared +transpose\.cu +16 +128 +4,096 +128", table)
-    assert "agreed: their figures stand for the grid" in table
+    assert "counts are equal and stand for all 16" in table
     rows = json.loads(run(*TRANSPOSE, "--by", "line", "--format", "json"))["rows"]
     assert [(row["line"], row["wavefronts"]) for row in rows] == [(10, 512), (16, 16384)]
     assert all("opcode" not in row for row in rows)

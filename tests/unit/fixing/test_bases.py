@@ -134,7 +134,7 @@ def test_two_views_of_dynamic_memory_are_one_array_which_is_said() -> None:
 def test_a_gather_depends_on_data_although_all_are_equal(values: int) -> None:
     (fix,) = refused("gathered", values)
     at = line("(int)in", "gathered(")
-    assert fix.why.startswith(f"Left alone: its addresses depend on data (line {at})")
+    assert fix.why.startswith(f"No change proposed: its index depends on the data (line {at})")
 
 
 def test_a_run_with_other_data_may_take_no_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.errors import LaunchError
 from simulator.sass.code.launches import find_launches
 
 pytest.importorskip("tree_sitter_cuda")
@@ -221,6 +222,35 @@ def test_what_host_code_tells_can_be_replaced() -> None:
     assert (found.grid, found.arguments) == ("2", ("random:f32[512]", "i32=512"))
 
 
+@pytest.mark.parametrize(
+    ("said", "used", "name"),
+    [
+        ("int n = 1024;", "n", "n"),
+        ("int n; n = 1024;", "n", "n"),
+        ("int n; n = 256; n *= 1;", "n", "n"),
+        ("Size p; p.n = 1024;", "p.n", "p.n"),
+        ("Size p{1024};", "p.n", "p.n"),
+    ],
+)
+def test_a_value_is_replaced_however_host_code_tells_it(said: str, used: str, name: str) -> None:
+    text = (
+        f"{KERNEL}struct Size {{ int n; }};int main() {{ float *a; {said}"
+        f" cudaMalloc(&a, 4 * {used}); k<<<{used} / 32, 32>>>(a, {used}); }}"
+    )
+    (found,) = find_launches(text, assumed={name: 512}).launches
+    assert (found.grid, found.arguments) == ("16", ("random:f32[512]", "i32=512"))
+
+
+def test_a_value_that_nothing_uses_is_refused() -> None:
+    text = (
+        f"#define N 64\n{KERNEL}int main() {{ float *a; cudaMalloc(&a, 4); k<<<N, 32>>>(a, N); }}"
+    )
+    with pytest.raises(LaunchError, match=r"--let N=8: N is a macro .accepted: -D N=8"):
+        find_launches(text, assumed={"N": 8})
+    with pytest.raises(LaunchError, match="--let m=8: m is not a variable of host code"):
+        find_launches(text, assumed={"m": 8})
+
+
 def test_extents_of_a_shape_are_assigned_one_by_one() -> None:
     shapes = "dim3 g; dim3 b(2); b.x = 128; b.y = 4; g.x = 512 / b.x; g.y *= 3; "
     found = only("float *a; int n = 4; cudaMalloc(&a, 16); " + shapes + "k<<<g, b>>>(a, n);")
@@ -252,6 +282,74 @@ int main() { float *a; cudaMalloc(&a, 4096); int n = 32;
     assert [each.kernel for each in find_launches(text).launches] == ["k<32>"]
 
 
+TEMPLATES = """
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cstdint>
+using real = float;
+typedef double wide;
+enum Mode { ROW, COL };
+enum class Kind { First, Second };
+constexpr int kTile = 32;
+template <typename T> struct Add {};
+namespace outer { namespace inner { template <typename T> __global__ void nested(T *x) {} } }
+template <typename T> __global__ void a(T *x) {}
+template <Mode M, int N> __global__ void b(float *x) {}
+template <Kind K> __global__ void c(float *x) {}
+template <unsigned U, size_t S, bool B> __global__ void sized(float *x) {}
+template <typename T = float, int N = 32> __global__ void usual(T *x) {}
+template <int N, typename T> __global__ void mixed(T *x, T y, const T *z) {}
+template <typename P> __global__ void pointer(P x) {}
+template <template <typename> class Op, typename T> __global__ void taking(T *x) {}
+"""
+HOST = """
+template <typename T> void host(T *p) { using own = T; a<own><<<1, 32>>>(p); a<<<1, 32>>>(p); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "kernel"),
+    [
+        ("a<real><<<1, 32>>>(f)", "a<real>"),
+        ("a<uint32_t><<<1, 32>>>(u)", "a<uint32_t>"),
+        ("a<<<1, 32>>>(h)", "a<half>"),
+        ("using mine = float4; a<mine><<<1, 32>>>(v)", "a<float4>"),
+        ("b<COL, 32><<<1, 32>>>(f)", "b<COL, 32>"),
+        ("b<Mode::ROW, kTile><<<1, 32>>>(f)", "b<Mode::ROW, 32>"),
+        ("c<Kind::Second><<<1, 32>>>(f)", "c<Kind::Second>"),
+        ("sized<16u, sizeof(float), true><<<1, 32>>>(f)", "sized<16, 4, true>"),
+        ("usual<><<<1, 32>>>(f)", "usual<float>"),
+        ("usual<<<1, 32>>>(d)", "usual<wide>"),
+        ("mixed<8><<<1, 32>>>(f, 2.0f, f)", "mixed<8, float>"),
+        ("mixed<8><<<1, 32>>>(reinterpret_cast<real *>(v), 1, f)", "mixed<8, real>"),
+        ("pointer<<<1, 32>>>(f + 8)", "pointer<float*>"),
+        ("pointer<<<1, 32>>>(&s)", "pointer<int*>"),
+        ("taking<Add><<<1, 32>>>(f)", "taking<Add, float>"),
+        ("outer::inner::nested<<<1, 32>>>(q)", "outer::inner::nested<__nv_bfloat16>"),
+        ("host(q)", "a<__nv_bfloat16>"),
+        ("host<half>(h)", "a<half>"),
+    ],
+)
+def test_templates_are_named_as_the_compiler_can_find_them(launch: str, kernel: str) -> None:
+    declared = (
+        "float *f; half *h; wide *d; uint32_t *u; __nv_bfloat16 *q; float4 *v; int s;"
+        "cudaMalloc(&f, 512); cudaMalloc(&h, 512); cudaMalloc(&d, 512); cudaMalloc(&u, 512);"
+        "cudaMalloc(&q, 512); cudaMalloc(&v, 512);"
+    )
+    before = TEMPLATES + (HOST if "host" in launch else "")
+    found = find_launches(f"{before}int main() {{ {declared} {launch}; }}").launches
+    assert {each.kernel for each in found} == {kernel}
+    assert not any("T" in each.unknown for each in found)
+
+
+def test_a_template_that_nothing_calls_is_named_by_its_parameter() -> None:
+    (found,) = find_launches(
+        "template <typename T> __global__ void a(T *x) {}"
+        "template <typename T> void host(T *p) { a<T><<<1, 32>>>(p); }"
+    ).launches
+    assert (found.kernel, "T" in found.unknown) == ("a<T>", True)
+
+
 def test_template_arguments_are_deduced_from_a_launchs_arguments() -> None:
     text = """template <typename A, typename B, typename C = B, int N = 4>
 __global__ void k(A *a, const B *__restrict__ b, int n) { a[n] = b[n] + N; }
@@ -259,5 +357,5 @@ template <typename T> void run(T *a, double *b, int n) { k<<<1, n>>>(a, b + 1, n
 int main() { float *a; double *b; cudaMalloc(&a, 16); cudaMalloc(&b, 64); run(a, b, 4); }"""
     (found,) = find_launches(text).launches
     assert (found.kernel, found.unknown) == ("k<float, double>", ())
-    lost = find_launches(text.replace("cudaMalloc(&a, 16);", "a = other();")).launches[0]
+    lost = find_launches(text.replace("float *a;", "auto *a = other();")).launches[0]
     assert "A" in lost.unknown
