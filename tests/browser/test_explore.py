@@ -100,7 +100,10 @@ def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
     write(path, "double s[32]; s[lane]", chip=learnt)
     page = opened(path, 1400, "light", drawn=False)
     said = page.locator("#said")
-    assert "The 2 phases are not merged, because lanes 0 and 4 read different addresses." in said.inner_text()
+    assert (
+        "The 2 phases are not merged, because lanes 0 and 4 read different addresses."
+        in said.inner_text()
+    )
     ask(page, "double s[32]; s[lane & ~4]")
     assert "Its 2 phases fuse into 1: active lanes i and i^4 agree" in said.inner_text()
     ask(page, "float4 s[32]; s[lane % 8 + lane / 24 * 8]")
