@@ -220,18 +220,23 @@ class Answer(Explanation):
             if free == now or self.sources is not None
             else (f", {free:,} {'in the best layout' if waits(op) else 'without conflicts'}")
         )
+        if verdict(self).level == "harmless":
+            best = min((cure.cycles for cure in self.cures), default=now)
+            without = f" (Nsight's ideal); {best:,} in the layout below" if best < now else ""
         yield AnswerLine(
             f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
         )
 
     @cached_property
     def _least_wavefronts(self) -> NDArray[np.int64]:
-        """Those of each warp without conflicts."""
+        """Those of each warp without conflicts that cost something; see `least_wavefronts`."""
         op, asked = self.instruction, self.asked
         if asked is None:
             return np.array([least_wavefronts(self)])
         if not waits(op):
-            return np.asarray(self.warps.wavefronts - op.passes * self.warps.bank_conflicts)
+            warps = self.warps
+            least = warps.wavefronts - op.passes * warps.bank_conflicts
+            return np.where(warps.excessive > 0, least, warps.wavefronts)
         return least_of(asked, asked.addresses(), self.rule)
 
     @property

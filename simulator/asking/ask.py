@@ -155,7 +155,7 @@ def explain(
     32-way bank conflict: 32 wavefronts where 1 would do
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> explain("LDS.64", addresses).verdict
-    '2-way bank conflict: 2 wavefronts where 1 would do (Nsight calls 2 ideal)'
+    '1 bank conflict that costs nothing: one fused phase of two wavefronts'
     """
     if addresses is not None and not isinstance(addresses, str):
         _refuse_for_addresses(block=block, names=names, active=active, warp=warp)

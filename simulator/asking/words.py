@@ -14,7 +14,7 @@ from simulator.law.loops import is_loop
 __all__ = ["Level", "Verdict", "cause", "least_wavefronts", "verdict", "waits"]
 
 Level = Literal["free", "harmless", "conflict", "nothing"]
-"""`harmless`: bank conflicts that cost no cycle. `nothing`: no lane is active."""
+"""`harmless`: bank conflicts without an excessive wavefront. `nothing`: no lane is active."""
 
 _NUMBERS = ("no", "one", "two", "three", "four")
 
@@ -32,17 +32,17 @@ def waits(instruction: Instruction) -> bool:
 
 
 def least_wavefronts(one: Explanation) -> int:
-    """Return the wavefronts of an access without conflicts.
+    """Return the wavefronts of an access without conflicts that cost something.
 
-    Lanes that update one word are served one after the other in any layout.
+    Conflicts within the profiler's ideal cost nothing: fused phases of two wavefronts take as long
+    as phases that never fuse. Lanes that update one word are served one after the other in any
+    layout.
     """
+    if not one.excessive:
+        return one.wavefronts
     if waits(one.instruction):
         return specification.least_wavefronts(one.instruction, one.addresses, one.mask, one.rule)
     return one.wavefronts - one.instruction.passes * one.bank_conflicts
-
-
-def _least_cycles(one: Explanation) -> int:
-    return int(specification.cycles(one.instruction, least_wavefronts(one), len(one.phases)))
 
 
 def verdict(one: Explanation) -> Verdict:
@@ -65,7 +65,7 @@ def verdict(one: Explanation) -> Verdict:
         return Verdict("free", _free(one, depths, nsight))
     fused = "fused " if len(one.phases) < op.phases else ""
     alike = len(set(depths)) == 1
-    if one.cycles == _least_cycles(one) and not one.excessive:
+    if not one.excessive:
         each = (
             f"{_word(len(depths))} {fused}phase{'s' if len(depths) > 1 else ''} of"
             f" {_word(depths[0])} wavefronts"
@@ -81,12 +81,9 @@ def verdict(one: Explanation) -> Verdict:
     if least == one.wavefronts:
         return Verdict("conflict", _together(one))
     price = f"{plural(one.wavefronts, 'wavefront')} where {least} would do"
-    if not one.excessive:  # the profiler's ideal is of bytes, and knows of no fused phase
-        nsight = f"Nsight calls {one.wavefronts} ideal"
     ways = max(depths) // op.passes
     if len(depths) == 1:
-        ideal = "" if one.excessive else f" ({nsight})"
-        return Verdict("conflict", f"{ways}-way bank conflict: {price}{ideal}")
+        return Verdict("conflict", f"{ways}-way bank conflict: {price}")
     where = f"in {'each' if alike else 'the worst'} of its {len(depths)} phases"
     return Verdict("conflict", f"{ways}-way bank conflict {where}: {price} ({nsight})")
 

@@ -40,7 +40,7 @@ def fail_options(command: Callable[..., Costs]) -> Callable[..., int]:
     @click.option(
         "--fail-on-excess",
         is_flag=True,
-        help="Exit 1 if there are excessive wavefronts: conflicts within the ideal pass.",
+        help="Exit 1 if there are excessive wavefronts: conflicts that cost nothing pass.",
     )
     @functools.wraps(command)
     def wrapped(*, fail_on_conflict: bool, fail_on_excess: bool, **options: Any) -> int:

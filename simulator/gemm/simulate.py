@@ -227,12 +227,13 @@ class FragmentReport(_Figures, Result):
 
 
 def _harmless(part: Fragment) -> str:
-    """Return what is to be said of conflicts without an excessive wavefront, where there are."""
+    """Return what is to be said of conflicts that cost nothing; empty where there are none."""
     if not part.bank_conflicts or part.excessive:
         return ""
+    costs = "costs" if part.bank_conflicts == 1 else "cost"
     return (
-        f" In spite of {plural(part.bank_conflicts, 'bank conflict')} Nsight calls its"
-        f" {plural(part.wavefronts, 'wavefront')} ideal."
+        f" Its {plural(part.bank_conflicts, 'bank conflict')} {costs} nothing:"
+        f" {plural(part.wavefronts, 'wavefront')}, as many as are ideal."
     )
 
 

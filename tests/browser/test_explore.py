@@ -53,8 +53,7 @@ VERDICTS = [
     ),
     (
         "float4 s[16]; s[lane / 2 % 8 * 2]",
-        "2-way bank conflict in each of its 2 phases: 4 wavefronts where 2 would do"
-        " (Nsight calls 4 ideal)",
+        "2 bank conflicts that cost nothing: two fused phases of two wavefronts",
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
@@ -74,7 +73,9 @@ def test_the_verdict_is_in_words(explored: Any) -> None:
 def test_other_verdicts(explored: Any) -> None:
     page = explored()
     ask(page, "int s[32]; s[0]", op="ATOMS.ADD")
-    assert verdict(page) == "32-way bank conflict: 32 wavefronts where 1 would do"
+    assert verdict(page) == (
+        "32 wavefronts: up to 32 lanes update one word, and no layout serves them at once"
+    )
     assert (
         "the same word of bank 0, which ATOMS.ADD does not merge"
         in page.locator("#said").inner_text()
@@ -107,10 +108,7 @@ def test_a_chip_has_words_of_its_own(opened: Any, tmp_path: Path) -> None:
     ask(page, "double s[32]; s[lane & ~4]")
     assert "Its 2 phases fuse into 1: active lanes i and i^4 agree" in said.inner_text()
     ask(page, "float4 s[32]; s[lane % 8 + lane / 24 * 8]")
-    assert verdict(page) == (
-        "2-way bank conflict in the worst of its 2 phases: 3 wavefronts where 2 would do"
-        " (Nsight calls 3 ideal)"
-    )
+    assert verdict(page) == "1 bank conflict that costs nothing: phases of two and one wavefronts"
     made = page.locator("#made").inner_text()
     assert "Its law is that of Other, measured." in made
     assert "lanes read global memory side by side, unless you say from where" in made

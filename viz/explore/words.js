@@ -52,7 +52,7 @@ const Words = (() => {
     const fused = figures.phases < instruction.phases;
     const nsight = `Nsight calls that ${wavefronts}-way`;
     if (!conflicts) return { level: "free", text: free(instruction, wavefronts, depths, fused, nsight) };
-    if (!excessive && figures.cycles === Law.cycles(instruction, least, figures.phases)) {
+    if (!excessive) {
       const alike = new Set(depths).size === 1;
       const each = alike
         ? `${word(depths.length)} ${fused ? "fused " : ""}phase${depths.length > 1 ? "s" : ""} of`
@@ -64,14 +64,12 @@ const Words = (() => {
     if (least === wavefronts) return together(instruction, wavefronts, phases, addresses);
     const price = `${plural(wavefronts, "wavefront")} where ${number(least)} would do`;
     const most = Math.max(...depths);
-    const called = excessive ? nsight : `Nsight calls ${wavefronts} ideal`;
     if (depths.length === 1) {
-      return { level: "conflict",
-        text: `${most}-way bank conflict: ${price}${excessive ? "" : ` (${called})`}` };
+      return { level: "conflict", text: `${most}-way bank conflict: ${price}` };
     }
     const where = new Set(depths).size === 1 ? `in each of its ${depths.length} phases`
       : `in the worst of its ${depths.length} phases`;
-    return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${called})` };
+    return { level: "conflict", text: `${most}-way bank conflict ${where}: ${price} (${nsight})` };
   }
 
   // The most lanes that have one address: in every layout they have it.
@@ -81,8 +79,10 @@ const Words = (() => {
     return Math.max(0, ...alike.values());
   }
 
-  // The wavefronts without conflicts; lanes that update one word are served one after the other.
+  // The wavefronts without conflicts that cost something; lanes that update one word are served one
+  // after the other.
   function leastWavefronts(instruction, figures, phases, addresses) {
+    if (!figures.excessive) return figures.wavefronts;
     if (instruction.verb !== "update" || instruction.merges) {
       return figures.wavefronts - instruction.passes * figures.bank_conflicts;
     }

@@ -144,8 +144,7 @@ def _verdict(
     if not conflicts:
         return f"Conflict-free: {plural(waves, 'wavefront')} of shared memory", "free", []
     if not total["excessive"]:
-        said = f"{plural(conflicts, 'bank conflict')} without an excessive wavefront"
-        return said, "harmless", []
+        return f"{plural(conflicts, 'bank conflict')} that cost nothing", "harmless", []
     least = f"{plural(waves, 'wavefront')} where {total['ideal']:,} would be ideal"
     hot = next((line for line in lines if line.figures["excessive"]), None)
     if hot is None:

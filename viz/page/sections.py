@@ -104,7 +104,7 @@ def _of_kernel(result: KernelReport) -> Section:
     if not conflicts:
         title = f"Conflict-free: {plural(waves, 'wavefront')} of shared memory"
     elif level == "harmless":
-        title = f"{plural(conflicts, 'bank conflict')} without an excessive wavefront"
+        title = f"{plural(conflicts, 'bank conflict')} that cost nothing"
     else:
         worst = hottest[0]
         ways = worst["wavefronts"] / (worst["requests"] or 1)

@@ -44,8 +44,7 @@ VERDICTS = [
     ),
     (
         "float4 s[16]; s[lane / 2 % 8 * 2]",
-        "2-way bank conflict in each of its 2 phases: 4 wavefronts where 2 would do"
-        " (Nsight calls 4 ideal)",
+        "2 bank conflicts that cost nothing: two fused phases of two wavefronts",
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
