@@ -180,6 +180,8 @@ def test_each_instruction_costs_what_the_profiler_recorded(name: str) -> None:
                                       "wavefronts", "ideal")), strict=True,
         )
         if space == "shared" and unit != "tma"
+        # What is sent to a neighbour without waiting has a row here, and none in the profiler.
+        and not opcode.startswith(("STAS", "REDAS"))
     }  # fmt: skip
     seen = {int(row["address"]): row for row in recorded("instructions", name)}
     assert sorted(found) == sorted(seen)

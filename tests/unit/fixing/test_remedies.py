@@ -172,7 +172,7 @@ def test_what_depends_on_data_is_refused_by_name() -> None:
         "out[y * 32 + x] = t[(int)in[x * 32 + y] & 1023];"
     )
     assert (fix.text, fix.proved, fix.after) == ("", False, fix.before)
-    assert "its addresses depend on data" in fix.why
+    assert "its index depends on the data" in fix.why
     assert fix.before.bank_conflicts > 0
 
 
