@@ -408,6 +408,6 @@ def _called(question: Question) -> list[str]:
 def _check_names(names: Any) -> None:
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
-            f"names {names!r} is not a mapping of names to integers (accepted: without"
+            f"names {names!r} cannot be set (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )

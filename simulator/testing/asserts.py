@@ -268,7 +268,7 @@ def _check_options(asked: _Given) -> None:
         check_size(element)
     if not (names is None or isinstance(names, Mapping)) or set(names or ()) & set(RESERVED):
         raise OptionError(
-            f"names {names!r} is not a mapping of names to integers (accepted: without"
+            f"names {names!r} cannot be set (accepted: a mapping of names to integers, without"
             f" {', '.join(RESERVED)}, which have their own meaning)"
         )
     question = asked.addresses is None or isinstance(asked.addresses, str)

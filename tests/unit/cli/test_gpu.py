@@ -95,7 +95,7 @@ class TestCommand:
         said = capsys.readouterr()
         assert said.out == ""
         assert f"{odd[0]}: " in said.err
-        assert "would be ignored" in said.err
+        assert "would have no effect" in said.err
 
     def test_a_chip_file_under_another_name_is_refused(
         self, capsys: pytest.CaptureFixture[str]

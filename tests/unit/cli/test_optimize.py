@@ -128,9 +128,15 @@ def test_a_pair_for_a_and_b_is_one_value(capsys: pytest.CaptureFixture[str]) -> 
         (("--access", "LDS: lane", "-D", "lane=1"), "have their own meaning"),
         (("--access", "LDS: lane", "--loop", "k"), "is not NAME=VALUE"),
         (("--access", "LDS: lane", "--loop", "k=4"), "--loop k: no --access names it"),
-        (("--access", "LDS: lane", "--m", "64"), "--m: would be ignored without --kernel"),
-        (("--access", "LDS: lane", "--form", "written"), "--form: would be ignored without"),
-        (("--fragment", "element=4", "--n", "8", "--k", "8"), "--n, --k: would be ignored"),
+        (("--access", "LDS: lane", "--m", "64"), "--m: would have no effect without --kernel"),
+        (
+            ("--access", "LDS: lane", "--form", "written"),
+            "--form: would have no effect without --kernel",
+        ),
+        (
+            ("--fragment", "element=4", "--n", "8", "--k", "8"),
+            "--n, --k: would have no effect without --kernel",
+        ),
         (("--access", "LDS: lane", "--objective", "x"), "unknown objective"),
         (("--kernel", "leimao.v07", "--loop", "k=2", "--free", "pad_m=0,8"), "is for --access"),
         (("--kernel", "leimao.v7", "--free", "pad_m=0,8"), "did you mean"),

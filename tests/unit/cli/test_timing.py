@@ -82,7 +82,7 @@ def test_what_would_be_ignored_and_what_is_not_known_is_refused(
     assert main([*TRANSPOSE, "--time", "--chip", "H1000"]) == 2
     assert "H1000" in capsys.readouterr().err
     assert main([*TRANSPOSE[:2], "--list", "--time"]) == 2
-    assert "--time: would be ignored with --list" in capsys.readouterr().err
+    assert "--time: would have no effect with --list" in capsys.readouterr().err
 
 
 def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,5 +73,5 @@ def test_fixes_that_do_not_fit_together_are_refused() -> None:
     assert fix.candidate is not None
     table = fix.candidate.table + 48 * 1024
     large = replace(fix, candidate=replace(fix.candidate, table=table))
-    with pytest.raises(OptionError, match="do not fit: static shared memory would take"):
+    with pytest.raises(OptionError, match="do not fit together: static shared memory would take"):
         report.fixed([large])
