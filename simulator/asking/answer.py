@@ -222,7 +222,7 @@ class Answer(Explanation):
         )
         if verdict(self).level == "harmless":
             best = min((cure.cycles for cure in self.cures), default=now)
-            without = f" (Nsight's ideal); {best:,} in the layout below" if best < now else ""
+            without = f" (Nsight's ideal), {best:,} with the cure" if best < now else ""
         yield AnswerLine(
             f"Price    {plural(now, 'cycle')} of the shared-memory pipe{whose}{without}"
         )
