@@ -13,14 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import random
 import re
-import resource
-import signal
 import subprocess
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -31,6 +27,7 @@ from simulator.errors import SassError
 from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.options import parse_options
 from simulator.sass.code.translation import translate
+from tests.bench.limits import limited
 
 HEADERS = {".h", ".hpp", ".cuh", ".hh", ".inl", ".inc", ".cu", ".cc", ".hxx"}
 
@@ -106,27 +103,6 @@ def attempt(path: Path, others: list[Path], repository: Path, options: list[str]
     return {"ok": True, "options": [*given, *folders]}
 
 
-def limited(seconds: int, *rest: Any) -> dict[str, Any]:
-    """Make an attempt in a process of its own, of so many seconds of processor time."""
-    here, there = multiprocessing.Pipe(duplex=False)
-
-    def work() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        signal.alarm(10 * seconds)  # on a busy machine
-        there.send(attempt(*rest))
-
-    start = time.monotonic()
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    there.close()
-    try:
-        row = here.recv()
-    except EOFError:
-        row = {"ok": False, "error": f"did not finish in {seconds} s"}
-    process.join()
-    return {**row, "seconds": round(time.monotonic() - start, 1)}
-
-
 def commit(repository: Path) -> str:
     """Return the commit of a checkout: from git, or from a file COMMIT beside the sources."""
     if (repository / "COMMIT").is_file():
@@ -189,7 +165,9 @@ def main() -> None:
         repository = name.split("/")[0]
         fitting = [each for each in ["", *options] if name.startswith(each)]
         extra = options.get(max(fitting, key=len), []) if asked.helped else None
-        row = limited(asked.seconds, path, asked.other, asked.folder / repository, extra)
+        row = limited(
+            asked.seconds, "error", attempt, path, asked.other, asked.folder / repository, extra
+        )
         with asked.out.open("a") as file:
             file.write(json.dumps({"file": name, "helped": asked.helped, **row}) + "\n")
 

@@ -14,11 +14,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import multiprocessing
-import resource
 import shlex
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -32,6 +28,7 @@ from simulator.sass.arguments import argument
 from simulator.sass.code.options import parse_options
 from simulator.sass.found import launch_of, launches_in, wanted_launches
 from simulator.sass.replay import replay_compiled
+from tests.bench.limits import limited
 from tests.bench.oracles import recognised
 
 ARCH, OTHER = "sm_90", "sm_80"
@@ -125,27 +122,6 @@ def judged(names: dict[int, str | None], one: list[Any], other: list[Any]) -> di
     return {"ok": True, "how": f"{ARCH} and {OTHER} agree"}
 
 
-def limited(seconds: int, folder: Path, line: str) -> dict[str, Any]:
-    """Make an attempt in a process of its own, of so many seconds of processor time."""
-    here, there = multiprocessing.Pipe(duplex=False)
-
-    def work() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        signal.alarm(10 * seconds)  # on a busy machine
-        there.send(attempt(folder, line))
-
-    start = time.monotonic()
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    there.close()
-    try:
-        row = here.recv()
-    except EOFError:
-        row = {"ok": False, "how": f"did not finish in {seconds} s", "said": ""}
-    process.join()
-    return {"line": line, **row, "seconds": round(time.monotonic() - start, 1)}
-
-
 def table(rows: list[dict[str, Any]]) -> str:
     """Return how many launches of each repository ran, and how each output was judged."""
     lines = []
@@ -178,7 +154,8 @@ def main() -> None:
         return
     for line in lines:
         if line not in done:
-            row = limited(asked.seconds, asked.folder.absolute(), line)
+            row = limited(asked.seconds, "how", attempt, asked.folder.absolute(), line)
+            row = {"line": line, "said": "", **row}
             with asked.out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
