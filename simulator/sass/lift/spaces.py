@@ -87,13 +87,8 @@ def in_shared(
     width
         Bytes per lane.
     """
-    offsets = addresses - field(at, block, "shared_start").resized(32)
-    most = (field(at, block, "shared_bytes") - width).resized(32)
-    misaligned = (addresses & (width - 1)) != 0
-    too_small = field(at, block, "shared_bytes") < width
-    wrong = (misaligned | (offsets > most) | too_small) & mask.by_lane
-    refuse(at, block, warp, wrong, misaligned, addresses)
-    moved = _moved(at, block, warp, offsets, mask, addresses, width)
+    first = field(at, block, "shared_start").resized(32)
+    moved = _offsets(at, block, warp, addresses, first, mask, width)
     return Place(pointer(at, block, "shared"), moved, mask, is_shared=True)
 
 
@@ -117,13 +112,21 @@ def in_block(
     own = field(at, block, "rank")
     # Within a block the addresses begin where this one's do.
     first = (field(at, block, "shared_start") - (own << 24) + (rank << 24)).resized(32)
-    offsets = addresses - first
-    most = (field(at, block, "shared_bytes") - width).resized(32)
-    misaligned = (addresses & (width - 1)) != 0
-    refuse(at, block, warp, (misaligned | (offsets > most)) & mask.by_lane, misaligned, addresses)
+    moved = _offsets(at, block, warp, addresses, first, mask, width)
     base = at.load(pointer(at, block, "blocks_shared"), I64, rank * 8)
-    moved = _moved(at, block, warp, offsets, mask, addresses, width)
     return Place(at.pointer(base), moved, mask)
+
+
+def _offsets(
+    at: Emitter, block: Value, warp: Value, addresses: Value, first: Value, mask: Value, width: int
+) -> Value:
+    """Return where these bytes lie in the shared memory that begins at `first`, or refuse them."""
+    offsets = addresses - first
+    size = field(at, block, "shared_bytes")
+    misaligned = (addresses & (width - 1)) != 0
+    wrong = misaligned | (offsets > (size - width).resized(32)) | (size < width)
+    refuse(at, block, warp, wrong & mask.by_lane, misaligned, addresses)
+    return _moved(at, block, warp, offsets, mask, addresses, width)
 
 
 def _moved(
