@@ -97,7 +97,7 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
                 found = [
                     FoundLaunch(
                         signature.full_name + (shown if signature.template else ""), signature.line,
-                        "<grid>", "<block>", "0", placeholder(signature, {}), (), signature,
+                        "<grid>", "<block>", "0", placeholder(signature), (), signature,
                     )
                 ]  # fmt: skip
             for each in found:

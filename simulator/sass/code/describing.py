@@ -115,7 +115,7 @@ def _argument(
 ) -> str:  # fmt: skip
     kind = plain_type(kind).removesuffix("&")
     bare = kind.rstrip("*")
-    if isinstance(table.get(bare), Type):
+    if isinstance(table.get(bare), Type | Unknown):
         kind = kind.replace(bare, table[bare].name)
     elif (cell := reader.find(bare)) is not None and isinstance(cell.value, Type):
         kind = kind.replace(bare, cell.value.name)
@@ -162,9 +162,11 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
     if isinstance(value, int) and value == 0:
         return "null"
     short = short_type(element, reader.aliases)
-    kind, bytes_each = ("u8", 1) if short is None else (short[0], None)
+    kind, bytes_each, what = ("u8", 1, "bytes") if short is None else (short[0], 0, "elements")
     if short is not None:
         bytes_each = (type_size(element, reader.aliases) or 1) // short[1]
+    elif re.fullmatch(r"[A-Z]\w*", element) and element not in reader.fields:
+        kind, bytes_each, what = described.ask(element), 0, "elements"  # a template's parameter
     fill = "random"
     if isinstance(value, Allocation):
         fill = "zeros" if value.zero else "random"
@@ -173,17 +175,21 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
     own = value.name if isinstance(value, Unknown) else name
     if (count := reader.let(own, reader.assumed.get("*"))) is not None:
         return f"{fill}:{kind}[{max(int(count), 1)}]"
-    return f"{fill}:{kind}[{described.ask(f'elements of {name}')}]"
+    return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]"
 
 
-def placeholder(signature: Signature, reader_fields: Mapping[str, Any]) -> tuple[str, ...]:
+def placeholder(signature: Signature) -> tuple[str, ...]:
     """Return arguments to edit for a kernel that nothing launches."""
     found = []
+    open_types = {each.split("=")[0].split()[-1] for each in signature.template}
     for kind, name in signature.parameters:
         plain = plain_type(kind)
         if plain.endswith("*"):
-            short = short_type(plain[:-1], {})
-            found.append(f"random:{short[0] if short else 'u8'}[<elements of {name}>]")
+            element = plain[:-1].strip()
+            short = short_type(element, {})
+            kind = short[0] if short else f"<{element}>" if element in open_types else "u8"
+            what = "bytes" if kind == "u8" else "elements"
+            found.append(f"random:{kind}[<{what} of {name}>]")
         else:
             short = short_type(plain, {})
             found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")
