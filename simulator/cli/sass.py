@@ -146,6 +146,9 @@ def sass(
         "cooperative": options["cooperative"],
     }  # fmt: skip
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
+    for name, said in (("grid", "1 block"), ("block", "32 threads")):
+        if not is_given(name):
+            click.echo(f"bankwise: assumed {said}, for no --{name} was given", err=True)
     _show_reports(reports, output, options["by"])
     if output in ("table", "md") and not options["fix_diff"]:
         first = reports[rules[0]]
