@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,7 +124,7 @@ class Counts(Result):
         # Widened when asked for: memory that nobody looks at would cost as much as the counting.
         wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)
         wide.flags.writeable = False
-        return cast("NDArray[np.int32]", wide[()])  # of one access, a number
+        return wide[()]  # of one access, a number
 
     def __repr__(self) -> str:
         """Show every figure by its name, without keeping it: nobody may ask for them again."""
