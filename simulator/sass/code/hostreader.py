@@ -8,7 +8,6 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.deduction import parameter_name
@@ -23,8 +22,8 @@ from simulator.sass.code.hostvalues import (
     vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.signatures import aliases, field_types, functions, walk
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.signatures import aliases, declarations, field_types, functions, walk
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -74,7 +73,7 @@ class HostReader(Evaluator):
         """Read globals, then main, then what main does not reach."""
         trees = [list(functions(each)) for each in self.sources]
         for source in self.sources:
-            for node in _globals(source):
+            for node in declarations(source):
                 self._statement(node)
         for listed in trees:
             for node, template, head in listed:
@@ -134,7 +133,7 @@ class HostReader(Evaluator):
             default = text.split("=")[1].strip() if "=" in text else None
             if index < len(types):
                 self.declare(parameter, types[index])
-            elif default is not None and given is not None:
+            elif default is not None:
                 self.declare(parameter, self.from_text(default))
             else:
                 self.declare(parameter, Unknown(parameter))
@@ -142,6 +141,7 @@ class HostReader(Evaluator):
         while declarator is not None and declarator.type != "function_declarator":
             declarator = declarator.child_by_field_name("declarator")
         listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+        asked: dict[str, str] = {}  # what the caller calls a value that it does not know
         for index, each in enumerate(listed.named_children if listed is not None else ()):
             names = [n for n in walk(each) if n.type == "identifier"]
             kind = each.child_by_field_name("type")
@@ -159,6 +159,8 @@ class HostReader(Evaluator):
                         self.scopes[-1][name_] = value
                         continue
                     value = value.value
+                if isinstance(value, Unknown):
+                    asked[name_] = value.name
                 self.declare(name_, value, called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
                 self.declare(name_, self.value(usual), called)
@@ -178,6 +180,8 @@ class HostReader(Evaluator):
             self.calls -= 1
             self.scopes = outer
         result, self.result = self.result, None
+        if isinstance(result, Unknown):
+            return Unknown(asked.get(result.name, result.name))
         return Unknown(f"{name}(…)") if result is None else result
 
     # ---- Statements. -------------------------------------------------------------------------
@@ -408,17 +412,3 @@ def _name(node: Node) -> str:
         declarator = declarator.child_by_field_name("declarator")
     inner = declarator.child_by_field_name("declarator") if declarator is not None else None
     return text_of(inner).rsplit("::", 1)[-1] if inner is not None else ""
-
-
-def _globals(source: Source) -> Iterable[Node]:
-    """Yield the declarations outside functions."""
-    todo = [parser().parse(source.readable().encode()).root_node]
-    while todo:
-        node = todo.pop(0)
-        for each in node.named_children:
-            if each.type in ("declaration", "enum_specifier"):
-                yield each
-            elif each.type == "type_definition":
-                yield from (n for n in each.named_children if n.type == "enum_specifier")
-            elif each.type in ("namespace_definition", "declaration_list", "ERROR"):
-                todo.append(each)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Signature",
     "aliases",
+    "declarations",
     "field_types",
     "functions",
     "parameters_of",
@@ -113,6 +114,20 @@ def _scope(node: Node) -> tuple[str, ...]:
             names[:0] = text_of(name).split("::")
         up = up.parent
     return tuple(names)
+
+
+def declarations(source: Source) -> Iterator[Node]:
+    """Yield the declarations outside functions."""
+    todo = [parser().parse(source.readable().encode()).root_node]
+    while todo:
+        node = todo.pop(0)
+        for each in node.named_children:
+            if each.type in ("declaration", "enum_specifier"):
+                yield each
+            elif each.type == "type_definition":
+                yield from (n for n in each.named_children if n.type == "enum_specifier")
+            elif each.type in ("namespace_definition", "declaration_list", "ERROR"):
+                todo.append(each)
 
 
 def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
