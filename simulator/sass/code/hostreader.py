@@ -8,6 +8,8 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.deduction import parameter_name
@@ -22,7 +24,15 @@ from simulator.sass.code.hostvalues import (
     vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.signatures import aliases, declarations, field_types, functions, walk
+from simulator.sass.code.records import BYTES, numbers_of
+from simulator.sass.code.signatures import (
+    aliases,
+    declarations,
+    field_types,
+    function_name,
+    functions,
+    walk,
+)
 from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
@@ -78,7 +88,7 @@ class HostReader(Evaluator):
         for listed in trees:
             for node, template, head in listed:
                 if "__global__" not in head and "__device__" not in head.split("__host__")[0]:
-                    self.functions.setdefault(_name(node), (node, template))
+                    self.functions.setdefault(function_name(node), (node, template))
         self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
@@ -118,6 +128,24 @@ class HostReader(Evaluator):
             self.result = result
             for cell, value in before:
                 cell.value = value
+
+    # ---- Types. ------------------------------------------------------------------------------
+    def numbers(self, kind: str) -> tuple[str, int] | None:
+        """Return the numbers of a value of a type: see `numbers_of`."""
+        return numbers_of(kind, self.aliases, self.fields, self.elements)
+
+    def elements(self, extents: Sequence[str]) -> int | None:
+        """Count an array's elements; None where an extent is not known."""
+        values = [self.from_text(each) for each in extents]
+        return prod(values) if all(isinstance(each, int) for each in values) else None
+
+    def sized(self, name: str) -> int | None:
+        """Return the bytes of a type, structures of the source too."""
+        known = super().sized(name)
+        if known is not None or plain_type(name) not in self.fields:
+            return known
+        found = self.numbers(name)
+        return None if found is None else BYTES[found[0]] * found[1]
 
     # ---- Functions. --------------------------------------------------------------------------
     def _run(self, name: str, given: list[Any] | None, types: tuple[Any, ...] = ()) -> Any:
@@ -166,8 +194,6 @@ class HostReader(Evaluator):
                 self.declare(name_, self.value(usual), called)
             elif name == "main" and name_ == "argc":
                 self.declare(name_, 1, "int")
-            elif stars and name != "main":
-                self.declare(name_, Unknown(name_), called)
             else:
                 self.declare(name_, Unknown(name_), called)
         self.calls += 1
@@ -241,12 +267,6 @@ class HostReader(Evaluator):
         finally:
             self.scopes.pop()
 
-    def _on_for_range_loop(self, node: Node) -> None:
-        self._loop(node)
-
-    def _on_while_statement(self, node: Node) -> None:
-        self._loop(node)
-
     def _loop(self, node: Node) -> None:
         """Read a loop's body once; what it assigned is not known afterwards."""
         condition = node.child_by_field_name("condition")
@@ -264,6 +284,8 @@ class HostReader(Evaluator):
                 self.value(update)
         finally:
             self._forget(before)
+
+    _on_for_range_loop = _on_while_statement = _loop
 
     def _on_switch_statement(self, node: Node) -> None:
         chosen = self.value(node.child_by_field_name("condition"))
@@ -404,11 +426,3 @@ class HostReader(Evaluator):
             return Allocation(values[0].bytes, element)
         known = values and isinstance(values[0], int) and size
         return Allocation(values[0] * size if known and size else None, element)
-
-
-def _name(node: Node) -> str:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    inner = declarator.child_by_field_name("declarator") if declarator is not None else None
-    return text_of(inner).rsplit("::", 1)[-1] if inner is not None else ""

@@ -20,6 +20,7 @@ __all__ = [
     "aliases",
     "declarations",
     "field_types",
+    "function_name",
     "functions",
     "parameters_of",
     "signatures",
@@ -130,6 +131,15 @@ def declarations(source: Source) -> Iterator[Node]:
                 todo.append(each)
 
 
+def function_name(node: Node) -> str:
+    """Return the name of a function definition, without its scope."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    inner = declarator.child_by_field_name("declarator") if declarator is not None else None
+    return text_of(inner).rsplit("::", 1)[-1] if inner is not None else ""
+
+
 def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
     """Yield the type and the name of each parameter of a function."""
     listed = declarator.child_by_field_name("parameters")
@@ -187,9 +197,11 @@ def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
                 continue
             for declared in each.children_by_field_name("declarator"):
                 stars = text_of(declared).count("*")
+                extents = "".join(re.findall(r"\[[^\]]*\]", text_of(declared)))
                 names = [n for n in walk(declared) if n.type == "field_identifier"]
                 if names and declared.type != "function_declarator":
-                    members.append((plain_type(text_of(kind) + "*" * stars), text_of(names[-1])))
+                    own = plain_type(text_of(kind) + "*" * stars) + extents
+                    members.append((own, text_of(names[-1])))
         if known:
             found[known] = members
     return found

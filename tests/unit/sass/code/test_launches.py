@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.errors import LaunchError
-from simulator.law.chips import Chip
 from simulator.sass.code.launches import find_launches
 
 pytest.importorskip("tree_sitter_cuda")
@@ -373,42 +372,6 @@ def test_a_host_templates_default_counts_where_nothing_calls_it() -> None:
     kernel = "template <int P> __global__ void t(float *a) { a[P] = 1; }\n"
     text = kernel + "template <const int P = 8> void run(float *a) { t<P><<<1, 32>>>(a); }"
     assert [each.kernel for each in find_launches(text).launches] == ["t<8>"]
-
-
-@pytest.mark.parametrize(
-    ("before", "device"),
-    [
-        ("constexpr int N = 64;", "a[N] = 1;"),
-        ("enum { N = 64 };", "a[N] = 1;"),
-        ("const int N = 64;\n#define HALF (N / 2)", "a[HALF] = 1;"),
-        ("const int N = 64; const int TWICE = 2 * N;", "a[TWICE] = 1;"),
-        ("const int N = 64; constexpr int size() { return N; }", "a[size()] = 1;"),
-    ],
-)
-def test_a_constant_that_device_code_has_is_not_replaced_for_the_host_alone(
-    before: str, device: str
-) -> None:
-    host = "int main() { float *p; cudaMalloc(&p, 4 * N); k<<<N / 32, 32>>>(p, N); }"
-    text = f"{before}\n__global__ void k(float *a, int n) {{ {device} }}\n{host}"
-    with pytest.raises(LaunchError, match="N is a constant of the whole file, which device code"):
-        find_launches(text, assumed={"N": 128})
-    (found,) = find_launches(text.replace(device, "a[n] = 1;"), assumed={"N": 128}).launches
-    assert (found.grid, found.arguments) == ("4", ("random:f32[128]", "i32=128"))
-
-
-def test_a_chip_answers_what_host_code_asks() -> None:
-    body = (
-        "cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int n; cudaDeviceGetAttribute(&n,"
-        " cudaDevAttrMaxSharedMemoryPerBlockOptin, 0); float *a; cudaMalloc(&a, 128);"
-        " k<<<p.multiProcessorCount, p.major * 32, n>>>(a, 1);"
-    )
-    text = f"{KERNEL}int main() {{ {body} }}"
-    told = {
-        name: find_launches(text, chip=Chip.of(name)).launches[0] for name in ("A100", "H200", "T4")
-    }
-    assert [(each.grid, each.block, each.shared_bytes) for each in told.values()] == [
-        ("108", "256", "166912"), ("132", "288", "232448"), ("40", "224", "65536"),
-    ]  # fmt: skip
 
 
 def test_macros_of_macros_and_shifts_end() -> None:
