@@ -247,7 +247,9 @@ class Evaluator:
                     return base  # &a[i]
             return Reference(cell) if cell is not None else self.value(argument)
         value = self.value(argument)
-        return value.cell.value if isinstance(value, Reference) else Unknown(text_of(node))
+        if isinstance(value, Reference):
+            return value.cell.value
+        return self.assume(Unknown(text_of(node)))
 
     def _subscript_expression(self, node: Node) -> Any:
         base = self.value(node.child_by_field_name("argument"))

@@ -8,29 +8,27 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from simulator.sass.code.deduction import parameter_name
-from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.declaring import Declarer
+from simulator.sass.code.deduction import deduced, parameter_name
+from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
-    ENUMERATOR,
-    Allocation,
     Cell,
     Dim3,
+    Type,
     Unknown,
     plain_type,
-    vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.records import BYTES, numbers_of
 from simulator.sass.code.signatures import (
     aliases,
     declarations,
     field_types,
     function_name,
     functions,
+    instances,
+    parameters_of,
     walk,
 )
 from simulator.sass.code.source import Source
@@ -55,7 +53,7 @@ class _ReturnError(Exception):
     """A return statement was reached."""
 
 
-class HostReader(Evaluator):
+class HostReader(Declarer):
     """Reads host functions statement by statement; what they call is a subclass's to see."""
 
     def __init__(self, sources: list[Source]) -> None:
@@ -66,10 +64,10 @@ class HostReader(Evaluator):
             macros |= each.known
         super().__init__(macros, named)
         self.sources = sources
-        self.fields: dict[str, list[tuple[str, str]]] = {}
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for each in sources:
             self.fields |= field_types(each)
+        self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
         """Functions that launch, or call one that does."""
@@ -87,8 +85,11 @@ class HostReader(Evaluator):
                 self._statement(node)
         for listed in trees:
             for node, template, head in listed:
-                if "__global__" not in head and "__device__" not in head.split("__host__")[0]:
+                if "__global__" not in head and ("__device__" not in head or "__host__" in head):
                     self.functions.setdefault(function_name(node), (node, template))
+        for source in self.sources:
+            for name, node in instances(source):
+                self.instances.setdefault(name, node)
         self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
@@ -98,7 +99,29 @@ class HostReader(Evaluator):
                 for each in walk(node)
                 if each.type in ("kernel_call_syntax", "identifier")
             ):
-                self._run(name, None)
+                self._run(name, None, self._instantiated(name))
+
+    def _instantiated(self, name: str) -> tuple[Any, ...]:
+        """Return the template arguments of a function's first explicit instance, if it has one."""
+        node, template = self.functions[name]
+        instance = self.instances.get(name)
+        if instance is None or not template:
+            return ()
+        given: list[Any] = []
+        named = instance.child_by_field_name("declarator")
+        for each in walk(named) if named is not None else ():
+            if each.type == "template_argument_list":
+                texts = [text_of(n) for n in each.named_children if n.type != "comment"]
+                values = [self.from_text(text) for text in texts]
+                given = [value if isinstance(value, int) else Type(plain_type(text))
+                         for text, value in zip(texts, values, strict=True)]  # fmt: skip
+                break
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        kinds = [kind for kind, _ in parameters_of(declarator)] if declarator is not None else []
+        types = [kind for kind, _ in parameters_of(instance)]
+        return deduced(template, kinds, given, types)
 
     def _find_launching(self) -> None:
         bodies = {name: text_of(node) for name, (node, _) in self.functions.items()}
@@ -128,24 +151,6 @@ class HostReader(Evaluator):
             self.result = result
             for cell, value in before:
                 cell.value = value
-
-    # ---- Types. ------------------------------------------------------------------------------
-    def numbers(self, kind: str) -> tuple[str, int] | None:
-        """Return the numbers of a value of a type: see `numbers_of`."""
-        return numbers_of(kind, self.aliases, self.fields, self.elements)
-
-    def elements(self, extents: Sequence[str]) -> int | None:
-        """Count an array's elements; None where an extent is not known."""
-        values = [self.from_text(each) for each in extents]
-        return prod(values) if all(isinstance(each, int) for each in values) else None
-
-    def sized(self, name: str) -> int | None:
-        """Return the bytes of a type, structures of the source too."""
-        known = super().sized(name)
-        if known is not None or plain_type(name) not in self.fields:
-            return known
-        found = self.numbers(name)
-        return None if found is None else BYTES[found[0]] * found[1]
 
     # ---- Functions. --------------------------------------------------------------------------
     def _run(self, name: str, given: list[Any] | None, types: tuple[Any, ...] = ()) -> Any:
@@ -325,104 +330,3 @@ class HostReader(Evaluator):
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
-
-    def _on_enum_specifier(self, node: Node) -> None:
-        """Declare the constants of an enum."""
-        body, value = node.child_by_field_name("body"), -1
-        for each in body.named_children if body is not None else ():
-            name, given = (each.child_by_field_name(n) for n in ("name", "value"))
-            if each.type == "enumerator" and name is not None:
-                after = value + 1 if isinstance(value, int) else Unknown(text_of(name))
-                value = self.value(given) if given is not None else after
-                self.declare(text_of(name), value, ENUMERATOR)
-
-    def _declaration(self, node: Node) -> None:
-        kind_node = node.child_by_field_name("type")
-        kind = plain_type(text_of(kind_node)) if kind_node is not None else ""
-        for declarator in node.children_by_field_name("declarator"):
-            value_node = declarator.child_by_field_name("value")
-            stars = text_of(declarator).split("=")[0].split("(")[0].count("*")
-            names = [n for n in walk(declarator.child_by_field_name("declarator") or declarator)
-                     if n.type == "identifier"]  # fmt: skip
-            if not names:
-                continue
-            name = text_of(names[0])
-            value: Any = Unknown(name)
-            element = vector_element(kind)
-            if declarator.type == "function_declarator" and (element or self._is_value(kind)):
-                # `dim3 block(size, size);` reads as a function's declaration.
-                listed = declarator.child_by_field_name("parameters")
-                texts = [text_of(n) for n in (listed.named_children if listed is not None else ())]
-                values = [self.from_text(each) for each in texts]
-                self.declare(name, self._made(kind, element, values), kind)
-                continue
-            if declarator.type in ("function_declarator", "parenthesized_declarator"):
-                if "(*" in text_of(declarator).replace(" ", ""):  # a pointer to a kernel
-                    self.declare(name, Unknown(name))
-                continue
-            array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
-            if element is not None:
-                value = self._vector_of(element, value_node)
-            elif kind in ("dim3", "uint3"):
-                value = self._dim3(value_node, name)
-            elif value_node is not None and value_node.type == "argument_list":
-                values = [self.value(each) for each in value_node.named_children]
-                value = values[0] if len(values) == 1 else Unknown(name)
-            elif value_node is not None:
-                value = self.value(value_node)
-            elif array is not None:
-                count = self.value(array.child_by_field_name("size"))
-                size = 8 if stars else self.sized(kind)
-                value = Allocation(count * size if isinstance(count, int) and size else None, kind)
-            if kind in self.fields and not stars:
-                value = self._struct(kind, value)
-            if isinstance(value, list) and len(value) == 1 and array is None and not stars:
-                value = value[0]  # int n{32};
-            if array is None and not stars and element is None:
-                value = self._cast(value, kind) if not isinstance(value, Unknown) else Unknown(name)
-            self.declare(name, value, kind + "*" * stars + ("[]" if array is not None else ""))
-
-    def _struct(self, kind: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: Cell(cell.value, cell.type) for name, cell in value.items()}
-        listed = value if isinstance(value, list) else []
-        return {
-            name: Cell(listed[i] if i < len(listed) else Unknown(f"{kind}::{name}"), member)
-            for i, (member, name) in enumerate(self.fields[kind])
-        }
-
-    def _dim3(self, node: Node | None, name: str) -> Any:
-        if node is None:
-            return Dim3()
-        if node.type in ("argument_list", "initializer_list"):
-            values = [self.value(each) for each in node.named_children if each.type != "comment"]
-            if len(values) == 1 and isinstance(values[0], Dim3):
-                return values[0]
-            return Dim3(*values[:3])
-        value = self.value(node)
-        return Dim3(value) if isinstance(value, int) else value
-
-    def _is_value(self, kind: str) -> bool:
-        return kind in ("dim3", "uint3", "int", "unsigned", "unsigned int", "size_t", "float")
-
-    def _made(self, kind: str, element: str | None, values: list[Any]) -> Any:
-        """Construct a vector, a dim3 or a number from a constructor's arguments."""
-        if element is not None:
-            size = self.sized(element)
-            known = values and isinstance(values[0], int) and size
-            return Allocation(values[0] * size if known and size else None, element)
-        if kind in ("dim3", "uint3"):
-            return Dim3(*values[:3])
-        return self._cast(values[0], kind) if values else Unknown(kind)
-
-    def _vector_of(self, element: str, node: Node | None) -> Any:
-        size = self.sized(element)
-        if node is None:
-            return Allocation(0, element)
-        values = [self.value(each) for each in node.named_children if each.type != "comment"]
-        if node.type == "initializer_list":
-            return Allocation(len(values) * size if size else None, element)
-        if values and isinstance(values[0], Allocation):
-            return Allocation(values[0].bytes, element)
-        known = values and isinstance(values[0], int) and size
-        return Allocation(values[0] * size if known and size else None, element)

@@ -30,7 +30,7 @@ from simulator.sass.code.hostvalues import (
 )
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -111,7 +111,7 @@ def find_launches(
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
-        parser().parse(source.readable().encode()).root_node.has_error,
+        source.root.has_error,
     )
 
 

@@ -73,6 +73,7 @@ class Source:
     def surround(self, other: Source) -> None:
         """Take the macros of all files from another one; where they agree, what it made of them."""
         self.outside = other.known
+        self.__dict__.pop("root", None)
         if all(other.known[name] == macro for name, macro in self.macros.items()):
             self.marks, self.calls = other.marks, other.calls
 
@@ -103,17 +104,22 @@ class Source:
 
     def readable(self, last: bool = False) -> str:
         """Return what the parser reads: one branch, without macros that break its grammar."""
-        text = branches("".join(c if c.isascii() else "?" for c in self.text), self.lines, last)
-        return readable(text, self.known, self.marks, self.calls)
+        plain_text = self.text.encode("ascii", "replace").decode()  # a byte for each character
+        return readable(branches(plain_text, self.lines, last), self.known, self.marks, self.calls)
+
+    @cached_property
+    def root(self) -> Node:
+        """The syntax tree of what the parser reads, by the first branches."""
+        return parser().parse(self.readable().encode()).root_node
 
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:
         """Those at file and namespace level, of both readings, each once."""
         found: dict[tuple[int, int], Declaration] = {}
-        readings = {self.readable(): None, self.readable(last=True): None}
-        for text in readings:
-            bare = plain(text)
-            for each in self._declared(parser().parse(text.encode()).root_node, bare):
+        first, last = self.readable(), self.readable(last=True)
+        for text in dict.fromkeys((first, last)):
+            root = self.root if text == first else parser().parse(text.encode()).root_node
+            for each in self._declared(root, plain(text)):
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
         bare = plain(self.text)
