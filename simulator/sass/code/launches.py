@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import LaunchError
+from simulator.law.chips import Chip
+from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe
+from simulator.sass.code.device import attribute, device_for, properties
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
 from simulator.sass.code.hostvalues import (
-    ATTRIBUTES,
     ENUMERATOR,
     Allocation,
     Cell,
@@ -28,7 +30,7 @@ from simulator.sass.code.hostvalues import (
 )
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,19 +93,38 @@ def _quoted(text: str) -> str:
 
 def find_launches(
     text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = (),
-    assumed: Mapping[str, int | float] | None = None,
+    assumed: Mapping[str, int | float] | None = None, chip: Chip | None = None,
 ) -> Launches:  # fmt: skip
     """Find the launches in a source, in the order in which its host code reaches them.
 
     `outside`: macros from elsewhere. `others`: headers of the project, whose kernels, types and
     functions count. `assumed`: values of names that host code does not tell, such as parameters of
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
+    `chip`: what host code asks of its device is told of it; None: an H200.
 
-    Raises LaunchError for an assumed name that no host code has that launches.
+    Raises LaunchError for an assumed name that no host code has that launches, or device code has.
     """
     source = Source(text, outside or {})
-    reader = _Reader([source, *others], assumed or {})
+    reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))
     reader.read()
+    _check_assumed(reader)
+    return Launches(
+        reader.kernels,
+        tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
+        source.root.has_error,
+    )
+
+
+def _check_assumed(reader: _Reader) -> None:
+    """Refuse an assumed value that nothing takes, or that device code would not take."""
+    compiled = compiled_in(reader.sources) if reader.assumed else {}
+    for name in reader.assumed:
+        if name in compiled:
+            raise LaunchError(
+                f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
+                f" which device code has, too: {compiled[name]!r} (accepted: another value there,"
+                " in the file)"
+            )
     for name in set(reader.assumed) - reader.used - {"*"}:
         value = reader.assumed[name]
         is_macro = name in reader.macros
@@ -112,11 +133,6 @@ def find_launches(
             + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
                if is_macro else "not a variable of host code that launches a kernel")
         )  # fmt: skip
-    return Launches(
-        reader.kernels,
-        tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
-        parser().parse(source.readable().encode()).root_node.has_error,
-    )
 
 
 def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:
@@ -137,9 +153,11 @@ def _base(kernel: str) -> str:
 class _Reader(HostReader):
     """Takes note of launches, and of what allocations give their arguments."""
 
-    def __init__(self, sources: list[Source], assumed: Mapping[str, int | float]) -> None:
+    def __init__(
+        self, sources: list[Source], assumed: Mapping[str, int | float], device: dict[str, int]
+    ) -> None:
         super().__init__(sources)
-        self.assumed = assumed
+        self.assumed, self.device = assumed, device
         self.kernels: dict[str, list[Signature]] = {}
         for each in sources:
             for name, listed in signatures(each).items():
@@ -192,7 +210,7 @@ class _Reader(HostReader):
             cell = self.value(given[0])
             answer = _ASKED[name]
             if answer is None and len(given) >= 2:
-                answer = ATTRIBUTES.get(text_of(given[1]).rsplit("::", 1)[-1])
+                answer = attribute(text_of(given[1]), self.device)
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
             return 0
