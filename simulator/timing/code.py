@@ -61,6 +61,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,
+            "port": _port(each),
             "constant": "c[" in each.operands,
             **_synchronizes(kind, each),
         }
@@ -130,6 +131,21 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
+
+
+def _port(instruction: WorkInstruction) -> int:
+    """Return the cycles for which nothing else of the sub-partition is dispatched, but for one.
+
+    Products of 64 bits pass in two parts; what they add to is read between them, doubles too
+    (`gpu_check/data/h100_dispatch.csv`: beside FFMA, LOP3 and IMAD).
+    """
+    name, *modifiers = instruction.opcode.split(".")
+    if name in ("DFMA", "DADD", "DMUL", "DSETP"):
+        return 1
+    if name != "IMAD" or modifiers[:1] not in (["WIDE"], ["HI"]):
+        return 0
+    adds = modifiers[0] == "WIDE" and _REGISTER.search(instruction.operands.split(",")[-1])
+    return 3 if adds else 2
 
 
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
