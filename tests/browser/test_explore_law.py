@@ -20,6 +20,7 @@ from simulator.errors import ExpressionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, RULES, Instruction, Rule
+from tests.examples import examples
 from tests.strategies import accesses, learnt_instructions
 from viz.explore.write import emitted
 
@@ -292,7 +293,7 @@ def cost(found: Any, addresses: list[list[int]]) -> int:
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(tile=tiles)
 def test_the_cures_are_the_best_of_all_and_can_be_copied(law: Any, tile: Any) -> None:
     (name, size), (rows, columns), index = tile
