@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpu_check import packaged
@@ -185,6 +185,7 @@ def test_expressions_are_worth_what_the_command_line_says(
 
 
 @given(text=st.text(alphabet="s[]()&*+-=;, 0123456789floatintlanetid.<>?:/#\n'", max_size=60))
+@example(text="a.")  # a member without a name, at the end
 def test_any_text_is_an_answer_or_a_problem_with_a_place(law: Any, text: str) -> None:
     found = asked(law, text)
     assert ("figures" in found) or found["problem"]
