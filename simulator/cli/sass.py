@@ -61,8 +61,8 @@ Found = TypeVar("Found")
 @click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
-@click.option("--blocks", default="sample", show_default=True,
-              help="sample or all; all with --check and --save-outputs.")  # fmt: skip
+@click.option("--run-blocks", "--blocks", "blocks", default="sample", show_default=True,
+              help="sample or all of them; all with --check and --save-outputs.")  # fmt: skip
 @click.option(
     "--arch",
     help="sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 or"
