@@ -98,9 +98,10 @@ class _Driver:
         return data.raw[:size]
 
 
-def launched(driver: _Driver, path: Path) -> list[NDArray[Any]]:
+def launched(
+    driver: _Driver, said: dict[str, Any], code: NDArray[np.uint8], arrays: list[NDArray[Any]]
+) -> list[NDArray[Any]]:
     """Launch what was kept; return its arrays as the kernel left them."""
-    said, code, arrays = read(path)
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     driver("cuModuleLoadData", ctypes.byref(module), code.tobytes())
     driver("cuModuleGetFunction", ctypes.byref(function), module, said["symbol"].encode())
@@ -138,8 +139,9 @@ def launched(driver: _Driver, path: Path) -> list[NDArray[Any]]:
 
 def _row(driver: _Driver, path: Path, arrays: Path) -> dict[str, Any]:
     """Launch twice; return what became of each array, and keep those that changed."""
-    before = [digest(each)["sha"] for each in read(path)[2]]
-    first, again = ([digest(each) for each in launched(driver, path)] for _ in range(2))
+    kept_launch = read(path)
+    before = [digest(each)["sha"] for each in kept_launch[2]]
+    first, again = ([digest(each) for each in launched(driver, *kept_launch)] for _ in range(2))
     found = [
         {"sha": a["sha"], "again": b["sha"], "changed": a["sha"] != sha}
         for a, b, sha in zip(first, again, before, strict=True)

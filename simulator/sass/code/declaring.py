@@ -96,6 +96,9 @@ class Declarer(Evaluator):
             elif value_node is not None and value_node.type == "argument_list":
                 values = [self.value(each) for each in value_node.named_children]
                 value = values[0] if len(values) == 1 else Unknown(name)
+                value = values if kind in self.fields and len(values) > 1 else value
+            elif value_node is not None and _constructs(value_node, kind):
+                value = [self.value(each) for each in self.arguments(value_node)]
             elif value_node is not None:
                 value = self.value(value_node)
             elif array is not None:
@@ -114,9 +117,15 @@ class Declarer(Evaluator):
         if isinstance(value, dict):
             return {name: Cell(cell.value, cell.type) for name, cell in value.items()}
         listed = value if isinstance(value, list) else []
+        members = [
+            listed[i] if i < len(listed) else Unknown(f"{kind}::{name}")
+            for i, (_, name) in enumerate(self.fields[kind])
+        ]
         return {
-            name: Cell(listed[i] if i < len(listed) else Unknown(f"{kind}::{name}"), member)
-            for i, (member, name) in enumerate(self.fields[kind])
+            name: Cell(
+                Dim3(given) if member == "dim3" and isinstance(given, int) else given, member
+            )
+            for given, (member, name) in zip(members, self.fields[kind], strict=True)
         }
 
     def _dim3(self, node: Node | None, name: str) -> Any:
@@ -154,3 +163,9 @@ class Declarer(Evaluator):
             return Allocation(values[0].bytes, element)
         known = values and isinstance(values[0], int) and size
         return Allocation(values[0] * size if known and size else None, element)
+
+
+def _constructs(node: Node, kind: str) -> bool:
+    """Whether an expression makes a structure of members: `Pair(1, 2)` for a Pair."""
+    function = node.child_by_field_name("function") if node.type == "call_expression" else None
+    return function is not None and text_of(function).rsplit("::", 1)[-1] == kind

@@ -8,6 +8,7 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.declaring import Declarer
@@ -16,6 +17,7 @@ from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     Cell,
     Dim3,
+    Pack,
     Type,
     Unknown,
     plain_type,
@@ -93,8 +95,13 @@ class HostReader(Declarer):
         self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
+        general = {
+            name for name, (node, _) in self.functions.items() if _launches_a_parameter(node)
+        }
         for name, (node, _) in list(self.functions.items()):
-            if name not in self.read_functions and any(
+            if name in self.read_functions or name in general:
+                continue
+            if general.intersection(_WORDS.findall(text_of(node))) or any(
                 each.type == "kernel_call_syntax" or text_of(each) in LAUNCH
                 for each in walk(node)
                 if each.type in ("kernel_call_syntax", "identifier")
@@ -153,8 +160,14 @@ class HostReader(Declarer):
                 cell.value = value
 
     # ---- Functions. --------------------------------------------------------------------------
-    def _run(self, name: str, given: list[Any] | None, types: tuple[Any, ...] = ()) -> Any:
-        """Read a function's body; None for `given`: its parameters are not known."""
+    def _run(
+        self, name: str, given: list[Any] | None, types: tuple[Any, ...] = (),
+        kinds: Sequence[str | None] = (),
+    ) -> Any:  # fmt: skip
+        """Read a function's body; None for `given`: its parameters are not known.
+
+        `types`: its template arguments; `kinds`: the types of what is given.
+        """
         node, template = self.functions[name]
         if self.calls >= _DEEPEST_CALL:
             return Unknown(f"{name}(…)")
@@ -185,6 +198,10 @@ class HostReader(Declarer):
             called = plain_type(text_of(kind) + "*" * stars)
             own = [n for n in walk(inner or each) if n.type == "identifier"]
             name_ = text_of(own[-1] if own else names[-1])
+            if given is not None and each.type == "variadic_parameter_declaration":
+                rest = [v.value if isinstance(v, Cell) else v for v in given[index:]]
+                self.scopes[-1][name_] = Cell(Pack(tuple(rest), tuple(kinds[index:])))
+                break
             if given is not None and index < len(given):
                 value = given[index]
                 if isinstance(value, Cell):  # a variable: by reference, or its value
@@ -330,3 +347,22 @@ class HostReader(Declarer):
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
+
+
+def _launches_a_parameter(node: Node) -> bool:
+    """Whether a function launches a kernel that it is given."""
+    if "<<<" not in text_of(node) and not LAUNCH.intersection(_WORDS.findall(text_of(node))):
+        return False
+    own = {
+        text_of(name)
+        for each in walk(node)
+        if each.type == "parameter_declaration" and each.parent is not None
+        for name in walk(each)
+        if name.type == "identifier"
+    }
+    for each in walk(node):
+        if each.type == "kernel_call_syntax" and each.parent is not None:
+            called = each.parent.child_by_field_name("function")
+            if called is not None and text_of(called) in own:
+                return True
+    return False

@@ -15,6 +15,7 @@ __all__ = [
     "Allocation",
     "Cell",
     "Dim3",
+    "Pack",
     "Reference",
     "Type",
     "Unknown",
@@ -99,6 +100,14 @@ class Type:
     """A type, where a template takes one."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class Pack:
+    """What a variadic function is given: `Args... args`."""
+
+    values: tuple[Any, ...]
+    types: tuple[str | None, ...]
 
 
 @dataclass

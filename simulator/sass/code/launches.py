@@ -23,6 +23,7 @@ from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
     Cell,
+    Pack,
     Reference,
     Type,
     Unknown,
@@ -190,9 +191,8 @@ class _Reader(HostReader):
             function = node.child_by_field_name("function")
             if function is not None and len(configuration) >= 2:
                 values = [self.value(each) for each in configuration]
-                given = self.arguments(node)
-                own = [self.value(n) for n in given]
-                self._launch(function, values, own, node, types=self._types(given, own))
+                own, types = self._expanded(self.arguments(node))
+                self._launch(function, values, own, node, types=types)
             return Unknown("a launch")
         return super()._call_expression(node)
 
@@ -236,15 +236,16 @@ class _Reader(HostReader):
             if isinstance(config, dict):
                 parts = [config[n].value if n in config else Unknown(n)
                          for n in ("gridDim", "blockDim", "dynamicSmemBytes")]  # fmt: skip
-                own = [self.value(n) for n in given[2:]]
-                self._launch(given[1], parts, own, node, types=self._types(given[2:], own))
+                own, types = self._expanded(given[2:])
+                self._launch(given[1], parts, own, node, types=types)
             return 0
         if name in self.functions and name != "main":
             values = []
             for each in given:
                 cell = self.place(each)
                 values.append(cell if cell is not None else self.value(each))
-            return self._run(name, values, self._arguments_for(name, function, given, values))
+            arguments = self._arguments_for(name, function, given, values)
+            return self._run(name, values, arguments, self._types(given, values))
         return super().call(name, function, given, node)
 
     def _template_arguments(self, function: Node) -> tuple[Any, ...]:
@@ -280,6 +281,21 @@ class _Reader(HostReader):
             return types
         kinds = [kind for kind, _ in parameters_of(declarator)]
         return deduced(template, kinds, types, self._types(given, values))
+
+    def _expanded(self, nodes: list[Node]) -> tuple[list[Any], list[str | None]]:
+        """Return the values and the types of arguments, of packs (`args...`) each member's."""
+        values: list[Any] = []
+        types: list[str | None] = []
+        for node in nodes:
+            names = [each for each in walk(node) if each.type == "identifier"]
+            cell = self.find(text_of(names[-1])) if names else None
+            if node.type == "parameter_pack_expansion" and cell and isinstance(cell.value, Pack):
+                values += cell.value.values
+                types += cell.value.types
+            else:
+                values.append(self.value(node))
+                types += self._types([node], values[-1:])
+        return values, types
 
     def _types(self, nodes: list[Node], values: list[Any]) -> list[str | None]:
         plain = [each.value if isinstance(each, Cell) else each for each in values]

@@ -365,6 +365,21 @@ def test_an_explicit_instance_tells_a_templates_arguments(instance: str) -> None
     assert (found.arguments, found.unknown) == (("random:f32[64]", "f32=2.0"), ())
 
 
+@pytest.mark.parametrize(
+    "made", ["Sizes s = Sizes(2, 64, 0);", "Sizes s(2, 64, 0);", "Sizes s{2, 64, 0};"]
+)
+def test_what_a_variadic_launcher_is_given_is_launched(made: str) -> None:
+    text = """struct Sizes { dim3 blocks; dim3 threads; size_t bytes; };
+template <typename T> __global__ void k(T *a, int n) { a[n] = 1; }
+template <typename Kernel, typename... Args>
+void launch(Kernel kernel, const Sizes &s, Args&&... args) {
+  kernel<<<s.blocks, s.threads, s.bytes>>>(std::forward<Args>(args)...); }
+void run(float *a, int n) { MADE launch(k<float>, s, a, n); }"""
+    (found,) = find_launches(text.replace("MADE", made)).launches
+    assert (found.kernel, found.grid, found.block) == ("k<float>", "2", "64")
+    assert found.arguments == ("random:f32[<elements_of_a>]", "i32=<n>")
+
+
 def test_a_product_in_braces_is_no_pointer() -> None:
     (found,) = find_launches(
         "__global__ void k() {}\nint main() { constexpr unsigned N{4U}; unsigned M{N * N};"
