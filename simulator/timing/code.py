@@ -14,7 +14,7 @@ from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
 from simulator.timing.work import WorkInstruction, writes_global
 
-__all__ = ["ATOMICS", "PIPES", "code_arrays", "sources"]
+__all__ = ["ATOMICS", "PIPES", "REDUCTIONS", "code_arrays", "sources"]
 
 PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform", "cbu")
 """Pipes that each sub-partition has, by number."""
@@ -23,6 +23,7 @@ _GLOBAL_LOADS = ("LDG", "LD", "LDL", "CCTL", "TEX", "TLD", "SULD")
 _GLOBAL_STORES = ("STG", "ST", "STL", "SUST")
 ATOMICS = ("ATOM", "ATOMG", "RED", "REDG")
 _TILES = ("UTMALDG", "UTMASTG", "UTMAREDG", "UBLKCP", "UBLKRED")
+REDUCTIONS = ("UBLKRED", "UTMAREDG")
 PRODUCTS = ("HGMMA", "QGMMA", "IGMMA", "BGMMA")
 _TILE_ISSUE = 24
 """Cycles, of copies of eight rows (`gpu_check/data/h100_tma.csv`: stores of 16 sectors)."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
-from simulator.timing.code import ATOMICS, code_arrays
+from simulator.timing.code import ATOMICS, REDUCTIONS, code_arrays
 from simulator.timing.far import NUMBERS
 from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_instruction
 from simulator.timing.local_memory import missed_share
@@ -105,7 +105,7 @@ def estimate(
         # L1 holds what blocks share: more of what is left comes from DRAM.
         numbers["dram_share"] = some * min(1.0, size / asked)
         run = run_sm(work, chip, numbers, plan, without=without)
-    active = float(run.cycles)
+    active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
@@ -226,7 +226,24 @@ def _hot(work: Work, machine: Mapping[str, float]) -> float:
     shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in work.traces)  # fmt: skip
-    return float(max(shared, default=0.0) / max(int(sectors), 1) * work.blocks)
+    hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
+    # Blocks that ran may lie in few columns of the grid: the others change other words.
+    ran = footprint((), work.traces, work.grid, chosen.tolist()).written
+    grid = footprint(work.probes, work.traces, work.grid, chosen.tolist()).written
+    return float(hottest * ran / max(grid, 1))
+
+
+def _reduced(work: Work, machine: Mapping[str, float]) -> float:
+    """Return the cycles for which the L2 adds to the kilobyte that most bulk copies meet in."""
+    found: dict[int, float] = {}
+    for trace in work.traces:
+        for number, sectors in trace.copied.items():
+            if work.instructions[number].opcode.split(".")[0] in REDUCTIONS:
+                places, counts = np.unique(sectors // 32, return_counts=True)
+                for place, count in zip(places.tolist(), counts.tolist(), strict=True):
+                    found[place] = found.get(place, 0.0) + count
+    most = max(found.values(), default=0.0) / len(work.traces) * work.blocks
+    return most * machine["atom_sector"]
 
 
 def _atomics(
