@@ -26,6 +26,7 @@ MACHINE = {
     "lost": 0.0,
     "constants": 0.0,
     "atom_hot": 0.0,
+    "local_missed": 0.0,
     "tma_l2_rate": 102.0,
 }
 """What loops need that have run before: constants are there."""
