@@ -1,11 +1,15 @@
-"""Each hot loop is compiled by one of the processes of pytest-xdist; the others wait for it.
+"""What is compiled once for all processes of a run.
 
-They start at once with nothing compiled, and else each would compile the same for itself.
+Those of pytest-xdist start at once with nothing compiled: each would compile every hot loop for
+itself. Here one compiles, and the others wait for it. And what Python compiles is kept beside the
+sources, where Numba keeps hot loops, even where PYTHONDONTWRITEBYTECODE says otherwise: a hundred
+processes that tests start would each compile all that they import.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +22,7 @@ class Plugin:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Make the folder, or use it."""
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         given = getattr(config, "workerinput", {}).get("locks")
         if given:
             _lock_compiling(Path(given))
