@@ -121,8 +121,8 @@ class Tile:
     def _check_layout(self, layout: Layout) -> None:
         if self.pad:
             raise LayoutError(
-                f"padding {self.pad} of layout {layout} would be ignored (accepted: strides that"
-                " hold it)"
+                f"pad {self.pad} has no effect on layout {layout} (accepted: strides that hold the"
+                " padding, and pad 0)"
             )
         sizes = [mode.size for mode in layout.plain.modes] if layout.rank == 2 else []
         if sizes != [self.rows, self.cols] or layout.size > LARGEST_TILE:

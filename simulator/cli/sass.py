@@ -235,6 +235,7 @@ def _run_file(
     """Replay the launches that a source makes; None: it has none to put the options in."""
     from simulator.cli.sources import assumed, check_compiles, run_launches
     from simulator.sass.architectures import architecture
+    from simulator.sass.code.device import device_for
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in, wanted_launches
 
@@ -253,7 +254,8 @@ def _run_file(
     def tell(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
-    launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
+    device = device_for(options["chip"], options["arch"])
+    launches = launches_in(path, parse_options(compiler), assumed(options["lets"]), device)
     if any(map(is_given, REPLACED)):
         if not wanted_launches(launches, path.name, options["kernel"])[0]:
             return None

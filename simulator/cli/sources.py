@@ -136,7 +136,7 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
     found: dict[str, int | float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
-        if not re.fullmatch(r"\*|[A-Za-z_][\w.:>()-]*", name) or not re.fullmatch(
+        if not re.fullmatch(r"\*|\*?[A-Za-z_][\w.:>()-]*", name) or not re.fullmatch(
             r"-?\d+(\.\d*)?(e-?\d+)?", value
         ):
             raise click.BadParameter(

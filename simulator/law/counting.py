@@ -207,24 +207,11 @@ def count(
         Integers of any width, shape (..., 32): bytes from the start of shared memory. With
         `element` they are indices of elements, and may be a function of the lane. With `layout`
         they are rows and columns of it: a pair of arrays, or a function.
-    mask
-        Bit l is set where lane l is active: one integer, or integers (...). None: all lanes.
-    layout
-        A Tile, a Layout or a text of one.
-    element
-        Bytes of an element.
+    mask, layout, element, rule, engine, threads, chip
+        Those of `simulator.count`.
     sources
-        For copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane that
-        writes zeros. The shape is the addresses', or (32,) for all accesses. None: lanes read side
-        by side. The cycles are then those of the wavefronts alone (`simulator.law.copies`).
-    rule
-        "silicon" (measured) or "documented" (NVIDIA's published phases, never fused).
-    engine
-        "auto", "python", "numpy" or "numba"; the figures are the same.
-    threads
-        Bounds the threads of the Numba engine, which takes one per processor for many accesses.
-    chip
-        A `Chip`, the name of one, or a chip file. None: the H200's law.
+        Those of `simulator.count`. The cycles of such a copy are those of its wavefronts alone
+        (`simulator.law.copies`).
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpu_check import packaged
@@ -20,6 +20,7 @@ from simulator.errors import ExpressionError
 from simulator.law import specification
 from simulator.law.accesses import ALL_LANES, WarpAccess
 from simulator.law.instructions import INSTRUCTIONS, RULES, Instruction, Rule
+from tests.examples import examples
 from tests.strategies import accesses, learnt_instructions
 from viz.explore.write import emitted
 
@@ -184,6 +185,7 @@ def test_expressions_are_worth_what_the_command_line_says(
 
 
 @given(text=st.text(alphabet="s[]()&*+-=;, 0123456789floatintlanetid.<>?:/#\n'", max_size=60))
+@example(text="a.")  # a member without a name, at the end
 def test_any_text_is_an_answer_or_a_problem_with_a_place(law: Any, text: str) -> None:
     found = asked(law, text)
     assert ("figures" in found) or found["problem"]
@@ -298,7 +300,7 @@ def cost(found: Any, addresses: list[list[int]]) -> int:
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(tile=tiles)
 def test_the_cures_are_the_best_of_all_and_can_be_copied(law: Any, tile: Any) -> None:
     (name, size), (rows, columns), index = tile

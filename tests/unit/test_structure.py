@@ -60,3 +60,8 @@ def test_no_name_of_a_class_stands_twice() -> None:
                 places.setdefault(node.name, []).append(path)
     assert len(places) > 100
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_cubin_says_where_it_was_compiled() -> None:
+    for path in TESTS.rglob("*.cubin"):
+        assert b"/tmp/" not in path.read_bytes(), path

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 __all__ = ["QUALIFIERS", "Directive", "Macro", "attribute_calls", "blank",
-           "branches", "definitions", "directives", "includes",
+           "branches", "definitions", "directives", "expand", "includes",
            "macros", "plain", "qualifiers", "rows_of"]  # fmt: skip
 
 _TOKENS = re.compile(
@@ -112,6 +112,12 @@ def definitions(lines: Iterable[Directive]) -> Iterator[Macro]:
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
             yield Macro(named[1], parameters, named[4].strip())
+
+
+def expand(macro: Macro, arguments: list[str]) -> str:
+    """Put arguments into a macro's body."""
+    table = dict(zip(macro.parameters or (), arguments, strict=False))
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)
 
 
 def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:

@@ -98,7 +98,7 @@ def test_a_part_of_a_swizzled_tile_is_inside() -> None:
         (lambda: Tile(3, 4, terms=(Term(1, 4),)), "blocks of 8, which do not divide 12 elements"),
         (lambda: Tile(4, 4, 1, terms=(Term(1, 4),)), "which do not divide 4 columns"),
         (lambda: Tile(4, 4, terms=(Term(1, 3),)), "reads bits that a term writes"),
-        (lambda: Tile(4, 4, 1, layout=Layout((4, 4))), "padding 1 of layout (4,4):(1,4)"),
+        (lambda: Tile(4, 4, 1, layout=Layout((4, 4))), "pad 1 has no effect on layout (4,4):(1,4)"),
         (lambda: Tile(4, 4, layout=Layout((4, 8))), "is not one of 4x4 elements"),
         (lambda: Tile(4, 4, layout=Layout((4, 4), (2, 1))), "several elements in one place"),
         (lambda: Tile(4, 4, layout=Layout((4, 4), (0, 1))), "several elements in one place"),
