@@ -380,6 +380,14 @@ void run(float *a, int n) { MADE launch(k<float>, s, a, n); }"""
     assert found.arguments == ("random:f32[<elements_of_a>]", "i32=<n>")
 
 
+@pytest.mark.parametrize(("defined", "kind"), [("#define HALF\n", "f16"), ("", "f32")])
+def test_types_behind_macros_are_those_of_the_build(defined: str, kind: str) -> None:
+    types = "#if defined(HALF)\ntypedef half real;\n#else\ntypedef float real;\n#endif\n"
+    host = "int main() { real *p; cudaMalloc(&p, 64 * sizeof(real)); k<<<1, 32>>>(p); }"
+    text = f"{defined}{types}__global__ void k(real *a) {{ a[0] = 1; }}\n{host}"
+    assert find_launches(text).launches[0].arguments == (f"random:{kind}[64]",)
+
+
 def test_a_product_in_braces_is_no_pointer() -> None:
     (found,) = find_launches(
         "__global__ void k() {}\nint main() { constexpr unsigned N{4U}; unsigned M{N * N};"
