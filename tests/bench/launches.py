@@ -177,7 +177,7 @@ def attempt(folder: Path, line: str, kept: Path) -> dict[str, Any]:
         return {"ok": False, "how": f"{doing}: UNTYPED", "said": repr(error)[:1500]}
     saved = {}
     for number, array in enumerate(flattened(report.outputs)):
-        each = digest(array)
+        each = digest(array.view(np.uint8) if array.dtype.kind == "V" else array)
         saved[f"{number}"] = each["elements"].view(np.uint8)
         saved[f"{number}.sums"] = each["sums"]
         saved[f"{number}.sha"] = np.array(each["sha"])

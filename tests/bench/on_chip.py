@@ -216,7 +216,7 @@ def main() -> None:
     rows = asked.out / ROWS
     rows.touch()
     end = time.monotonic() + asked.seconds
-    again = [sys.executable, "-m", "tests.bench.on_chip", str(asked.kept), str(asked.out), "--work"]
+    again = [sys.executable, __file__, str(asked.kept), str(asked.out), "--work"]
     while (left := end - time.monotonic()) > 0:
         try:
             status = subprocess.run(again, check=False, timeout=left).returncode

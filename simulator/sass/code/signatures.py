@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import plain_type
-from simulator.sass.code.preprocessor import plain
+from simulator.sass.code.preprocessor import left_out, plain
 from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
 
 def aliases(source: Source) -> dict[str, str]:
     """Return the types that a source names by `using` and `typedef`."""
-    text = plain(source.text)
+    text = plain(left_out(source.text, source.lines, source.known))
     found = {
         name: plain_type(kind)
         for name, kind in re.findall(r"\busing\s+(\w+)\s*=\s*([\w:<>,\s*]+);", text)

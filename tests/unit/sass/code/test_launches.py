@@ -350,52 +350,6 @@ def test_a_template_that_nothing_calls_is_named_by_its_parameter() -> None:
     assert (found.kernel, "T" in found.unknown) == ("a<T>", True)
 
 
-@pytest.mark.parametrize(
-    "instance", ["template void host<float>(float *p, const float *f);",
-                 "template void host(float *, float const *);"],
-)  # fmt: skip
-def test_an_explicit_instance_tells_a_templates_arguments(instance: str) -> None:
-    text = (
-        "template <typename T> __global__ void a(T *x, T f) {}"
-        "template <typename T> void host(T *p, const T *f) { a<T><<<1, 32>>>(p, *f); }"
-    )
-    (found,) = find_launches(text + instance).launches
-    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x", "*f"))
-    (found,) = find_launches(text + instance, assumed={"*f": 2, "*": 64}).launches
-    assert (found.arguments, found.unknown) == (("random:f32[64]", "f32=2.0"), ())
-
-
-@pytest.mark.parametrize(
-    "made", ["Sizes s = Sizes(2, 64, 0);", "Sizes s(2, 64, 0);", "Sizes s{2, 64, 0};"]
-)
-def test_what_a_variadic_launcher_is_given_is_launched(made: str) -> None:
-    text = """struct Sizes { dim3 blocks; dim3 threads; size_t bytes; };
-template <typename T> __global__ void k(T *a, int n) { a[n] = 1; }
-template <typename Kernel, typename... Args>
-void launch(Kernel kernel, const Sizes &s, Args&&... args) {
-  kernel<<<s.blocks, s.threads, s.bytes>>>(std::forward<Args>(args)...); }
-void run(float *a, int n) { MADE launch(k<float>, s, a, n); }"""
-    (found,) = find_launches(text.replace("MADE", made)).launches
-    assert (found.kernel, found.grid, found.block) == ("k<float>", "2", "64")
-    assert found.arguments == ("random:f32[<elements_of_a>]", "i32=<n>")
-
-
-def test_a_product_in_braces_is_no_pointer() -> None:
-    (found,) = find_launches(
-        "__global__ void k() {}\nint main() { constexpr unsigned N{4U}; unsigned M{N * N};"
-        " k<<<M, 32>>>(); }"
-    ).launches
-    assert found.grid == "16"
-
-
-def test_a_function_of_both_sides_is_read_whatever_the_order_of_its_marks() -> None:
-    helper = "inline __device__ __host__ int half(int n) { return n / 2; }\n"
-    (found,) = find_launches(
-        f"{KERNEL}{helper}int main() {{ k<<<half(64), 32>>>(0, 1); }}"
-    ).launches
-    assert found.grid == "32"
-
-
 def test_template_arguments_are_deduced_from_a_launchs_arguments() -> None:
     text = """template <typename A, typename B, typename C = B, int N = 4>
 __global__ void k(A *a, const B *__restrict__ b, int n) { a[n] = b[n] + N; }
