@@ -161,12 +161,9 @@ MIXES: dict[str, Op] = {
         expected="SYNCS", apart=0, capability=90, is_mbarrier=True,
     ),
     **{
-        f"{load}+{count}FFMA": Op(
-            "{{ .reg .f32 t; " + text + " t, [" + place + "];"
-            + " fma.rn.f32 {d}, t, {b}, {d};" * count + " }}", "f", load,
-        )
-        for load, text, place in (
-            ("LDS", "ld.volatile.shared.f32", "%1"), ("LDG", "ld.global.ca.f32", "%3"),
+        f"LDS+{count}FFMA": Op(
+            "{{ .reg .f32 t; ld.volatile.shared.f32 t, [%1];"
+            + " fma.rn.f32 {d}, t, {b}, {d};" * count + " }}", "f", "LDS",
         )
         for count in (1, 2, 4)
     },

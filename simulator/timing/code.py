@@ -67,6 +67,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "sectors": local_sectors(each, words),
             "indexed": is_indexed(each),
             "port": _port(each),
+            "written": _written(each, kind),
             "constant": "c[" in each.operands,
             **_synchronizes(kind, each),
         }
@@ -136,6 +137,20 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
+
+
+def _written(instruction: WorkInstruction, kind: Kind) -> tuple[int, int]:
+    """Return the registers of even and of odd numbers that a load writes."""
+    if kind not in (Kind.SHARED, Kind.LOAD):
+        return 0, 0
+    found = _REGISTER.search(instruction.operands.split(",")[0])
+    if found is None or instruction.opcode.startswith("ST"):
+        return 0, 0
+    parts = instruction.opcode.split(".")
+    count = 4 if "128" in parts or "4" in parts else 2 if "64" in parts or "2" in parts else 1
+    if count > 1:
+        return count // 2, count // 2
+    return (0, 1) if int(found[1]) & 1 else (1, 0)
 
 
 def _port(instruction: WorkInstruction) -> int:

@@ -242,6 +242,10 @@ def _send(
         _arrive(code, trace, state, machine, warp, event, now)
     elif kind == _TILE and event >= 0:
         _copy(code, trace, state, machine, warp, number, event, share, now)
+    for bank in range(2):  # what it brings is written where operands are read
+        if code[number].written[bank]:
+            free = max(state.bank[warp & 3, bank], now)
+            state.bank[warp & 3, bank] = free + code[number].written[bank]
     settle(code, state, warp, number, read, done + extra)
 
 

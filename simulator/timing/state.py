@@ -134,6 +134,7 @@ CODE = np.dtype(
         ("reuse", np.int64),
         ("sectors", np.int64),  # of local memory
         ("indexed", np.int64),  # whether lanes have indices of their own there
+        ("written", np.int64, (2,)),  # registers of each bank that a load brings
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("constant", np.int64),  # whether it reads a constant bank
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
