@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from layouts.errors import BankwiseError, short
+from layouts.errors import BankwiseError, accepted, short
 from simulator.checking.baseline import (
     Recorded,
     as_json,
@@ -176,7 +176,10 @@ def _failures(
     known = {"kernel", "grid", "block", "args", "shared_bytes", "cluster", "blocks", "arch", "file",
              "chip", "rule", "include", "define", "options", "max_instructions", "set"}  # fmt: skip
     if odd := sorted(set(given) - known):
-        raise TypeError(f"assert_kernel_conflict_free has no argument {', '.join(odd)}")
+        raise TypeError(
+            f"assert_kernel_conflict_free has no argument {odd[0]!r}:"
+            f" {accepted(odd[0], sorted(known))}"
+        )
     entry = Entry("kernel", path.name, 1, given, limits)
     here = Measured(path.name, entry, SourcePlace(str(path)))
     said = []

@@ -157,7 +157,7 @@ class GridRun:
         self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
         if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
             raise LaunchError(
-                f"{stack} bytes of stack per thread (accepted: {_MOST_LOCAL // 1024})"
+                f"{stack} bytes of stack per thread (accepted: up to {_MOST_LOCAL // 1024})"
             )
 
     def _shared_limit(self) -> tuple[int, str]:

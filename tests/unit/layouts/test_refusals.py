@@ -190,7 +190,7 @@ def test_swizzled_layouts_where_only_plain_ones_do():
     for refuse in (right_inverse, left_inverse, complement, make_layout):
         with pytest.raises(LayoutError, match="is swizzled"):
             refuse(swizzled)
-    with pytest.raises(LayoutError, match="can only stand outside"):
+    with pytest.raises(LayoutError, match="cannot be a tiler"):
         composition(Layout(512), swizzled)
     with pytest.raises(LayoutError, match=r"its modes are those of \.plain"):
         _ = swizzled.modes
