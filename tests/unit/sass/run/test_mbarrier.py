@@ -135,7 +135,7 @@ def test_what_ptx_leaves_undefined_is_refused_and_changes_nothing() -> None:
     for call, says in [
         (
             lambda: arrive(shared, AT, 3),
-            "3 arrivals at .*2 of 2 arrivals pending.*accepted: at most 2",
+            "3 arrivals at .*2 of 2 arrivals pending.*at most 2",
         ),
         (lambda: arrive(shared, AT, 2, completes=False), "noComplete"),
         (lambda: arrive(shared, AT, expect=1 << 20), "accepted: 0 to 1048575"),
