@@ -190,27 +190,27 @@ def _failures(
     return said
 
 
-def _judged(found: Measured, guard: KernelGuard | None, prefix: str) -> Outcome:
+def _judged(measured: Measured, guard: KernelGuard | None, prefix: str) -> Outcome:
     if guard is None:
-        return judge(found, None)
-    name = guard.name(prefix + found.name)
-    guard.now[name] = record(found)
+        return judge(measured, None)
+    name = guard.name(prefix + measured.name)
+    guard.now[name] = record(measured)
     if guard.update:
-        return Outcome(found)
+        return Outcome(measured)
     if name not in guard.known:
-        return judge(found, None)
-    entry = Entry(found.entry.kind, found.entry.name, 1, found.entry.given)
-    return judge(replace(found, entry=entry), {found.name: guard.known[name]})
+        return judge(measured, None)
+    entry = Entry(measured.entry.kind, measured.entry.name, 1, measured.entry.given)
+    return judge(replace(measured, entry=entry), {measured.name: guard.known[name]})
 
 
-def _said(outcome: Outcome, found: Measured) -> list[str]:
+def _said(outcome: Outcome, measured: Measured) -> list[str]:
     findings = outcome.findings
-    lines = [f"{found.name}: {_line(each, found)}" for each in findings[:_MOST]]
+    lines = [f"{measured.name}: {_line(each, measured)}" for each in findings[:_MOST]]
     more = [f"... and {len(findings) - _MOST} more"] if len(findings) > _MOST else []
     return [*([outcome.error] if outcome.error else []), *lines, *more]
 
 
-def _line(finding: Finding, found: Measured) -> str:
+def _line(finding: Finding, measured: Measured) -> str:
     place = finding.place
-    text = next((line.text for line in found.lines if line.place == place), "")
+    text = next((line.text for line in measured.lines if line.place == place), "")
     return f"{place.name}: {finding.message}" + (f"\n    {text}" if text else "")
