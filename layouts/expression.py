@@ -86,7 +86,7 @@ class Expression:
         return self._evaluate({name: integer(name, values[name], self) for name in self.names})
 
     def check(self, known: Collection[str]) -> None:
-        """Raise ExpressionError if it uses a name that is not `known`."""
+        """Raise ExpressionError if it uses a name that is not one of `names`."""
         check_known(self, known)
 
 
@@ -115,12 +115,12 @@ def integer(name: str, given: object, named: HasNames) -> int:
     raise ExpressionError(problem, named.source, named.names[name])
 
 
-def check_known(named: HasNames, known: Collection[str]) -> None:
-    """Raise ExpressionError if a text uses a name that is not `known`."""
-    unknown = next((name for name in named.names if name not in known), None)
+def check_known(named: HasNames, names: Collection[str]) -> None:
+    """Raise ExpressionError if a text uses a name that is not one of `names`."""
+    unknown = next((name for name in named.names if name not in names), None)
     if unknown is not None:
         raise ExpressionError(
-            f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
+            f"unknown name {unknown!r}: {accepted(unknown, names)}, and -D NAME=VALUE",
             named.source,
             named.names[unknown],
         )
@@ -133,7 +133,7 @@ def parsed(text: str, source: str, parser: type[Parser] = Parser) -> Tree:
     """
     if len(source) > _LONGEST:
         raise ExpressionError(
-            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source[:60], 0
+            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source, 0
         )
     try:
         tree: Tree = nested(source, lambda: parser(text).whole())
@@ -150,7 +150,7 @@ def nested(source: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except RecursionError:
-        raise ExpressionError("expression is nested too deeply", source[:60], 0) from None
+        raise ExpressionError("expression is nested too deeply", source, 0) from None
 
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -61,12 +61,12 @@ def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output
     show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
 
 
-def _declared(found: Launches) -> Table:
+def _declared(launches: Launches) -> Table:
     """Return the kernels that a source declares, of which nothing was compiled."""
     unknown = dict.fromkeys(("instructions", "shared_bytes", "arch"))
     rows = [
         {"kernel": each.full_name, "symbol": None, "parameters": len(each.parameters), **unknown}
-        for listed in found.kernels.values()
+        for listed in launches.kernels.values()
         for each in dict.fromkeys(listed)
     ]
     return Table(rows, {"kernels": len(rows)})

@@ -1,6 +1,6 @@
 """Warp accesses, and what is refused before anything is counted.
 
-A warp access is an instruction, 32 byte addresses (one a lane) and a mask of active lanes.
+A warp access is an instruction, 32 byte addresses (one per lane) and a mask of active lanes.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def wanted_launches(
     return wanted, [] if wanted else [_plain(kernel)]
 
 
-def launch_of(found: FoundLaunch) -> dict[str, Any]:
+def launch_of(launch: FoundLaunch) -> dict[str, Any]:
     """Return what `replay_compiled` takes for a launch that is known in full.
 
     Raises LaunchError for a grid, a block or an argument that cannot be.
@@ -88,12 +88,12 @@ def launch_of(found: FoundLaunch) -> dict[str, Any]:
     from simulator.sass.arguments import argument
 
     return {
-        "kernel": found.kernel,
-        "grid": _shape(found.grid, "grid"),
-        "block": _shape(found.block, "block"),
-        "shared_bytes": int(found.shared_bytes),
-        "cooperative": found.cooperative,
-        "args": [argument(text, i) for i, text in enumerate(found.arguments)],
+        "kernel": launch.kernel,
+        "grid": _shape(launch.grid, "grid"),
+        "block": _shape(launch.block, "block"),
+        "shared_bytes": int(launch.shared_bytes),
+        "cooperative": launch.cooperative,
+        "args": [argument(text, i) for i, text in enumerate(launch.arguments)],
     }
 
 

@@ -241,7 +241,10 @@ def _of_accesses(
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
     wrong = sorted(set(names) & {*space, *RESERVED})
     if wrong:
-        raise SearchError(f"{', '.join(wrong)}: fixed by names, and free or reserved (use one)")
+        raise SearchError(
+            f"names fixes {', '.join(wrong)}, which is free in the space or has its own meaning"
+            " (accepted: another name, or a name in one of the two)"
+        )
     own = {"swizzle"} if "pad" in used else {"swizzle", "pad"}
     padded = "pad" in space and "pad" in own
     if padded and shape is None:

@@ -137,7 +137,7 @@ def _check_assumed(reader: _Reader) -> None:
 
 
 def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:
-    """Give the launches of the program, and of ways that it does not take what it lacks."""
+    """Return the launches of the program, and of ways that it does not take what it lacks."""
     known = {_base(each.kernel) for each in found if not each.unknown}
     ways = [each for each in possible if _base(each.kernel) not in known]
     sure = {each.kernel for each in ways if not each.unknown}

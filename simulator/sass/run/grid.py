@@ -34,7 +34,7 @@ __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
 
 Dim3 = tuple[int, int, int]
 
-_STACK = 1024  # bytes a thread, which a launch has by default
+_STACK = 1024  # bytes per thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
 _MOST_CLUSTER = 16
 _MOST_TOGETHER = 512
@@ -176,7 +176,7 @@ class GridRun:
         self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
         if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
             raise LaunchError(
-                f"{stack} bytes of stack per thread (accepted: {_MOST_LOCAL // 1024})"
+                f"{stack} bytes of stack per thread (accepted: up to {_MOST_LOCAL // 1024})"
             )
 
     def _shared_limit(self) -> tuple[int, str]:
@@ -351,7 +351,7 @@ class GridRun:
                 self.progress(self._threads, self._blocks, of)
 
 
-def dim3(given: object, what: str) -> Dim3:
+def dim3(size: object, what: str) -> Dim3:
     """Take an integer or up to three as (x, y, z).
 
     >>> dim3((8, 8), "grid")
@@ -359,11 +359,11 @@ def dim3(given: object, what: str) -> Dim3:
 
     Raises LaunchError for anything else.
     """
-    values = given if isinstance(given, tuple | list) else (given,)
+    values = size if isinstance(size, tuple | list) else (size,)
     good = 1 <= len(values) <= 3 and all(
         is_integer(value) and 1 <= value < 2**31 for value in values
     )
     if not good:
-        raise LaunchError(f"{what} {given!r} (accepted: one to three positive integers)")
+        raise LaunchError(f"{what} {size!r} (accepted: one to three positive integers)")
     x, y, z = (*(int(value) for value in values), 1, 1)[:3]
     return x, y, z

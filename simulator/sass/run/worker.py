@@ -232,7 +232,7 @@ class Worker:
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
-        """Have the scheduler look for warps that can go on, though a group runs on its own."""
+        """Let the scheduler look for warps that can go on, though a group runs on its own."""
         self.set("joined", 1 << 62)
 
     def go_on(self, of: int) -> Progress:

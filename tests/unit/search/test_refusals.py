@@ -49,7 +49,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"accesses": [Access("LDS", "lane*ld")]}, "no value for ld"),
     ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": []}}, "'ld' has no values"),
     ({"accesses": [Access("LDS", "lane*ld")], "space": {"ld": "all"}}, "is not an integer"),
-    ({"accesses": [Access("LDS", "lane")], "names": {"lane": 1}}, "free or reserved"),
+    (
+        {"accesses": [Access("LDS", "lane")], "names": {"lane": 1}},
+        "free in the space or has its own",
+    ),
     ({"accesses": [Access("LDS", "lane")], "space": {"pad": [1]}}, "there is no tile"),
     ({"accesses": [Access("LDS", lambda lane: lane / 2)]}, "gives 0.0 for lane 0"),
     ({"accesses": [Access("LDS", lambda lane: -1)]}, "reaches element -1"),
