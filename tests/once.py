@@ -9,6 +9,7 @@ processes that tests start would each compile all that they import.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +31,11 @@ class Plugin:
             folder = TemporaryDirectory()
             config.add_cleanup(folder.cleanup)
             self.folder = folder.name
+
+    def pytest_collection_finish(self) -> None:
+        """Let Python's collector pass over the tests themselves: they live to the end."""
+        gc.collect()
+        gc.freeze()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -100,7 +101,8 @@ def test_a_damaged_cubin_is_read_or_refused(place: int, noise: bytes) -> None:
 
 
 @needs_tools
-@settings(max_examples=examples(12))
+@pytest.mark.usefixtures("afresh")  # no damage comes twice
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_code_is_replayed_or_refused(data: st.DataObject) -> None:
     image = cubin("scan")
