@@ -221,11 +221,12 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
-    "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks",
-    "h100_clock_classes", "h100_constants", "h100_fetch", "h100_fills", "h100_flight",
-    "h100_gemm_stalls", "h100_kernels", "h100_latency", "h100_launches", "h100_misc",
-    "h100_mixes", "h100_neighbour_counters", "h100_peaks", "h100_pipes", "h100_queue",
-    "h100_residency", "h100_shared_reads", "h100_starts", "h100_timed_estimates",
+    "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_branches",
+    "h100_clock_classes", "h100_constants", "h100_dispatch", "h100_fetch", "h100_fills",
+    "h100_flight", "h100_gemm_stalls", "h100_kernels", "h100_latency", "h100_launches",
+    "h100_local_memory", "h100_misc", "h100_mixes", "h100_neighbour_counters", "h100_peaks",
+    "h100_pipes", "h100_queue", "h100_residency", "h100_shared_reads", "h100_starts",
+    "h100_timed_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
     "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
     "h100_timed_gemms_estimates", "h100_timed_kernels", "h100_timed_third",
     "h100_timed_third_estimates", "h100_tma", "h100_traffic", "h100_transposes", "h100_turns",

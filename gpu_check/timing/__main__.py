@@ -10,12 +10,15 @@ from typing import Any
 
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.branches import measure_branches
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
+from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.launches import measure_launches
+from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
@@ -53,6 +56,9 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "shared_reads": measure_shared_reads,
     "constants": measure_constants,
     "transposes": measure_transposes,
+    "dispatch": measure_dispatch,
+    "branches": measure_branches,
+    "local_memory": measure_local_memory,
 }
 
 

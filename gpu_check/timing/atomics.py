@@ -1,7 +1,8 @@
 """What atomics in global memory cost: by how the lanes' words lie, in one SM and in all.
 
 A warp's lanes add to one word, or to words side by side, apart, or anywhere among so many.
-`red` gives nothing back, `atom` the old value, which the next one waits for.
+`red` gives nothing back, `atom` the old value, which the next one waits for; `red_float`
+adds floats.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _SOURCE = """
 __device__ __forceinline__ unsigned mixed(unsigned x) {
     x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; return x ^ x >> 16;
 }
-template <int RETURNS> __device__ void run(unsigned* data, int how, unsigned words,
+template <int RETURNS, int FLOATS> __device__ void run(unsigned* data, int how, unsigned words,
                                            long long* when, unsigned* sink) {
     const unsigned lane = threadIdx.x & 31;
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) >> 5;
@@ -40,7 +41,9 @@ template <int RETURNS> __device__ void run(unsigned* data, int how, unsigned wor
                     asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old)
                                  : "l"(data + word + (sum & 0x40000000)), "r"(1));
                     sum |= old;
-                } else
+                } else if (FLOATS)
+                    asm volatile("red.global.add.f32 [%0], %1;" :: "l"(data + word), "f"(1.0f));
+                else
                     asm volatile("red.global.add.u32 [%0], %1;" :: "l"(data + word), "r"(1));
             }
         }
@@ -50,10 +53,10 @@ template <int RETURNS> __device__ void run(unsigned* data, int how, unsigned wor
     if (threadIdx.x == 0) when[blockIdx.x] = clock64() - start;
     if (sum == 0xffffffff) *sink = sum;
 }
-#define KERNEL(NAME, RETURNS) extern "C" __global__ void NAME(unsigned* data, int how, \\
+#define KERNEL(NAME, RETURNS, FLOATS) extern "C" __global__ void NAME(unsigned* data, int how, \\
     unsigned words, long long* when, unsigned* sink) \\
-    { run<RETURNS>(data, how, words, when, sink); }
-KERNEL(red, 0) KERNEL(atom, 1)
+    { run<RETURNS, FLOATS>(data, how, words, when, sink); }
+KERNEL(red, 0, 0) KERNEL(atom, 1, 0) KERNEL(red_float, 0, 1)
 """.replace("TURNS", str(_TURNS)).replace("EACH", str(_EACH))
 PATTERNS = (
     ("one word", 0, 32), ("a word a lane", 1, 32), ("a sector a lane", 2, 256),
@@ -76,7 +79,7 @@ def measure_atomics(device: int = 0) -> list[dict[str, Any]]:
         module = cupy.RawModule(code=_SOURCE)
         data = cupy.zeros((1 << 22) + 64, dtype=np.uint32)
         sink = cupy.zeros(1, dtype=np.uint32)
-        for name in ("red", "atom"):
+        for name in ("red", "atom", "red_float"):
             for pattern, how, words in PATTERNS:
                 for sms in (1, chip.multiprocessors):
                     row: dict[str, Any] = {"atomic": name, "words": pattern, "sms": sms}

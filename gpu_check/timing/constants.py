@@ -2,7 +2,9 @@
 
 The first read of a word by an SM goes far; what is measured here is what comes after: a loop reads
 the words of a table in constant memory again, in 1 to 32 warps. `uniform`: through uniform
-registers, once; `lanes`: through registers, sixteen times.
+registers, once; `lanes`: through registers, sixteen times;
+`together`: as `uniform`, by blocks of four warps; `apart`: by such blocks that began at other
+times, so that they read at places of their own.
 """
 
 from __future__ import annotations
@@ -49,18 +51,33 @@ extern "C" __global__ void lanes(long long* when, float* sink, int words, int tu
         when[2 * (threadIdx.x / 32)] = start; when[2 * (threadIdx.x / 32) + 1] = end;
     }
 }
+extern "C" __global__ void blocks(long long* when, float* sink, int words, int turns, int step) {
+    const float by = sink[0];
+    float sum = 0;
+    const long long begin = clock64();
+    while (clock64() - begin < blockIdx.x / SMS * step) {}
+    long long start = 0;
+    #pragma unroll 1
+    for (int turn = -1; turn < turns; ++turn) {
+        if (turn == 0) { __syncthreads(); start = clock64(); }
+        for (int k = 0; k < words; ++k) sum += table[k] * by;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) when[blockIdx.x] = clock64() - start;
+    if (sum == 12345) *sink = sum;
+}
 """
 
 
 def measure_constants(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per way, table and number of warps: cycles of the SM per word and warp."""
-    open_gpu(device)
+    chip = open_gpu(device)
     import cupy
 
     rows = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         path = Path(folder, "constants.cubin")
-        path.write_bytes(compiled(_SOURCE, Path(folder)))
+        path.write_bytes(compiled(_SOURCE.replace("SMS", str(chip.multiprocessors)), Path(folder)))
         module = cupy.RawModule(path=str(path))
         when, sink = cupy.zeros(64, dtype=np.int64), cupy.zeros(4, dtype=np.float32)
         for way in ("uniform", "lanes"):
@@ -76,4 +93,30 @@ def measure_constants(device: int = 0) -> list[dict[str, Any]]:
                         {"way": way, "words": words, "warps": warps,
                          "cycles": round(least / (turns * words * warps), 3)}
                     )  # fmt: skip
+        rows += _of_blocks(module.get_function("blocks"), chip.multiprocessors, sink)
+    return rows
+
+
+def _of_blocks(kernel: Any, sms: int, sink: Any) -> list[dict[str, Any]]:
+    """Time blocks of four warps on all SMs, so many on each."""
+    import cupy
+
+    rows = []
+    for way in ("together", "apart"):
+        for words in (16, 32, 64, 128, 256, 1024, 4096):
+            for blocks in (1, 2, 4, 8, 16):
+                step = 8 * words // blocks if way == "apart" else 0
+                when = cupy.zeros(sms * blocks, dtype=np.int64)
+                least = float("inf")
+                for _ in range(3):
+                    kernel(
+                        (sms * blocks,), (128,),
+                        (when, sink, np.int32(words), np.int32(_TURNS), np.int32(step)),
+                    )  # fmt: skip
+                    least = min(least, float(np.median(when.get())))
+                warps = 4 * blocks
+                rows.append(
+                    {"way": way, "words": words, "warps": warps,
+                     "cycles": round(least / (_TURNS * words * warps), 3)}
+                )  # fmt: skip
     return rows

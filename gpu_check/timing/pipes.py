@@ -160,8 +160,16 @@ MIXES: dict[str, Op] = {
         " selp.b32 {d}, {d}, {b}, p; }}",
         expected="SYNCS", apart=0, capability=90, is_mbarrier=True,
     ),
+    **{
+        f"LDS+{count}FFMA": Op(
+            "{{ .reg .f32 t; ld.volatile.shared.f32 t, [%1];"
+            + " fma.rn.f32 {d}, t, {b}, {d};" * count + " }}", "f", "LDS",
+        )
+        for count in (1, 2, 4)
+    },
 }  # fmt: skip
-"""Pairs that may share a pipe; loads through L1, with arithmetic for their addresses; mbarriers."""
+"""Pairs that may share a pipe; loads through L1, with arithmetic for their addresses; mbarriers;
+loads beside additions."""
 
 _MMA = {
     "HMMA.16816.F32": ("m16n8k16.row.col.f32.f16.f16.f32", 4, 2, 4, "HMMA.16816.F32"),

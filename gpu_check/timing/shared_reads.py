@@ -7,15 +7,12 @@ SMs the same at the same time. A matrix product reads so: blocks of a row of the
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.device import open_gpu
 from gpu_check.hopper.cases import HEAD
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["measure_shared_reads"]
 
@@ -75,16 +72,7 @@ extern "C" __global__ void loads(long long* when, const float4* data, int sharer
 
 def measure_shared_reads(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per way, SMs that read the same, and region: bytes per cycle of an SM."""
-    chip = open_gpu(device)
-    import cupy
-
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "reads.cubin")
-        path.write_bytes(compiled(_SOURCE, Path(folder)))
-        module = cupy.RawModule(path=str(path))
-        every = chip.multiprocessors
-        data = cupy.zeros(every * 131072, dtype=np.uint8)
-        when = cupy.zeros(every, dtype=np.int64)
+    with loaded(_SOURCE, device) as (module, every, data, when):
         rows = []
         for way, threads in (("reads", 32), ("loads", 1024)):
             kernel = module.get_function(way)

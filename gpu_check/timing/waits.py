@@ -7,15 +7,12 @@ other SMs at it too. Two warps pass a mbarrier's phase to and fro. A warpgroup's
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.device import open_gpu
 from gpu_check.hopper.cases import HEAD
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["measure_waits"]
 
@@ -68,16 +65,7 @@ extern "C" __global__ void passing(long long* when, const u8* data, int bytes) {
 
 def measure_waits(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per wait: cycles per copy, or per passing of a phase to and fro."""
-    chip = open_gpu(device)
-    import cupy
-
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "waits.cubin")
-        path.write_bytes(compiled(_SOURCE, Path(folder)))
-        module = cupy.RawModule(path=str(path))
-        every = chip.multiprocessors
-        data = cupy.zeros(every * 131072, dtype=np.uint8)
-        when = cupy.zeros(every, dtype=np.int64)
+    with loaded(_SOURCE, device) as (module, every, data, when):
         cases = [("passing", 0, 1, 1)] + [
             ("bulk", bytes_, flight, sms)
             for sms in (1, every)

@@ -63,9 +63,9 @@ FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counts(Result):
-    """What each access costs: an int32 array of the accesses' shape for each of FIGURES.
+    """What each access costs: for each of FIGURES an int32 array of the accesses' shape.
 
-    Names are the profiler's.
+    Of one access alone each is an int32. Names are the profiler's.
     """
 
     figures: NDArray[np.uint8]
@@ -124,7 +124,7 @@ class Counts(Result):
         # Widened when asked for: memory that nobody looks at would cost as much as the counting.
         wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)
         wide.flags.writeable = False
-        return wide
+        return wide[()]  # of one access, a number
 
     def __repr__(self) -> str:
         """Show every figure by its name, without keeping it: nobody may ask for them again."""
@@ -215,17 +215,17 @@ def count(
 
     Examples
     --------
-    >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
-    array(32, dtype=int32)
-    >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
-    array(2, dtype=int32)
-    >>> count("LDS", lambda lane: (lane, 0), layout="(32,32):(33,1)").wavefronts
-    array(1, dtype=int32)
+    >>> int(count("LDS", [128 * lane for lane in range(32)]).wavefronts)
+    32
+    >>> int(count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases)  # pairs fuse
+    2
+    >>> int(count("LDS", lambda lane: (lane, 0), layout="(32,32):(33,1)").wavefronts)
+    1
     >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
-    >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
-    array(32, dtype=int32)
-    >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
-    array(6, dtype=int32)
+    >>> int(count("cp.async.ca.4", rows, sources=columns).wavefronts)  # all read from one bank
+    32
+    >>> int(count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts)  # lanes 0, 1 and 2 share a bank
+    6
     """
     op = counted_on(chip, op)
     check_rule(rule)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.local_memory import frame_words, is_indexed, local_sectors
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
 from simulator.timing.work import WorkInstruction, writes_global
 
-__all__ = ["ATOMICS", "PIPES", "code_arrays", "sources"]
+__all__ = ["ATOMICS", "PIPES", "REDUCTIONS", "code_arrays", "sources"]
 
 PIPES = ("alu", "fmaheavy", "fmalite", "fp16", "fp64", "xu", "tensor", "uniform", "cbu")
 """Pipes that each sub-partition has, by number."""
@@ -22,6 +23,7 @@ _GLOBAL_LOADS = ("LDG", "LD", "LDL", "CCTL", "TEX", "TLD", "SULD")
 _GLOBAL_STORES = ("STG", "ST", "STL", "SUST")
 ATOMICS = ("ATOM", "ATOMG", "RED", "REDG")
 _TILES = ("UTMALDG", "UTMASTG", "UTMAREDG", "UBLKCP", "UBLKRED")
+REDUCTIONS = ("UBLKRED", "UTMAREDG")
 PRODUCTS = ("HGMMA", "QGMMA", "IGMMA", "BGMMA")
 _TILE_ISSUE = 24
 """Cycles, of copies of eight rows (`gpu_check/data/h100_tma.csv`: stores of 16 sectors)."""
@@ -36,6 +38,7 @@ _OTHER = 20
 def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
     table = np.zeros(len(instructions), dtype=CODE)
+    words = frame_words(instructions)
     for number, each in enumerate(instructions):
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
@@ -61,6 +64,10 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,
+            "sectors": local_sectors(each, words),
+            "indexed": is_indexed(each),
+            "port": _port(each),
+            "written": _written(each, kind),
             "constant": "c[" in each.operands,
             **_synchronizes(kind, each),
         }
@@ -130,6 +137,35 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
+
+
+def _written(instruction: WorkInstruction, kind: Kind) -> tuple[int, int]:
+    """Return the registers of even and of odd numbers that a load writes."""
+    if kind not in (Kind.SHARED, Kind.LOAD):
+        return 0, 0
+    found = _REGISTER.search(instruction.operands.split(",")[0])
+    if found is None or instruction.opcode.startswith("ST"):
+        return 0, 0
+    parts = instruction.opcode.split(".")
+    count = 4 if "128" in parts or "4" in parts else 2 if "64" in parts or "2" in parts else 1
+    if count > 1:
+        return count // 2, count // 2
+    return (0, 1) if int(found[1]) & 1 else (1, 0)
+
+
+def _port(instruction: WorkInstruction) -> int:
+    """Return the cycles for which nothing else of the sub-partition is dispatched, but for one.
+
+    Products of 64 bits pass in two parts; what they add to is read between them, doubles too
+    (`gpu_check/data/h100_dispatch.csv`: beside FFMA, LOP3 and IMAD).
+    """
+    name, *modifiers = instruction.opcode.split(".")
+    if name in ("DFMA", "DADD", "DMUL", "DSETP"):
+        return 1
+    if name != "IMAD" or modifiers[:1] not in (["WIDE"], ["HI"]):
+        return 0
+    adds = modifiers[0] == "WIDE" and _REGISTER.search(instruction.operands.split(",")[-1])
+    return 3 if adds else 2
 
 
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")

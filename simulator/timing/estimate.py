@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
-from simulator.timing.code import ATOMICS, code_arrays
+from simulator.timing.code import ATOMICS, REDUCTIONS, code_arrays
 from simulator.timing.far import NUMBERS
 from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_instruction
+from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of, table
 from simulator.timing.sm import simulate
@@ -27,6 +30,10 @@ MOST_INSTRUCTIONS = 6_000_000
 _IN_STEP = 0.2
 """Blocks of a wave that end within so much of its time are taken to go in step."""
 _MORE = 1.05
+_FEWEST = 3
+"""Blocks that tell how much blocks differ."""
+_NEAR = 1 << 20
+"""Bytes that atomics change: of more than these they are measured apart."""
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 
@@ -82,9 +89,13 @@ def estimate(
     alone = max(machine["l2_alone"], machine["l2_shared"])
     for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
         numbers[name] = min(alone, numbers[name] / busy)
+    asks = max(machine["store_request_alone"], machine["store_request"] * busy)
+    numbers["store_request"] = asks
     numbers["tma_l2_rate"] = min(machine["tma_rate"], shared / busy)
-    numbers["atom_rate"] = min(machine["atom_alone"], machine["atom_rate"] / busy)
+    rate = machine["atom_near_rate" if _meet_near(work) else "atom_rate"]
+    numbers["atom_rate"] = min(machine["atom_alone"], rate / busy)
     numbers["atom_hot"] = _hot(work, machine) / blocks
+    numbers["local_missed"] = missed_share(work, l1_bytes(work.shared_bytes, work.resident))
     plan = _plan(work, blocks)
     run = run_sm(work, chip, numbers, plan, without=without)
     if run.cycles < 0:
@@ -94,11 +105,25 @@ def estimate(
         # L1 holds what blocks share: more of what is left comes from DRAM.
         numbers["dram_share"] = some * min(1.0, size / asked)
         run = run_sm(work, chip, numbers, plan, without=without)
-    active = float(run.cycles)
+    active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
-    return Estimate(active, run, blocks)
+    return Estimate(active * _unlike(work, blocks, sms), run, blocks)
+
+
+def _unlike(work: Work, blocks: int, sms: int) -> float:
+    """Return how much longer the SM takes that has most to do than the mean one.
+
+    Where all blocks begin at once, an SM has what it got: the most of so many draws of blocks.
+    """
+    each = [trace.instructions for trace in work.traces]
+    if blocks > work.resident or len(each) < _FEWEST or not any(each):
+        return 1.0
+    full = work.blocks - (blocks - 1) * sms
+    most = NormalDist().inv_cdf((full - 0.375) / (full + 0.25))  # Blom's expectation of the largest
+    spread = float(np.std(each)) / float(np.mean(each))
+    return 1.0 + max(most, 0.0) * spread / math.sqrt(blocks)
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
@@ -162,6 +187,23 @@ def _share(work: Work, size: float) -> float:
     return min(1.0, size / asked) if asked else 0.0
 
 
+def _meet_near(work: Work) -> bool:
+    """Whether the grid's atomics change so few lines that these meet in a part of the L2."""
+    chosen = _atomic_instructions(work)
+    found = [
+        trace.base[np.isin(trace.rows.number[trace.global_rows()], chosen)]
+        for trace in work.traces if len(chosen)
+    ]  # fmt: skip
+    lines = np.concatenate([np.zeros(0, np.int64), *found])
+    return bool(len(lines) and int(np.ptp(lines)) * 128 <= _NEAR)
+
+
+def _atomic_instructions(work: Work) -> NDArray[np.int64]:
+    """Return the numbers of the atomics in global memory."""
+    each = enumerate(work.instructions)
+    return np.array([n for n, one in each if one.opcode.split(".")[0] in ATOMICS], np.int64)
+
+
 def _hot(work: Work, machine: Mapping[str, float]) -> float:
     """Return the cycles for which the L2 changes the kilobyte that most atomics meet in.
 
@@ -171,21 +213,37 @@ def _hot(work: Work, machine: Mapping[str, float]) -> float:
     word one by one (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
     where at least two of them meet.
     """
-    chosen = [n for n, each in enumerate(work.instructions)
-              if each.opcode.split(".")[0] in ATOMICS]  # fmt: skip
-    if not chosen:
+    chosen = _atomic_instructions(work)
+    if not len(chosen):
         return 0.0
     sums: dict[int, float] = {}
     seen: dict[int, int] = {}
     for trace in work.traces:
-        found = _atomics(trace, np.array(chosen), machine)
+        found = _atomics(trace, chosen, machine)
         for place, cycles in found.items():
             sums[place] = sums.get(place, 0.0) + cycles
             seen[place] = seen.get(place, 0) + 1
     shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in work.traces)  # fmt: skip
-    return float(max(shared, default=0.0) / max(int(sectors), 1) * work.blocks)
+    hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
+    # Blocks that ran may lie in few columns of the grid: the others change other words.
+    ran = footprint((), work.traces, work.grid, chosen.tolist()).written
+    grid = footprint(work.probes, work.traces, work.grid, chosen.tolist()).written
+    return float(hottest * ran / max(grid, 1))
+
+
+def _reduced(work: Work, machine: Mapping[str, float]) -> float:
+    """Return the cycles for which the L2 adds to the kilobyte that most bulk copies meet in."""
+    found: dict[int, float] = {}
+    for trace in work.traces:
+        for number, sectors in trace.copied.items():
+            if work.instructions[number].opcode.split(".")[0] in REDUCTIONS:
+                places, counts = np.unique(sectors // 32, return_counts=True)
+                for place, count in zip(places.tolist(), counts.tolist(), strict=True):
+                    found[place] = found.get(place, 0.0) + count
+    most = max(found.values(), default=0.0) / len(work.traces) * work.blocks
+    return most * machine["atom_sector"]
 
 
 def _atomics(

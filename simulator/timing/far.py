@@ -15,7 +15,7 @@ NUMBERS = (
     "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
-    "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency",
+    "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -23,6 +23,7 @@ _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _COPY_RATE = NUMBERS.index("copy_rate")
 _REQUEST = NUMBERS.index("request")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
 _OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
@@ -121,7 +122,7 @@ def lower(
     cycles = max(32 * sectors / rate, machine[_REQUEST])
     there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
     if is_store:
-        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_REQUEST])
+        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_STORE_REQUEST])
         there = _ask(state, OF_STORES, cycles, 0.0, now)
     there += machine[_L2]
     # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.

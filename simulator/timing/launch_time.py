@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import ceil, prod
 
 import numpy as np
@@ -14,6 +13,7 @@ from simulator.law.chips import Chip, ChipLike
 from simulator.results.tables import Columns
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
+from simulator.timing.local_memory import is_indexed
 from simulator.timing.machine import machine_of
 from simulator.timing.pipes import TimeBound, bound_of
 from simulator.timing.spinning import spins
@@ -22,9 +22,6 @@ from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["time_of"]
-
-_ON_STACK = re.compile(r"\[R1(\+-?0x[0-9a-f]+)?\]").search
-"""Registers that are spilled lie at fixed places behind the stack's pointer."""
 
 
 def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
@@ -108,18 +105,18 @@ def _notes(work: Work, found: Estimate) -> list[str]:
 
 
 def _indexed_locals(work: Work) -> list[str]:
-    """Say that arrays in local memory are indexed: what that costs is not known."""
+    """Say that arrays in local memory are indexed: by which lane's index is not known."""
     executed = np.sum([trace.executed(len(work.instructions)) for trace in work.traces], axis=0)
     indexed = [
         each
         for each, times in zip(work.instructions, executed, strict=True)
-        if times and each.opcode.split(".")[0] in ("LDL", "STL") and not _ON_STACK(each.operands)
+        if times and is_indexed(each)
     ]
     if not indexed:
         return []
     place = f"{indexed[0].file}:{indexed[0].line}" if indexed[0].line else "an instruction"
-    said = "its lanes may touch a line each, which is not in the estimate"
-    return [f"{place} indexes an array in local memory: {said}; it may take many times as long"]
+    said = "its lanes are taken to have indices of their own"
+    return [f"{place} indexes an array in local memory: {said}; with the same it is faster"]
 
 
 def _did(trace: BlockTrace, count: int) -> NDArray[np.int64]:

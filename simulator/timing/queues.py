@@ -13,6 +13,8 @@ __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
+_L1, _OF_L2 = NUMBERS.index("l1_latency"), NUMBERS.index("l2_rate")
+_LOCAL_MISSED = NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
@@ -200,6 +202,18 @@ def _send(
             there = access(trace, state, machine, at, base, warp, kind, share, now)
             base += 1
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
+    sectors = code[number].sectors
+    if sectors:  # of local memory: L1 holds what is stored
+        held += -(-sectors // 4)
+        if kind == _STORE:
+            each = 1 if code[number].indexed else 4
+            for _ in range(sectors // each):
+                lower(state, machine, each, True, 0.0, 0.0, now)
+        else:
+            done = max(done, now + int(machine[_L1]))
+            missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
+            if missing:
+                done = max(done, lower(state, machine, missing, False, 0.0, machine[_OF_L2], now))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     state.counts[2] += held
@@ -228,6 +242,10 @@ def _send(
         _arrive(code, trace, state, machine, warp, event, now)
     elif kind == _TILE and event >= 0:
         _copy(code, trace, state, machine, warp, number, event, share, now)
+    for bank in range(2):  # what it brings is written where operands are read
+        if code[number].written[bank]:
+            free = max(state.bank[warp & 3, bank], now)
+            state.bank[warp & 3, bank] = free + code[number].written[bank]
     settle(code, state, warp, number, read, done + extra)
 
 

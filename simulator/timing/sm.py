@@ -230,7 +230,7 @@ def _issue(
     state.counts[1] += 1
     _account(state, stalls, partition, warp, number, now)
     state.issued[warp] = now
-    conflict = read_operands(code, state, partition, warp, number, now)
+    conflict = max(read_operands(code, state, partition, warp, number, now), code[number].port)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict

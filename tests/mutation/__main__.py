@@ -231,7 +231,7 @@ def _share(text: str) -> tuple[int, int]:
 def _load_once() -> None:
     """Import what every judge needs and no mutant changes, so that a fork has it."""
     for name in ("numpy", "numba", "llvmlite.binding", "hypothesis", "pytest", "sybil", "click",
-                 "tabulate", "lark", "cosmic_ray.mutating"):  # fmt: skip
+                 "tabulate", "cosmic_ray.mutating"):  # fmt: skip
         with contextlib.suppress(ImportError):
             __import__(name)
     loaded: list[Any] = [name for name in sys.modules if name.split(".")[0] == "simulator"]

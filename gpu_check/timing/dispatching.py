@@ -1,0 +1,155 @@
+"""How often instructions can be dispatched beside each other: machine code of other instructions.
+
+The FFMAs of a compiled loop become other instructions, whose bits come from a kernel that has them;
+registers and control bits are set so that nothing waits for a result, and no two operands of an
+instruction lie in the same bank, but for a product's 64 bits.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_check.device import open_gpu
+from gpu_check.hopper.runner import compiled
+from gpu_check.timing.banks import banks_source
+
+__all__ = ["DISPATCHED", "dispatched", "kinds", "measure_dispatch", "templates_source"]
+
+_COUNT, _TURNS = 256, 32
+_NONE = 255
+_OPCODES = {
+    "FFMA": 0x223, "FADD": 0x221, "IMAD": 0x224, "IMAD.WIDE": 0x225, "IMAD.HI": 0x227,
+    "LOP3": 0x212, "SHF": 0x219, "PRMT": 0x216, "IADD3": 0x210, "DFMA": 0x22B, "HFMA2": 0x231,
+    "HFMA2.MMA": 0x235,
+}  # fmt: skip
+"""The low twelve bits of forms with registers alone."""
+_CONTROL = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49
+"""Of the upper word: the next one a cycle later, no scoreboards."""
+_BESIDE = ("FFMA", "LOP3", "IMAD")
+DISPATCHED: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in _OPCODES},
+    "IMAD.WIDE, no addend": ("IMAD.WIDE RZ",),
+    **{
+        f"{first} + {count} {other}": (first,) + (other,) * count
+        for first in ("IMAD.WIDE", "IMAD.WIDE RZ", "IMAD.HI", "IMAD", "LOP3", "DFMA", "HFMA2.MMA")
+        for other in _BESIDE
+        for count in (1, 2, 3, 4, 6)
+        if first != other
+    },
+    "IMAD.WIDE + 2 LOP3 + 2 FFMA": ("IMAD.WIDE", "LOP3", "FFMA", "LOP3", "FFMA"),
+    "IMAD + LOP3 + FFMA": ("IMAD", "LOP3", "FFMA"),
+    "IMAD + LOP3 + 2 FFMA": ("IMAD", "FFMA", "LOP3", "FFMA"),
+}
+"""Instructions of a loop, in order."""
+
+_TEMPLATES = """
+extern "C" __global__ void templates(const int* in, int* out, const float* f, double* d,
+                                     long long* wide) {{
+    const int a = in[0], b = in[1], c = in[2];
+    const unsigned h = in[3], i = in[4], j = in[5];
+    out[0] = a * b + c;
+    wide[0] = (long long)a * b + wide[1];
+    out[1] = __umulhi(h, i);
+    out[2] = (a & b) ^ c;
+    out[3] = __funnelshift_l(h, i, j);
+    out[4] = __byte_perm(h, i, j);
+    out[5] = a + b + c;
+    out[6] = __float_as_int(fmaf(f[0], f[1], f[2]));
+    out[7] = __float_as_int(f[3] + f[4]);
+    d[0] = fma(d[1], d[2], d[3]);
+    unsigned x = h;
+    {halves}
+    out[8] = x;
+}}
+"""
+
+
+def templates_source() -> str:
+    """Return CUDA source of a kernel that holds each instruction."""
+    half = 'asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(i), "r"(j));'
+    return _TEMPLATES.format(halves="\n    ".join([half] * 8))
+
+
+def kinds(image: bytes) -> dict[str, tuple[int, int]]:
+    """Return the two words of an instruction of each opcode that a cubin has without a guard."""
+    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8")
+    found = {}
+    for name, opcode in _OPCODES.items():
+        for low, high in zip(words.tolist(), words[1:].tolist(), strict=False):
+            # Scoreboards that are not there are 7, and a stall count is below 16.
+            if low & 0xFFFF == opcode | 7 << 12 and high >> 53 < 1 << 11 and high >> 46 & 7:
+                found[name] = (low, high)
+                break
+    return found
+
+
+def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[str, ...]) -> bytes:
+    """Return a cubin whose loop has the instructions of a pattern in place of its FFMAs."""
+    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
+    at = _loop(words)
+    every = sorted({int(words[k] >> shift & 0xFF) for k in at for shift in (16, 24, 32)})
+    pairs = [r for r in every if r % 2 == 0 and r + 1 in every]
+    sources, targets = pairs[: len(pairs) // 2], cycle(pairs[len(pairs) // 2 :])
+    operands = cycle(sources)
+    for k, given in zip(at, cycle(pattern), strict=False):
+        name, *alone = given.split()
+        low, high = forms[name]
+        first, second, third = next(operands), next(operands), next(operands)
+        a, b, c = first, second + 1, third
+        if name == "DFMA":
+            b = second
+        elif name != "IMAD.WIDE":
+            c = first if low_has_third(name) else _NONE
+        if alone:
+            c = _NONE
+        low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24
+        low = low & ~(0xFF << 32) | b << 32
+        words[k], words[k + 1] = low, high & ~0xFF & ((1 << 41) - 1) | c | _CONTROL
+    return words.tobytes() + image[len(words) * 8 :]
+
+
+def low_has_third(name: str) -> bool:
+    """Whether an instruction has a third source."""
+    return name in ("FFMA", "IMAD", "IADD3", "HFMA2", "HFMA2.MMA", "PRMT", "SHF")
+
+
+def _loop(words: NDArray[np.uint64]) -> list[int]:
+    """Return where the FFMAs of the loop are."""
+    at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == 0x7223]
+    return [k for k in at if k + 2 in at or k - 2 in at]
+
+
+def measure_dispatch(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per pattern: cycles of a sub-partition per turn of it with 1 to 8 warps."""
+    open_gpu(device)
+    import cupy
+
+    rows = []
+    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
+        image = compiled(banks_source(), Path(folder))
+        forms = kinds(compiled(templates_source(), Path(folder)))
+        zeros, sink = cupy.zeros(32, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
+        when = cupy.zeros(64, dtype=np.int64)
+        for name, pattern in DISPATCHED.items():
+            if any(each.split()[0] not in forms for each in pattern):
+                continue
+            module = cupy.cuda.function.Module()
+            module.load(dispatched(image, forms, pattern))
+            kernel = module.get_function("banks")
+            row: dict[str, Any] = {"instructions": name}
+            for warps in (4, 8, 16):
+                least = float("inf")
+                for _ in range(4):
+                    kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
+                    times = when.get()[: 2 * warps]
+                    elapsed = int(times[1::2].max() - times[0::2].min())
+                    least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
+                row[f"warps_{warps // 4}"] = round(least * len(pattern), 3)
+            rows.append(row)
+    return rows
