@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import CompileError
+from simulator.errors import CompileError, CubinError
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load, recompiled
 from simulator.sass.code.linking import linked
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import CompilerOptions
+from simulator.sass.code.signatures import signatures
+from simulator.sass.code.source import Source
 from simulator.sass.code.symbols import with_symbols
 from simulator.sass.code.unset import never_set
 from simulator.sass.lift.program import Program, decode
@@ -49,7 +51,11 @@ class Build:
 
         Raises CubinError and ToolError; LaunchError for variables that it does not have.
         """
-        chosen = cubin.kernel(self.kernel)
+        try:
+            chosen = cubin.kernel(self.kernel)
+        except CubinError:
+            self._check_template(source)
+            raise
         say(f"disassembling {chosen.name}")
         code = linked(disassemble(cubin.image, chosen.name), chosen.links)
         instructions = _named(code, source)
@@ -60,6 +66,19 @@ class Build:
         )
         cubin = with_symbols(cubin, self.symbols)
         return Built(cubin, decode(instructions, cubin.kernels[chosen.name]), unset)
+
+    def _check_template(self, source: str) -> None:
+        """Raise CubinError where the kernel is a template in the source, without arguments."""
+        path = self.path
+        if not source or self.kernel is None or "<" in self.kernel:
+            return
+        text = path.read_text(errors="replace") if path else str(self.given)
+        for each in signatures(Source(text)).get(self.kernel.rsplit("::", 1)[-1], ()):
+            if each.template:
+                raise CubinError(
+                    f"{each.full_name} is a template of {', '.join(each.template)} (accepted: with"
+                    f" its arguments, --kernel '{each.full_name}<…>')"
+                )
 
     @property
     def path(self) -> Path | None:

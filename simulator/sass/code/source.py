@@ -37,6 +37,8 @@ _MARK = re.compile(r"\b__(?:global|device|constant|managed|shared|grid_constant)
 _CONSTANT = re.compile(r"\b(?:const|constexpr|constinit)\b")
 _CONSTANT_FUNCTION = re.compile(r"\b(?:constexpr|consteval)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# A macro of a header that is not here; NUM_DEVICES is a number.
+_DEVICE = re.compile(r"[A-Z][A-Z0-9_]*DEVICE(?!S)[A-Z0-9_]*")
 _ALIAS = re.compile(r"\btypedef\b|\busing\s+[\w#\s]+=")
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",
            "ERROR", "export_declaration"}  # fmt: skip
@@ -140,7 +142,7 @@ class Source:
         return any(
             _MARK.search(self.marks[word])
             if word in self.marks
-            else word not in self.known and re.fullmatch(r"[A-Z][A-Z0-9_]*DEVICE[A-Z0-9_]*", word)
+            else word not in self.known and _DEVICE.fullmatch(word)
             for word in _IDENTIFIER.findall(text)
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import replay_compiled
-from simulator.errors import LaunchError, MemoryAccessError
+from simulator.errors import CubinError, LaunchError, MemoryAccessError
 from simulator.sass.arguments import argument
 from tests.sass_kernels import needs_compiler
 
@@ -113,3 +113,9 @@ def test_a_launch_that_cannot_be_is_refused(option: dict[str, object], message: 
     launch = {"grid": 1, "block": 32, "args": [np.zeros(32, np.float32)]} | option
     with pytest.raises(LaunchError, match=message):
         replay_compiled(DOUBLE, **launch)
+
+
+def test_a_template_without_arguments_is_named() -> None:
+    text = "template <int N> __global__ void t(float *a) { a[0] = N; }\n__global__ void k() {}"
+    with pytest.raises(CubinError, match=r"t is a template of int N \(accepted: with its arg"):
+        replay_compiled(text, kernel="t", grid=1, block=32, args=[np.zeros(32, np.float32)])

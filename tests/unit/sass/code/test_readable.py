@@ -36,3 +36,12 @@ def test_members_that_are_a_macro_do_not_hide_the_next_one() -> None:
     )
     (found,) = Source(text).declarations
     assert (found.kind, found.hidden) == ("neutral", ())
+
+
+def test_a_number_of_devices_marks_no_function() -> None:
+    text = (
+        "template <int NUM_DEVICES> struct S {\n  int a[NUM_DEVICES];\n"
+        "  __host__ S(int b) : S(b, Sequence<NUM_DEVICES>{}) { }\n};\n"
+    )
+    (found,) = Source(text).declarations
+    assert [text[a:b].split("(")[0] for a, b in found.hidden] == ["__host__ S"]
