@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from io import StringIO
@@ -17,15 +19,14 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import simulator  # noqa: F401 - else pytest imports a module twice whose doctests it collects first
+from tests.examples import EXAMPLES
 
-# `BANKWISE_EXAMPLES=1000 python -m pytest tests/property` asks for more.
-settings.register_profile(
-    "bankwise",
-    deadline=None,
-    print_blob=True,
-    max_examples=int(os.environ.get("BANKWISE_EXAMPLES", "50")),
-)
+settings.register_profile("bankwise", deadline=None, print_blob=True, max_examples=EXAMPLES)
 settings.load_profile("bankwise")
+
+# jsonschema takes it where it is installed, and it builds 40 grammars when it is imported: two
+# seconds in each process, for the format of IRIs, which no schema of ours has.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 ROOT = Path(__file__).parent
 
@@ -42,9 +43,13 @@ if not COMPILES:
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
 
+AFRESH = os.environ.get("BANKWISE_AFRESH", "0") != "0"
+"""Whether each kernel is compiled and disassembled by processes of its own: for a user, it is."""
+
 SHARES = (
     "tests/browser/", "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
-    "tests/unit/sass/run/",
+    "tests/unit/sass/run/", "tests/unit/test_docstrings.py", "tests/unit/test_examples.py",
+    "tests/unit/test_structure.py",
 )  # fmt: skip
 
 
@@ -60,7 +65,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Let one process of pytest-xdist run what belongs together: a document, a browser, a GPU.
 
     The examples of a document build on each other, a browser is started once, a kernel is compiled
-    or replayed for several tests, and clocks of a GPU mean nothing while another test uses it.
+    or replayed for several tests, all sources are read or a figure is drawn for several, and clocks
+    of a GPU mean nothing while another test uses it.
     (`--dist=loadgroup` does nothing under pytest 9.2.)
     """
     from xdist.scheduler import LoadScopeScheduling
@@ -71,6 +77,40 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return file if file.endswith(".md") or file.startswith(SHARES) else nodeid
 
     return Together(config, log) if config.option.dist == "load" else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile in forks and take recorded listings: a process a kernel takes longer than the tests.
+
+    The slow tests, and those that ask for `afresh`, do without. Hot loops are compiled once for
+    all processes.
+    """
+    if os.name == "posix":
+        from tests import once
+
+        config.pluginmanager.register(once.Plugin(), "once")
+    if not COMPILES or AFRESH or config.option.markexpr == "slow" or config.option.collectonly:
+        return
+    from tests import forks, listings
+
+    config.pluginmanager.register(listings.Plugin(), "listings")
+    patch = pytest.MonkeyPatch()
+    forks.start(patch)
+    config.add_cleanup(patch.undo)
+
+
+@pytest.fixture
+def afresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile and disassemble by processes of their own, as a user does."""
+    plugin = request.config.pluginmanager.get_plugin("listings")
+    if plugin is None:
+        return
+    from simulator.sass.code import compiling, nvdisasm
+
+    monkeypatch.setattr(compiling, "subprocess", subprocess)
+    monkeypatch.setattr(nvdisasm, "_listing", plugin.listings.true)
+    compiling.child.cache_clear()
+    nvdisasm.disassemble.cache_clear()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ partners is broken alone, the rule is changed half-way through the warp, and the
 are masked. Fused phases are found by asking all pairs of pairs as above.
 
 *Do lanes on one word cost one wavefront?* All on one word: then the access costs one wavefront a
-phase, else one a lane.
+phase, else one per lane.
 
 An instruction that does not merge lanes on one word has no such quiet background. It is asked
 with two lanes alone, and answers only if idle phases cost nothing, or if counters are read.

@@ -365,14 +365,17 @@ def _one_tiler(tiler: Tiler) -> Layout:
 def _plain_tiler(tiler: Tiler) -> Layout:
     layout = _one_tiler(tiler)
     if layout.swizzle is not None:
-        raise LayoutError(f"layout {layout} is swizzled and can only stand outside (accepted: A)")
+        raise LayoutError(
+            f"layout {layout} is swizzled and cannot be a tiler (accepted: without its"
+            " swizzle, or as A)"
+        )
     return layout
 
 
 def _check_rank(a: Layout, tilers: tuple[Tiler, ...]) -> None:
     if not 0 < len(tilers) <= a.rank:
         raise LayoutError(
-            f"{len(tilers)} tilers do not fit layout {a} (accepted: 1 to {a.rank}, one a mode)"
+            f"{len(tilers)} tilers do not fit layout {a} (accepted: 1 to {a.rank}, one per mode)"
         )
 
 

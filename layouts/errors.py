@@ -17,12 +17,23 @@ class LayoutError(BankwiseError):
 
 
 class ExpressionError(BankwiseError):
-    """A malformed expression, or one that C leaves undefined; a caret shows the place."""
+    """A malformed expression, or one that C leaves undefined; a caret shows the place.
+
+    A long expression is cut around that place.
+    """
 
     def __init__(self, problem: str, source: str, column: int) -> None:
         # A caret line only lines up under a source that is one line itself.
         shown = "".join(char if char.isprintable() else " " for char in source)
-        super().__init__(f"{problem}\n  {shown}\n  {' ' * column}^")
+        first = max(0, column - _AROUND)
+        last = max(column, 0) + _AROUND
+        before, after = "..." * (first > 0), "..." * (last < len(shown))
+        caret = " " * (len(before) + column - first)
+        super().__init__(f"{problem}\n  {before}{shown[first:last]}{after}\n  {caret}^")
+
+
+_AROUND = 100
+"""Characters that a message shows before and behind the caret."""
 
 
 def short(given: object, most: int = 80) -> str:

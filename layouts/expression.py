@@ -14,8 +14,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from layouts.c_arithmetic import (
     BINARY,
@@ -26,59 +25,19 @@ from layouts.c_arithmetic import (
     integer_type,
     unsigned,
 )
+from layouts.c_parser import Parser, Token, Tree, UnexpectedError
 from layouts.errors import ExpressionError, accepted, short
 
-if TYPE_CHECKING:
-    from lark import Lark, Token
-
 __all__ = [
-    "GRAMMAR",
     "Compiler",
     "Evaluate",
     "Expression",
-    "by_precedence",
     "check_known",
     "integer",
     "nested",
     "parsed",
     "without_comments",
 ]
-
-_WORDS = "(?:unsigned|signed|int|long|short|char)"
-_INTEGER = (
-    r"(?:(?:std::)?(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)|uint|ushort|uchar"
-    rf"|{_WORDS}(?:\s+{_WORDS})*)(?!\w)"
-)
-
-GRAMMAR = r"""
-    ?ternary: chain | chain "?" ternary ":" ternary -> choose
-    ?chain: unary (_binary unary)*
-    _binary: OR | AND | BOR | XOR | BAND | EQ | SHIFT | REL | SIGN | STAR | DIVIDE
-    ?unary: postfix | SIGN unary       -> unary
-                  | NOT unary          -> unary
-                  | CAST unary         -> cast
-    ?postfix: atom
-    ?atom:  NUMBER -> number | NAME -> name | "(" ternary ")"
-                  | CALLED "(" ternary ")" -> cast
-
-    OR.2: "||"
-    AND.2: "&&"
-    BOR: "|"
-    XOR: "^"
-    BAND: "&"
-    EQ.2: "==" | "!="
-    SHIFT.2: "<<" | ">>"
-    REL: /[<>]=?/
-    SIGN: "+" | "-"
-    STAR: "*"
-    DIVIDE: "/" | "%"
-    NOT: "~" | "!"
-    CAST.4: /\(\s*(?:const\s+)?INTEGER\s*\)/
-    CALLED.4: /INTEGER(?=\s*\()|static_cast\s*<\s*INTEGER\s*>/
-    NUMBER: /(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*)(?:[uUlL]{0,3})(?![0-9a-zA-Z_])/
-    NAME: /(?:threadIdx|blockDim)\s*\.\s*[xyz](?![0-9a-zA-Z_])|[A-Za-z_][A-Za-z_0-9]*/
-    %ignore /\s+/
-""".replace("INTEGER", _INTEGER)
 
 _ACCEPTED = (
     "accepted: decimal and 0x numbers, names, parentheses,"
@@ -111,7 +70,7 @@ class Expression:
                 0,
             )
         self.source = source
-        tree = parsed(without_comments(source), "ternary", source)
+        tree = parsed(without_comments(source), source)
         compiler = Compiler(source)
         self._evaluate: Evaluate = nested(source, lambda: compiler.index(tree))
         self.names = compiler.names
@@ -127,7 +86,7 @@ class Expression:
         return self._evaluate({name: integer(name, values[name], self) for name in self.names})
 
     def check(self, known: Collection[str]) -> None:
-        """Raise ExpressionError if it uses a name that is not `known`."""
+        """Raise ExpressionError if it uses a name that is not one of `names`."""
         check_known(self, known)
 
 
@@ -156,38 +115,34 @@ def integer(name: str, given: object, named: HasNames) -> int:
     raise ExpressionError(problem, named.source, named.names[name])
 
 
-def check_known(named: HasNames, known: Collection[str]) -> None:
-    """Raise ExpressionError if a text uses a name that is not `known`."""
-    unknown = next((name for name in named.names if name not in known), None)
+def check_known(named: HasNames, names: Collection[str]) -> None:
+    """Raise ExpressionError if a text uses a name that is not one of `names`."""
+    unknown = next((name for name in named.names if name not in names), None)
     if unknown is not None:
         raise ExpressionError(
-            f"unknown name {unknown!r}: {accepted(unknown, known)}, and -D NAME=VALUE",
+            f"unknown name {unknown!r}: {accepted(unknown, names)}, and -D NAME=VALUE",
             named.source,
             named.names[unknown],
         )
 
 
-def parsed(text: str, start: str, source: str, grammar: str = GRAMMAR) -> Any:
-    """Return the tree of a text by one of a grammar's rules.
+def parsed(text: str, source: str, parser: type[Parser] = Parser) -> Tree:
+    """Return the tree of a text.
 
     `source` is what an error shows: the same text, with its comments. Raises ExpressionError.
     """
-    import lark
-
     if len(source) > _LONGEST:
         raise ExpressionError(
-            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source[:60], 0
+            f"expression of {len(source)} characters (accepted: up to {_LONGEST})", source, 0
         )
     try:
-        tree: Any = nested(source, lambda: _parser(grammar, start).parse(text))
+        tree: Tree = nested(source, lambda: parser(text).whole())
         return tree
-    except lark.UnexpectedInput as error:
-        ended = isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
-        column = len(text.rstrip()) if ended else int(error.pos_in_stream or 0)
-        problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
-        raise ExpressionError(
-            f"{problem} at column {column + 1} ({_ACCEPTED})", source, column
-        ) from None
+    except UnexpectedError as error:
+        column = len(text.rstrip()) if error.column is None else error.column
+    ended = column == len(text.rstrip())
+    problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
+    raise ExpressionError(f"{problem} at column {column + 1} ({_ACCEPTED})", source, column)
 
 
 def nested(source: str, work: Callable[[], Any]) -> Any:
@@ -195,7 +150,7 @@ def nested(source: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except RecursionError:
-        raise ExpressionError("expression is nested too deeply", source[:60], 0) from None
+        raise ExpressionError("expression is nested too deeply", source, 0) from None
 
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -229,38 +184,6 @@ def without_comments(source: str) -> str:
     return text
 
 
-_LEVELS = (
-    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
-    ("+", "-"), ("*", "/", "%"),
-)  # fmt: skip
-"""C's binary operators, from the loosest to the tightest. A grammar with a rule for each level
-takes twice as long to build."""
-
-_PRECEDENCE = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
-_KINDS = {"||": "either", "&&": "both"}
-
-
-def by_precedence(parts: list[Any]) -> Any:
-    """Return the tree of operands and the operators between them; all bind to the left."""
-    from lark import Tree
-
-    operands: list[Any] = [parts[0]]
-    signs: list[Any] = []
-
-    def close(least: int) -> None:
-        while signs and _PRECEDENCE[signs[-1]] >= least:
-            sign, second = signs.pop(), operands.pop()
-            kind = _KINDS.get(sign, "binary")
-            operands.append(Tree(kind, [operands.pop(), sign, second]))
-
-    for sign, operand in zip(parts[1::2], parts[2::2], strict=True):
-        close(_PRECEDENCE[sign])
-        signs.append(sign)
-        operands.append(operand)
-    close(0)
-    return operands[0]
-
-
 class Compiler:
     """Turns parse trees of one text into nested functions of the names' values."""
 
@@ -275,7 +198,7 @@ class Compiler:
 
     def error(self, problem: str, token: Token) -> ExpressionError:
         """Return an error at the place of a token."""
-        column = int(token.start_pos or 0)
+        column = token.start
         return ExpressionError(f"{problem} at column {column + 1}", self.source, column)
 
     def _fit(self, value: int, token: Token) -> int:
@@ -283,29 +206,27 @@ class Compiler:
             raise self.error(f"{short(value)} does not fit a 32-bit int", token)
         return value
 
-    def index(self, tree: Any) -> Evaluate:
+    def index(self, tree: Tree) -> Evaluate:
         """Return the function that a tree of an index expression is. Raises ExpressionError."""
-        parts = tree.children
-        if tree.data == "chain":
-            return self.index(by_precedence(parts))
-        if tree.data == "number":
+        parts = tree.parts
+        if tree.kind == "number":
             constant = self._fit(int(parts[0].rstrip("uUlL"), 0), parts[0])
             return lambda values: constant
-        if tree.data == "name":
+        if tree.kind == "name":
             return self._name(parts[0])
-        if tree.data == "unary":
+        if tree.kind == "unary":
             token, argument = parts[0], self.index(parts[1])
             function = UNARY[str(token)]
             return lambda values: self._fit(function(argument(values)), token)
-        if tree.data == "cast":
+        if tree.kind == "cast":
             return self._cast(parts[0], self.index(parts[1]))
-        if tree.data == "choose":
+        if tree.kind == "choose":
             condition, yes, no = map(self.index, parts)
             return lambda values: yes(values) if condition(values) else no(values)
         first, second = self.index(parts[0]), self.index(parts[2])
-        if tree.data == "either":
+        if tree.kind == "either":
             return lambda values: int(first(values) != 0 or second(values) != 0)
-        if tree.data == "both":
+        if tree.kind == "both":
             return lambda values: int(first(values) != 0 and second(values) != 0)
         return self.operation(parts, first, second)
 
@@ -330,7 +251,7 @@ class Compiler:
         name = "".join(token.split())  # threadIdx . x
         if name in self.locals:
             return self.locals[name]
-        self.names.setdefault(name, int(token.start_pos or 0))
+        self.names.setdefault(name, token.start)
         return lambda values: values[name]
 
     def _wraps(self, parts: list[Any]) -> bool:
@@ -338,12 +259,10 @@ class Compiler:
         shifts = str(parts[1]) in ("<<", ">>")
         return self.is_unsigned(parts[0]) or (not shifts and self.is_unsigned(parts[2]))
 
-    def is_unsigned(self, tree: Any) -> bool:
+    def is_unsigned(self, tree: Tree) -> bool:
         """Return whether C gives an expression the type `unsigned`."""
-        parts = tree.children
-        match str(tree.data):
-            case "chain":
-                return self.is_unsigned(by_precedence(parts))
+        parts = tree.parts
+        match tree.kind:
             case "number":
                 return "u" in parts[0].lower()
             case "name":
@@ -375,11 +294,3 @@ class Compiler:
             return value
 
         return evaluate
-
-
-@cache
-def _parser(grammar: str, start: str) -> Lark:
-    from lark import Lark
-
-    # One lexer for all states: built in two thirds of the time.
-    return Lark(grammar, parser="lalr", lexer="basic", start=start)

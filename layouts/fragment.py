@@ -31,7 +31,7 @@ def fragment_elements(
     Raises LayoutError for an unknown kind, a split of an odd size, a layout that is not a
     bijection of (threads, size) to the edge.
     """
-    for what, number in (("threads", threads), ("elements a thread", size)):
+    for what, number in (("threads", threads), ("elements per thread", size)):
         if not is_integer(number) or number < 1:
             raise LayoutError(f"{number!r} {what} (accepted: a positive integer)")
     if isinstance(kind, str) and ":" in kind:

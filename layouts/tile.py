@@ -121,8 +121,8 @@ class Tile:
     def _check_layout(self, layout: Layout) -> None:
         if self.pad:
             raise LayoutError(
-                f"padding {self.pad} of layout {layout} would be ignored (accepted: strides that"
-                " hold it)"
+                f"pad {self.pad} has no effect on layout {layout} (accepted: strides that hold the"
+                " padding, and pad 0)"
             )
         sizes = [mode.size for mode in layout.plain.modes] if layout.rank == 2 else []
         if sizes != [self.rows, self.cols] or layout.size > LARGEST_TILE:
@@ -203,7 +203,8 @@ layout=None, element=2)
             return self.elements
         if self.rows * self.cols > LARGEST_TILE:
             raise LayoutError(
-                f"tile {self} is too large to be gone through (accepted: {LARGEST_TILE} elements)"
+                f"tile {self} is too large for its places to be listed (accepted: up to"
+                f" {LARGEST_TILE} elements)"
             )
         rows, cols = np.ogrid[: self.rows, : self.cols]
         return int(self.offset(rows, cols).max()) + 1

@@ -51,7 +51,9 @@ def split_shape(text: str, shape: Shape | None = None) -> tuple[str, Shape | Non
         return text, shape
     said = parse_shape(found[1], "RC", "tile")
     if shape is not None and parse_shape(shape, "RC", "tile") != said:
-        raise LayoutError(f"tile {short(text)} has another shape than {shape!r} (accepted: one)")
+        raise LayoutError(
+            f"tile {short(text)} has another shape than {shape!r} (accepted: one of the two)"
+        )
     return text[found.end() :], said
 
 

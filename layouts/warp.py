@@ -164,7 +164,7 @@ def places(order: LaneOrder, rows: int, cols: int, who: str = "lane") -> tuple[i
 def _by_layout(layout: Layout, count: int, who: str) -> tuple[int, ...]:
     if layout.size != count:
         raise LayoutError(
-            f"{who} order {layout} has {layout.size} elements (accepted: {count}, one a {who})"
+            f"{who} order {layout} has {layout.size} elements (accepted: {count}, one per {who})"
         )
     offsets = layout.offsets()
     check_bijection(offsets, f"{who} order {layout}", who)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from simulator.law.closed_form import bit_columns, count_affine, count_linear, lane_addresses
     from simulator.results.sites import SiteReport, SiteTable
     from simulator.sass.replay import replay_compiled
+    from simulator.sass.replay_file import replay_file
     from simulator.sass.run.map_argument import TensorMap
     from simulator.sass.triton.context import triton
     from simulator.search import Access, Optimum, optimize
@@ -129,6 +130,7 @@ __all__ = [
     "optimize",
     "replay",
     "replay_compiled",
+    "replay_file",
     "simulate",
     "sweep",
     "totals",
@@ -164,6 +166,7 @@ _LATER = {
     "optimize": "simulator.search",
     "replay": "simulator.kernels.replay",
     "replay_compiled": "simulator.sass.replay",
+    "replay_file": "simulator.sass.replay_file",
     "simulate": "simulator.gemm.simulate",
     "sweep": "simulator.sweeps.sweep",
     "triton": "simulator.sass.triton.context",

@@ -53,7 +53,9 @@ def strips(result: object, fragment: Operand | None = None) -> Strips:
     """
     if isinstance(result, Explanation):
         if fragment is not None:
-            raise DrawError(f"fragment {fragment!r}: one access has none (accepted: None)")
+            raise DrawError(
+                f"fragment {fragment!r} is of a warp tile, and this is one access (accepted: None)"
+            )
         said = ", ".join(filter(None, (result.op, *_law(result))))
         return Strips([Strip("", result)], said, _cost(result), "", result.tile, result.element)
     if not isinstance(result, FragmentReport):

@@ -171,7 +171,7 @@ def outcomes(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
     for given in table[name]:
         number = None if isinstance(given, str) and not given.strip() else given
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | float)):
-            raise DrawError(f"column {name!r} holds {given!r}, no number (accepted: numbers)")
+            raise DrawError(f"column {name!r} holds {given!r} (accepted: numbers)")
         numbers.append(None if number != number else number)
     return numbers
 

@@ -75,7 +75,7 @@ def word_map(
     title: str | None = None,
     theme: Theme = "light",
 ) -> go.Figure:
-    """Draw shared memory, 32 words a row, each word in the colour of the lane that reads it.
+    """Draw shared memory, 32 words per row, each word in the colour of the lane that reads it.
 
     The tile of a result is drawn below: padding is grey, a mark shows where each row begins. Words
     are outlined where their bank has to serve another in the same phase.

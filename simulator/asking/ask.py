@@ -91,10 +91,10 @@ def count(
 
     Examples
     --------
-    >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
-    array(32, dtype=int32)
-    >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
-    array(2, dtype=int32)
+    >>> int(count("LDS", [128 * lane for lane in range(32)]).wavefronts)
+    32
+    >>> int(count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases)  # pairs fuse
+    2
     >>> int(count("float s[32][33]; s[threadIdx.x][threadIdx.y]").wavefronts.sum())
     32
     >>> count("LDS", "lane, 0", layout="(32,32):(33,1)").wavefronts

@@ -15,8 +15,8 @@ def bank_map(one: Explanation) -> list[str]:
     r"""Return a line of bank numbers and a line per phase; phases that are alike share a line.
 
     A bank's number is the words that it serves, one per wavefront. Where lanes of one word are not
-    merged, as for atomics, it is the wavefronts; a dot is a bank that rests, and
-    -- the number of the bank to the left.
+    merged, as for atomics, it is the wavefronts. A dot is a bank that rests, or nothing where it
+    would touch a number of two digits; -- is the number of the bank to the left.
 
     >>> from simulator.law.explaining import explain
     >>> print("\n".join(bank_map(explain("LDS", [8 * lane for lane in range(32)]))))
@@ -35,10 +35,14 @@ def bank_map(one: Explanation) -> list[str]:
     for depths, indices in rows.items():
         several = len(one.phases) > 1
         label = f"phase {ranges(indices).replace(' ', '')}" if several else unit
-        # Beside each other, numbers of two digits would run together.
-        cells = "".join(
-            "--" if depth > 9 and bank and depths[bank - 1] == depth else f"{depth or '.':<2}"
-            for bank, depth in enumerate(depths)
-        )
+        before = (0, *depths)
+        cells = "".join(map(_cell, before, depths))
         lines.append(f"{label:<{LABEL}}{cells}".rstrip())
     return lines
+
+
+def _cell(before: int, depth: int) -> str:
+    """Return the two characters of a bank; beside each other, two digits would run together."""
+    if before > 9 and depth in (0, before):
+        return "--" if depth else "  "
+    return f"{depth or '.':<2}"

@@ -67,7 +67,8 @@ class Cure:
     everywhere: str = ""
     """How to write any access, where `text` does not show it; else empty.
 
-    A swizzle of column 0 is the row alone: `s[r][0 ^ r]` reads `s[r][r]`.
+    A swizzle of column 0 is the row alone: `s[r][0 ^ r]` reads `s[r][r]`; and one that leaves its
+    row has an index of its own.
     """
 
     @property
@@ -246,23 +247,34 @@ def _words(text: str) -> set[str]:
 
 
 def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) -> str:
-    """Return any access with the swizzle, if column 0 makes the text look like something else."""
+    """Return any access with the swizzle, where the text of this one does not tell it."""
     question = asked.question
     if tile is None or asked.tile is not None or question.offsets:
         return ""
-    last = question.subscripts[-1]
+    sizes, last = question.array.sizes, question.subscripts[-1]
+    letters = [*"pqrc"[-len(sizes) :]]
+    if text.startswith("(&"):  # it leaves its rows
+        return f"int i = {_flat(letters, sizes)}; {text}"
     if question.source[last.start : last.end].strip() != "0":
         return ""
-    sizes = question.array.sizes
-    found = _columns(question.array.name, [*"pqrc"[-len(sizes) :]], sizes, layout)
+    found = _columns(question.array.name, letters, sizes, layout)
     return "" if found == text else found
+
+
+def _flat(parts: Sequence[str], sizes: Sequence[int | None]) -> str:
+    """Return the index of an element as if the array had one dimension.
+
+    >>> _flat(["q", "r", "c"], [None, 4, 33])
+    '(q*4 + r)*33 + c'
+    """
+    text = parts[0]
+    for size, each in zip(sizes[1:], parts[1:], strict=True):
+        text = f"{operand(text)}*{size} + {operand(each)}"
+    return text
 
 
 def _columns(name: str, parts: list[str], sizes: tuple[int | None, ...], layout: Tile) -> str:
     """Return the access with its last subscript mixed with its row; empty where it leaves it."""
     *before, last = parts
-    row = before[0]
-    for size, each in zip(sizes[1:-1], before[1:], strict=True):
-        row = f"{operand(row)}*{size} + {operand(each)}"
-    mixed = column(layout, row, last)
+    mixed = column(layout, _flat(before, sizes[:-1]), last)
     return "" if mixed is None else f"{name}{''.join(f'[{each}]' for each in before)}[{mixed}]"

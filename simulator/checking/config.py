@@ -206,12 +206,12 @@ class _Reader:
         return value
 
     def _table(
-        self, place: str, key: str, given: Any, known: Mapping[str, Limit] = LIMITS
+        self, place: str, key: str, given: Any, limits: Mapping[str, Limit] = LIMITS
     ) -> Limits:
         where = f"{place}, key {key}" if place else f"key {key}"
         if not isinstance(given, dict):
             self.refuse(where, f"{short(given)} (accepted: a table, such as {{conflicts = 0}})")
-        self._known(given, tuple(known), where)
+        self._known(given, tuple(limits), where)
         return {name: self._limit(name, value, where) for name, value in given.items()}
 
     def _limit(self, key: str, value: Any, place: str) -> float:

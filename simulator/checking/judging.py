@@ -116,8 +116,8 @@ def _time(measured: Measured) -> Iterator[Finding]:
         yield Finding("entry", name, f"{said}. {cure}" if cure else said, place)
 
 
-def _cycles(found: TimeFigures) -> str:
-    return f"{found.cycles:,} cycles on {found.chip}"
+def _cycles(figures: TimeFigures) -> str:
+    return f"{figures.cycles:,} cycles on {figures.chip}"
 
 
 class _Whole(NamedTuple):

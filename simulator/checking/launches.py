@@ -86,12 +86,15 @@ def planned(folder: Path, here: Measured) -> Iterator[Planned]:
 
 def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterator[Planned]:
     """Yield each launch that stands in the source."""
+    from simulator.law.chips import optional_chip
+    from simulator.sass.code.device import device_for
     from simulator.sass.code.options import make_options
     from simulator.sass.found import launch_of, launches_in, wanted_launches
 
     only = here.entry.given.get("kernel")
     built = make_options(options["include"], options["define"] or {}, options["options"])
-    found = launches_in(path, built)
+    device = device_for(optional_chip(options.get("chip")), options.get("arch"))
+    found = launches_in(path, built, chip=device)
     wanted, idle = wanted_launches(found, path.name, only)
     if not wanted:
         named = f"of {only} " if only else ""

@@ -47,14 +47,14 @@ def as_markdown(report: CheckReport, root: Path) -> str:
     return "\n".join([*lines, *([""] * bool(places)), *places[:_MOST], *more]) + "\n"
 
 
-def _row(each: Outcome, times: Sequence[str]) -> str:
-    figures = each.measured.figures
-    values = ["" if each.error else f"{getattr(figures, name):,.4g}" if name == "ways"
+def _row(outcome: Outcome, times: Sequence[str]) -> str:
+    figures = outcome.measured.figures
+    values = ["" if outcome.error else f"{getattr(figures, name):,.4g}" if name == "ways"
               else f"{getattr(figures, name):,}" for name in LIMITS]  # fmt: skip
-    found = [getattr(each.measured.time, name, None) for name in times]
+    found = [getattr(outcome.measured.time, name, None) for name in times]
     values += ["" if value is None else f"{value:,.4g}" if isinstance(value, float)
                else f"{value:,}" for value in found]  # fmt: skip
-    return f"| {' | '.join([escaped(each.measured.name), _MARKS[each.status], *values])} |"
+    return f"| {' | '.join([escaped(outcome.measured.name), _MARKS[outcome.status], *values])} |"
 
 
 def escaped(text: str) -> str:

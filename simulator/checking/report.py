@@ -69,16 +69,16 @@ class CheckReport(Result):
         names = ", ".join(map(printable, self.stale[:_MOST_LINES]))
         return [f"In the baseline alone (--update removes them): {names}"]
 
-    def _row(self, each: Outcome) -> dict[str, Any]:
-        figures = each.measured.figures
+    def _row(self, outcome: Outcome) -> dict[str, Any]:
+        figures = outcome.measured.figures
         return {
-            "entry": each.measured.name,
-            "kind": each.measured.entry.kind,
-            "status": each.status,
-            "file": each.measured.place.file,
-            "line": each.measured.place.line,
-            **{name: None if each.error else getattr(figures, name) for name in LIMITS},
-            **{name: getattr(each.measured.time, name, None) for name in TIME_LIMITS},
+            "entry": outcome.measured.name,
+            "kind": outcome.measured.entry.kind,
+            "status": outcome.status,
+            "file": outcome.measured.place.file,
+            "line": outcome.measured.place.line,
+            **{name: None if outcome.error else getattr(figures, name) for name in LIMITS},
+            **{name: getattr(outcome.measured.time, name, None) for name in TIME_LIMITS},
             "findings": [
                 {
                     "scope": one.scope,
@@ -87,10 +87,10 @@ class CheckReport(Result):
                     "file": one.place.file,
                     "line": one.place.line,
                 }
-                for one in each.findings
+                for one in outcome.findings
             ],
-            "error": each.error,
-            "notes": list(each.measured.notes),
+            "error": outcome.error,
+            "notes": list(outcome.measured.notes),
         }
 
     def table(self) -> Table:

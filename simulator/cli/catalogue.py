@@ -70,10 +70,13 @@ def chips(*, output: Format) -> int:
 
 
 @cli.command()
+@click.argument("file", required=False)
 @format_option
 @html_options
-def kernels(*, output: Format) -> int:
-    """List the kernels that `bankwise replay` knows."""
+def kernels(*, file: str | None, output: Format) -> Any:
+    """List the kernels that `bankwise replay` knows, or those in FILE, as `sass FILE --list`."""
+    if file is not None:
+        return cli.main(["sass", file, "--list", "--format", output], standalone_mode=False)
     from simulator.kernels import get, names
 
     rows = [

@@ -24,6 +24,7 @@ def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output
     from simulator.cli.sources import commands
     from simulator.errors import CompileError, CubinError
     from simulator.sass.code.demangling import demangled
+    from simulator.sass.code.device import device_for
     from simulator.sass.code.images import load
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import is_source, launches_in
@@ -31,7 +32,7 @@ def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output
     built = parse_options(click.get_current_context().meta[COMPILER])
     text: list[str] = []
     if isinstance(given, Path) and is_source(given):
-        found = launches_in(given, built)
+        found = launches_in(given, built, chip=device_for(options["chip"], options["arch"]))
         text = ["\n".join(commands(found, options["file"]))] if found.kernels else []
     try:
         cubin, _ = load(given, options["arch"], kernel, built)
@@ -60,12 +61,12 @@ def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output
     show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
 
 
-def _declared(found: Launches) -> Table:
+def _declared(launches: Launches) -> Table:
     """Return the kernels that a source declares, of which nothing was compiled."""
     unknown = dict.fromkeys(("instructions", "shared_bytes", "arch"))
     rows = [
         {"kernel": each.full_name, "symbol": None, "parameters": len(each.parameters), **unknown}
-        for listed in found.kernels.values()
+        for listed in launches.kernels.values()
         for each in dict.fromkeys(listed)
     ]
     return Table(rows, {"kernels": len(rows)})

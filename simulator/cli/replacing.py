@@ -57,7 +57,7 @@ def typed(texts: Sequence[str], file: str, kernel: str | None) -> list[str]:
 
     A number keeps its form where the source does not tell its type: it is refused later.
     """
-    from simulator.sass.code.describing import short_type
+    from simulator.sass.code.records import short_type
     from simulator.sass.code.signatures import aliases, signatures
     from simulator.sass.code.source import Source
     from simulator.sass.found import is_source

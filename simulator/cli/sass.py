@@ -61,8 +61,8 @@ Found = TypeVar("Found")
 @click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
               help="Compare an argument, counted from 0, with a file.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
-@click.option("--blocks", default="sample", show_default=True,
-              help="sample or all; all with --check and --save-outputs.")  # fmt: skip
+@click.option("--run-blocks", "--blocks", "blocks", default="sample", show_default=True,
+              help="sample or all of them; all with --check and --save-outputs.")  # fmt: skip
 @click.option(
     "--arch",
     help="sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 or"
@@ -146,6 +146,9 @@ def sass(
         "cooperative": options["cooperative"],
     }  # fmt: skip
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
+    for name, said in (("grid", "1 block"), ("block", "32 threads")):
+        if not is_given(name):
+            click.echo(f"bankwise: assumed {said}, for no --{name} was given", err=True)
     _show_reports(reports, output, options["by"])
     if output in ("table", "md") and not options["fix_diff"]:
         first = reports[rules[0]]
@@ -232,6 +235,7 @@ def _run_file(
     """Replay the launches that a source makes; None: it has none to put the options in."""
     from simulator.cli.sources import assumed, check_compiles, run_launches
     from simulator.sass.architectures import architecture
+    from simulator.sass.code.device import device_for
     from simulator.sass.code.options import parse_options
     from simulator.sass.found import launches_in, wanted_launches
 
@@ -250,7 +254,8 @@ def _run_file(
     def tell(launch: FoundLaunch, reports: dict[str, CompiledReport]) -> None:
         told.tell(reports, {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block})
 
-    launches = launches_in(path, parse_options(compiler), assumed(options["lets"]))
+    device = device_for(options["chip"], options["arch"])
+    launches = launches_in(path, parse_options(compiler), assumed(options["lets"]), device)
     if any(map(is_given, REPLACED)):
         if not wanted_launches(launches, path.name, options["kernel"])[0]:
             return None

@@ -97,7 +97,7 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
                 found = [
                     FoundLaunch(
                         signature.full_name + (shown if signature.template else ""), signature.line,
-                        "<grid>", "<block>", "0", placeholder(signature, {}), (), signature,
+                        "<grid>", "<block>", "0", placeholder(signature), (), signature,
                     )
                 ]  # fmt: skip
             for each in found:
@@ -136,7 +136,7 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
     found: dict[str, int | float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
-        if not re.fullmatch(r"\*|[A-Za-z_][\w.:>()-]*", name) or not re.fullmatch(
+        if not re.fullmatch(r"\*|\*?[A-Za-z_][\w.:>()-]*", name) or not re.fullmatch(
             r"-?\d+(\.\d*)?(e-?\d+)?", value
         ):
             raise click.BadParameter(

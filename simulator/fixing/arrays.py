@@ -174,12 +174,12 @@ class _Finder:
                 yield start, int(ends[end]) - start, None, joined
             place = end + 1
 
-    def _declared(self, known: StaticArray, start: int) -> Declared | None:
+    def _declared(self, array: StaticArray, start: int) -> Declared | None:
         """Find the declaration of a static array, in the source of the instructions."""
-        named = [each for each in self.declared if each.name == known.name and not each.is_dynamic]
-        fitting = [resolved(each, known.size, self.kernel, self.sources) for each in named]
+        named = [each for each in self.declared if each.name == array.name and not each.is_dynamic]
+        fitting = [resolved(each, array.size, self.kernel, self.sources) for each in named]
         whole = [each for each in fitting if each.bytes is not None]
-        exact = [each for each in whole if each.bytes == known.size]
+        exact = [each for each in whole if each.bytes == array.size]
         chosen = exact or [each for each in fitting if each not in whole or each.in_union]
         if len(chosen) > 1:  # several kernels have one of that name: the nearest above its accesses
             rows = self.is_real & (self.places.min(axis=1) >= start)

@@ -270,31 +270,31 @@ def _whole(value: object) -> int | None:
 
 
 def resolved(
-    found: Declared, size: int, kernel: str, sources: Mapping[str, tuple[str, ...]]
+    declared: Declared, size: int, kernel: str, sources: Mapping[str, tuple[str, ...]]
 ) -> Declared:
     """Return a declaration with all its sizes, where `size` bytes and the template tell them."""
-    sizes = list(found.sizes)
+    sizes = list(declared.sizes)
     if None in sizes:
         values = _template_values(kernel, sources)
         if values:
-            text = "\n".join(sources[found.file])
+            text = "\n".join(sources[declared.file])
             evaluator = _evaluator(text, plain(text))
             for name, value in values.items():
                 evaluator.declare(name, value)
-            sizes = [_whole(evaluator.from_text(each)) if each else None for each in found.dims]
-    element = found.element
+            sizes = [_whole(evaluator.from_text(each)) if each else None for each in declared.dims]
+    element = declared.element
     known = prod(each for each in sizes if each is not None)
     if None not in sizes and element and known * element != size:
         sizes = [None] * len(sizes)  # a macro was defined elsewhere
     if element is None and None not in sizes and sizes and size % prod(filter(None, sizes)) == 0:
         element = size // prod(each or 1 for each in sizes)
     unknown = [place for place, each in enumerate(sizes) if each is None]
-    if element and unknown and len({found.dims[place] for place in unknown}) == 1:
+    if element and unknown and len({declared.dims[place] for place in unknown}) == 1:
         known = prod(each for each in sizes if each is not None) * element
         root = round((size / known) ** (1 / len(unknown)))
         if root ** len(unknown) * known == size:
             sizes = [root if each is None else each for each in sizes]
-    return replace(found, sizes=tuple(sizes), element=element)
+    return replace(declared, sizes=tuple(sizes), element=element)
 
 
 def _template_values(kernel: str, sources: Mapping[str, tuple[str, ...]]) -> dict[str, int]:

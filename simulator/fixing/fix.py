@@ -230,9 +230,30 @@ def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
     )  # fmt: skip
     rows = [{name: each.summary()[name] for name in names} for each in fixes]
     hidden = [] if any(each.unremovable for each in fixes) else ["unremovable"]
-    text = [" ".join(each.sentences) for each in fixes]
+    text = [*(" ".join(each.sentences) for each in fixes), *_together(fixes)]
     title = "What to change" if fixes else "Nothing to fix: no bank conflicts in shared memory."
     title = f"{rule} rule: {title}" if rule else title
     return Table(
         rows, {"fixes": len(rows)}, sums=(), title=title, text=text, columns=names, hidden=hidden
     )
+
+
+def _together(fixes: Sequence[Fix]) -> list[str]:
+    """Say what several fixes gain at once: the launch runs again with all of them."""
+    written = [each for each in fixes if each.text]
+    before = written[0].report if len(written) > 1 else None
+    if before is None:
+        return []
+    after = before.fixed(written)
+    was, now = (each.totals()["all"] for each in (before, after))
+    said = (
+        f"All {len(written)} together: {was['bank_conflicts']:,} →"
+        f" {_conflicts(now['bank_conflicts'])}, {was['wavefronts']:,} →"
+        f" {now['wavefronts']:,} wavefronts."
+    )
+    try:
+        times = before.time(), after.time()
+    except (ChipError, LaunchError):  # pipes that are not known
+        return [said]
+    known = all(each.cycles is not None for each in times)
+    return [f"{said} {_predicted(*times)}" if known else said]

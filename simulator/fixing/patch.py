@@ -166,8 +166,8 @@ def _cause(reason: str, fix: Fix) -> str:
     return said.removesuffix(f"; write {fix.text}")
 
 
-def _fewer(first: Sequence[CompiledReport], known: Sequence[CompiledReport]) -> str:
-    return f"{_conflicts(known):,} bank conflicts once compiled, not {_conflicts(first):,}"
+def _fewer(first: Sequence[CompiledReport], reports: Sequence[CompiledReport]) -> str:
+    return f"{_conflicts(reports):,} bank conflicts once compiled, not {_conflicts(first):,}"
 
 
 def _first_reason(error: SassError) -> str:

@@ -60,13 +60,18 @@ def _pairs(touched: Touched, rows: Any) -> Any:
     return np.unique((touched.places[rows] * 32 + np.arange(32))[active])
 
 
-def _changed(given: Any) -> Any:
-    if not isinstance(given, np.ndarray) or given.dtype.hasobject or given.size < 2:
-        return given
+def _changed(instruction: Any) -> Any:
+    if (
+        not isinstance(instruction, np.ndarray)
+        or instruction.dtype.hasobject
+        or instruction.size < 2
+    ):
+        return instruction
     random = np.random.default_rng(_SEED)
-    if given.dtype.kind in "iuf" and (given == given.flat[0]).all():
+    if instruction.dtype.kind in "iuf" and (instruction == instruction.flat[0]).all():
         return np.ascontiguousarray(
-            given + random.integers(0, 2, given.shape, np.uint8).astype(given.dtype)
+            instruction
+            + random.integers(0, 2, instruction.shape, np.uint8).astype(instruction.dtype)
         )
-    order = random.permutation(given.size)
-    return np.ascontiguousarray(given.reshape(-1)[order].reshape(given.shape))
+    order = random.permutation(instruction.size)
+    return np.ascontiguousarray(instruction.reshape(-1)[order].reshape(instruction.shape))

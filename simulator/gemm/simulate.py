@@ -136,7 +136,7 @@ class Fragment(_Figures, Result):
 
 @dataclass(frozen=True, eq=False)
 class FragmentReport(_Figures, Result):
-    """What `simulate` found; `report["A"]` and `report["B"]` are the fragments.
+    """What `simulate` found; `report.A` and `report.B`, or `report["A"]`, are the fragments.
 
     The geometry's parameters are attributes of the report, too: `report.pad` is
     `report.geometry.pad`.
@@ -154,6 +154,16 @@ class FragmentReport(_Figures, Result):
         if name in PARAMETERS:
             return getattr(self.geometry, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def A(self) -> Fragment:  # noqa: N802  (a matrix)
+        """The fragment of A."""
+        return self["A"]
+
+    @property
+    def B(self) -> Fragment:  # noqa: N802
+        """The fragment of B."""
+        return self["B"]
 
     def __getitem__(self, name: str) -> Fragment:
         for fragment in self.fragments:

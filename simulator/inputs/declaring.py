@@ -5,26 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
-from layouts.expression import GRAMMAR, nested, parsed, without_comments
+from layouts.c_parser import Token, Tree
+from layouts.expression import nested, parsed, without_comments
 from simulator.errors import ExpressionError
 from simulator.inputs.macros import expanded
-from simulator.inputs.place import PLACES, Array, PlaceCompiler, Scope
+from simulator.inputs.place import Array, PlaceCompiler, Scope
+from simulator.inputs.place_parser import PlaceParser
 from simulator.inputs.refusals import why
 from simulator.inputs.types import CType, first_word, type_at
 from simulator.law.accesses import SHARED_BYTES
 
-if TYPE_CHECKING:
-    from lark import Token
-
 __all__ = ["Declarations"]
-
-_GRAMMAR = f"""
-    {GRAMMAR}
-    indices: ternary (COMMA ternary)*
-    {PLACES}
-"""
 
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*")
 _DECLARATOR = re.compile(r"\s*([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)+)")
@@ -99,11 +92,11 @@ class Declarations:
                     self.refuse(f"unexpected {self.text[at]!r}", at)
                 at += 1
 
-    def _tree(self, start: int, end: int) -> Any:
+    def _tree(self, start: int, end: int) -> Tree:
         if not self.text[start:end].strip():
             self.refuse("an access is missing, such as s[threadIdx.x],", start)
         try:
-            return parsed(" " * start + self.text[start:end], "indices", self.source, _GRAMMAR)
+            return parsed(" " * start + self.text[start:end], self.source, PlaceParser)
         except ExpressionError as error:
             column = str(error).rsplit("\n", 1)[1].index("^") - 2
             known = why(self.text[:end], column)
@@ -160,7 +153,7 @@ class Declarations:
     def _sized(self, start: int, end: int) -> int:
         compiler, trees = self.indices(start, end)
         if len(trees) > 1:
-            comma = int(self.commas[0].start_pos or 0)
+            comma = self.commas[0].start
             self.refuse("a comma in brackets (accepted: s[row][column])", comma)
         evaluate = nested(self.source, lambda: compiler.index(trees[0]))
         for name, at in compiler.names.items():
@@ -180,9 +173,9 @@ class Declarations:
         for name, column in compiler.names.items():
             self.names.setdefault(name, column)
 
-    def indices(self, start: int, end: int) -> tuple[PlaceCompiler, list[Any]]:
+    def indices(self, start: int, end: int) -> tuple[PlaceCompiler, list[Tree]]:
         """Return the trees of expressions with commas between them, and what reads them."""
         tree = self._tree(start, end)
-        self.commas: list[Token] = tree.children[1::2]
+        self.commas: list[Token] = tree.parts[1::2]
         compiler = PlaceCompiler(self.source, self.scope)
-        return compiler, tree.children[::2]
+        return compiler, tree.parts[::2]

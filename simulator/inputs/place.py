@@ -9,32 +9,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from layouts.expression import Compiler, Evaluate, by_precedence
+from layouts.c_parser import Token, Tree
+from layouts.expression import Compiler, Evaluate
 from simulator.inputs.refusals import not_of_a_thread
 from simulator.inputs.types import CType, member_of, type_at
 
-if TYPE_CHECKING:
-    from lark import Token
-
-__all__ = ["PLACES", "Array", "ArrayPlace", "Index", "PlaceCompiler", "Scope"]
-
-PLACES = r"""
-    %extend unary: BAND unary -> address | STAR unary -> follow | RETYPE unary -> retype
-    %extend postfix: postfix LSQ ternary RSQ -> subscript | postfix MEMBER -> member
-    %extend atom: RETYPED "(" ternary ")" -> retype | SIZEOF -> sizeof
-                | LEAST "(" ternary COMMA ternary ")" -> least
-    COMMA: ","
-    LSQ: "["
-    RSQ: "]"
-    MEMBER.6: /(?:\.|->)\s*[A-Za-z_]\w*/
-    SIZEOF.6: /sizeof\s*\(\s*[A-Za-z_][\w:\s]*\)/
-    LEAST.6: /(?:std::)?(?:min|max)(?=\s*\()/
-    RETYPE.5: /\(\s*[A-Za-z_][\w:\s]*[*&]\s*(?:(?:const|volatile|__restrict__)\s*)*\)/
-    RETYPED.5: /(?:reinterpret|static|const)_cast\s*<[\w:\s]*[*&]\s*>/
-"""
-"""What an access has beyond an index expression, for its grammar."""
+__all__ = ["Array", "ArrayPlace", "Index", "PlaceCompiler", "Scope"]
 
 
 @dataclass(frozen=True)
@@ -116,7 +98,7 @@ class PlaceCompiler(Compiler):
         self.unsigned = scope.unsigned
         self.scope = scope
 
-    def index(self, tree: Any) -> Evaluate:
+    def index(self, tree: Tree) -> Evaluate:
         """Return the function that an index is. Raises ExpressionError for what memory holds."""
         return self._number(self.read(tree))
 
@@ -129,10 +111,10 @@ class PlaceCompiler(Compiler):
             )
         return found
 
-    def read(self, tree: Any) -> ArrayPlace | Evaluate:
+    def read(self, tree: Tree) -> ArrayPlace | Evaluate:
         """Return the place or the index that a tree is."""
-        parts = tree.children
-        match str(tree.data):
+        parts = tree.parts
+        match tree.kind:
             case "name" if str(parts[0]) in self.scope.pointers:
                 return self.scope.pointers[str(parts[0])].copy()
             case "name" if str(parts[0]) in self.scope.arrays and str(parts[0]) not in self.locals:
@@ -145,8 +127,6 @@ class PlaceCompiler(Compiler):
                 choose = min if "min" in parts[0] else max
                 first_, second_ = self.index(parts[1]), self.index(parts[3])
                 return lambda values: choose(first_(values), second_(values))
-            case "chain":
-                return self.read(by_precedence(parts))
             case "subscript":
                 return self._subscript(*parts)
             case "address":
@@ -165,7 +145,7 @@ class PlaceCompiler(Compiler):
                     )
                 inner = len(place.array.sizes) - len(place.subscripts)
                 if inner and not (place.moved or place.cast):  # *row is row[0]
-                    at = int(parts[0].start_pos or 0)
+                    at = parts[0].start
                     place.subscripts.append(Index(lambda values: 0, at, at))
                     inner -= 1
                 place.pointer = inner > 0 and not (place.moved or place.cast)
@@ -181,25 +161,24 @@ class PlaceCompiler(Compiler):
                 return self.operation(parts, self._number(first), self._number(second))
         return super().index(tree)
 
-    def _row(self, tree: Any) -> ArrayPlace | None:
+    def _row(self, tree: Tree) -> ArrayPlace | None:
         """Return the row that `*(s + i)` is; None where what is followed is no row's address."""
-        inner = by_precedence(tree.children) if tree.data == "chain" else tree
-        if inner.data != "binary" or str(inner.children[1]) != "+":
+        if tree.kind != "binary" or tree.parts[1] != "+":
             return None
-        base, _, index = inner.children
-        if base.data not in ("name", "subscript", "follow"):
+        base, _, index = tree.parts
+        if base.kind not in ("name", "subscript", "follow"):
             return None
         place = self.read(base)
         if not isinstance(place, ArrayPlace) or place.moved or place.cast:
             return None
         if len(place.array.sizes) - len(place.subscripts) < 2:
             return None
-        tokens = [*index.scan_values(lambda token: True)]
-        start, end = int(tokens[0].start_pos or 0), int(tokens[-1].end_pos or 0)
+        tokens = [*index.tokens()]
+        start, end = tokens[0].start, tokens[-1].end
         place.subscripts.append(Index(self.index(index), start, end))
         return place
 
-    def _place(self, tree: Any, token: Token, what: str) -> ArrayPlace:
+    def _place(self, tree: Tree, token: Token, what: str) -> ArrayPlace:
         found = self.read(tree)
         if not isinstance(found, ArrayPlace):
             raise self.error(
@@ -209,8 +188,8 @@ class PlaceCompiler(Compiler):
             )
         return found
 
-    def _subscript(self, base: Any, opening: Token, inner: Any, closing: Token) -> ArrayPlace:
-        token = base.children[0] if base.data == "name" else None
+    def _subscript(self, base: Tree, opening: Token, inner: Tree, closing: Token) -> ArrayPlace:
+        token = base.parts[0] if base.kind == "name" else None
         if token is not None and not self._known(token):
             name = str(token)
             self.scope.arrays[name] = Array(name, self.scope.element, (None,), assumed=True)
@@ -229,7 +208,7 @@ class PlaceCompiler(Compiler):
                 f" {array.name}{'[...]' * len(array.sizes)})",
                 opening,
             )
-        start, end = int(opening.end_pos or 0), int(closing.start_pos or 0)
+        start, end = opening.end, closing.start
         found = Index(self.index(inner), start, end)
         if place.inner:
             size, *rest = place.inner
@@ -256,18 +235,18 @@ class PlaceCompiler(Compiler):
 
         return evaluate
 
-    def _member(self, base: Any, token: Token) -> ArrayPlace:
+    def _member(self, base: Tree, token: Token) -> ArrayPlace:
         name, arrow = re.sub(r"\W", "", token), token.startswith("-")
-        owner = str(base.children[0]) if base.data == "name" else ""
+        owner = str(base.parts[0]) if base.kind == "name" else ""
         if owner in self.scope.records:
             of = self.scope.records[owner]
             found = member_of(of, name)
             if found is None:
                 raise self._no_member(of, name, token)
             array = Array(f"{owner}.{name}", found.type, found.sizes)
-            return _whole(array, base.children[0])
+            return _whole(array, base.parts[0])
         if owner and not self.scope.knows(owner):
-            raise self.error(not_of_a_thread(owner, f".{name}"), base.children[0])
+            raise self.error(not_of_a_thread(owner, f".{name}"), base.parts[0])
         place = self._place(base, token, "a member")
         found = member_of(place.type, name)
         if found is None:
@@ -279,7 +258,7 @@ class PlaceCompiler(Compiler):
                 token,
             )
         if found.offset:
-            at, offset = int(token.start_pos or 0), found.offset
+            at, offset = token.start, found.offset
             place.offsets.append((Index(lambda values: offset, at, at + len(token)), 1))
         place.type, place.cast, place.inner = found.type, True, found.sizes
         place.pointer = bool(found.sizes)
@@ -348,7 +327,7 @@ class PlaceCompiler(Compiler):
                 raise self.error("an address cannot be subtracted from a number", token)
             plus = by
             by = lambda values: -plus(values)  # noqa: E731
-        at = int(token.start_pos or 0)
+        at = token.start
         place.offsets.append((Index(by, at, at + 1), place.type.bytes))
         place.moved = True
         return place

@@ -325,7 +325,7 @@ class _Reader(Declarations):
                 )
             return self._row_and_column(read, start, end)
         if len(read) > 1:
-            comma = int(self.commas[0].start_pos or 0)
+            comma = self.commas[0].start
             self._refuse_second(comma + 1, self.text[:comma], self.text[comma + 1 : end])
         return self._element(places[0], store)
 
@@ -341,7 +341,7 @@ class _Reader(Declarations):
 
     def _element(self, place: ArrayPlace, store: bool) -> Question:
         array, given = place.array, len(place.subscripts)
-        column = int(place.token.start_pos or 0)
+        column = place.token.start
         if self.laid:
             self._refuse_array(array, column)
         decays = place.moved or place.cast
@@ -371,8 +371,8 @@ class _Reader(Declarations):
 
     def _row_and_column(self, read: list[Evaluate], start: int, end: int) -> Question:
         """Return the element of the array declared last at these subscripts."""
-        bounds = [start, *(int(comma.end_pos or 0) for comma in self.commas)]
-        ends = [*(int(comma.start_pos or 0) for comma in self.commas), end]
+        bounds = [start, *(comma.end for comma in self.commas)]
+        ends = [*(comma.start for comma in self.commas), end]
         array = next(reversed(self.scope.arrays.values()), None)
         if self.laid:
             if array is not None:

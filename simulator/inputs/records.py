@@ -36,9 +36,9 @@ class Record(NamedTuple):
 
 
 def record_at(
-    text: str, start: int, end: int, known: dict[str, CType], reader: Reads
+    text: str, start: int, end: int, types: dict[str, CType], reader: Reads
 ) -> Record | None:
-    """Return the struct or union that is defined here, and add it to the `known` types.
+    """Return the struct or union that is defined here, and add it to the `types`.
 
     None where none is. The reader refuses a member that is not of a type known here.
     """
@@ -50,8 +50,8 @@ def record_at(
     at, most, align = 0, 0, int(re.sub(r"\D", "", head[2]) or 1)
     for first, last in statements(text[head.end() + 1 : close]):
         span = head.end() + 1 + first, head.end() + 1 + last
-        inner = record_at(text, *span, known, reader)
-        found = (inner.type, inner.end) if inner else type_at(text[: span[1]], span[0], known)
+        inner = record_at(text, *span, types, reader)
+        found = (inner.type, inner.end) if inner else type_at(text[: span[1]], span[0], types)
         if found is None:
             reader.refuse(
                 "the type of this member is not known here (accepted: float, int, half2, ..., or a"
@@ -81,5 +81,5 @@ def record_at(
     name = head[3] or head[1]
     type_ = CType(name, whole, members=tuple(members), align=align)
     if head[3]:
-        known[name] = type_
+        types[name] = type_
     return Record(type_, close + 1)

@@ -127,7 +127,7 @@ class Linear:
 
 
 def moves(step: int, trips: int, bounds: Sequence[Bound] = ()) -> Counter[Turn]:
-    """Sum up the turns of one loop, which moves addresses by `step` bytes a turn.
+    """Sum up the turns of one loop, which moves addresses by `step` bytes per turn.
 
     Gives how often each (move modulo 128, limits) occurs: with limits, only lanes whose
     `within` is below them take part in such a turn; without, all of them.

@@ -404,9 +404,9 @@ def _set(instance: Any, **values: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
-def _one_of(site: Site, name: str, known: tuple[str | None, ...]) -> None:
+def _one_of(site: Site, name: str, choices: tuple[str | None, ...]) -> None:
     value = getattr(site, name)
     require(
-        value in known,
-        f"{name} = {value!r} of site {site.source!r} (accepted: {', '.join(map(repr, known))})",
+        value in choices,
+        f"{name} = {value!r} of site {site.source!r} (accepted: {', '.join(map(repr, choices))})",
     )

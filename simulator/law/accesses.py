@@ -1,6 +1,6 @@
 """Warp accesses, and what is refused before anything is counted.
 
-A warp access is an instruction, 32 byte addresses (one a lane) and a mask of active lanes.
+A warp access is an instruction, 32 byte addresses (one per lane) and a mask of active lanes.
 """
 
 from __future__ import annotations
@@ -110,7 +110,10 @@ def _listed(values: ArrayLike, error: Callable[[str], BankwiseError], what: str)
         if isinstance(value, list | tuple | np.ndarray):
             raise _ragged(values, error, what)
         if not is_integer(value):
-            raise error(f"{what} hold {short(value)}, which is not an integer (accepted: integers)")
+            ways = "; a function of the lane with element or layout" if callable(value) else ""
+            raise error(
+                f"{what} hold {short(value)}, which is not an integer (accepted: integers{ways})"
+            )
     if array.size and min(array.flat) >= -(2**63) and max(array.flat) < 2**63:
         array = array.astype(np.int64)
     return array

@@ -35,7 +35,7 @@ LAWS = ("measured", "assumed")
 
 LIMITS = tuple(field.name for field in fields(Limits))
 PRODUCT = ("multiprocessors", "clock_mhz", "l2_bytes", "dram_gb_per_s")
-"""Facts of a product: SMs, the boost clock of an SM, the size of L2, 10^9 bytes a second."""
+"""Facts of a product: SMs, the boost clock of an SM, the size of L2, 10^9 bytes per second."""
 
 _NEEDED = ("name", "compute_capability", "law", "evidence")
 _KNOWN = (*_NEEDED, "facts", "instructions", "banks", "bank_bytes", "provenance")

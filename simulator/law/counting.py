@@ -63,9 +63,9 @@ FIGURES = ("phases", "wavefronts", "ideal", "excessive", "bank_conflicts", "cycl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counts(Result):
-    """What each access costs: an int32 array of the accesses' shape for each of FIGURES.
+    """What each access costs: for each of FIGURES an int32 array of the accesses' shape.
 
-    Names are the profiler's.
+    Of one access alone each is an int32. Names are the profiler's.
     """
 
     figures: NDArray[np.uint8]
@@ -124,7 +124,7 @@ class Counts(Result):
         # Widened when asked for: memory that nobody looks at would cost as much as the counting.
         wide = np.array(self.figures[FIGURES.index(name)], dtype=np.int32)
         wide.flags.writeable = False
-        return wide
+        return wide[()]  # of one access, a number
 
     def __repr__(self) -> str:
         """Show every figure by its name, without keeping it: nobody may ask for them again."""
@@ -207,38 +207,25 @@ def count(
         Integers of any width, shape (..., 32): bytes from the start of shared memory. With
         `element` they are indices of elements, and may be a function of the lane. With `layout`
         they are rows and columns of it: a pair of arrays, or a function.
-    mask
-        Bit l is set where lane l is active: one integer, or integers (...). None: all lanes.
-    layout
-        A Tile, a Layout or a text of one.
-    element
-        Bytes of an element.
+    mask, layout, element, rule, engine, threads, chip
+        Those of `simulator.count`.
     sources
-        For copies (LDGSTS): the byte in global memory that each lane reads, -1 for a lane that
-        writes zeros. The shape is the addresses', or (32,) for all accesses. None: lanes read side
-        by side. The cycles are then those of the wavefronts alone (`simulator.law.copies`).
-    rule
-        "silicon" (measured) or "documented" (NVIDIA's published phases, never fused).
-    engine
-        "auto", "python", "numpy" or "numba"; the figures are the same.
-    threads
-        Bounds the threads of the Numba engine, which takes one per processor for many accesses.
-    chip
-        A `Chip`, the name of one, or a chip file. None: the H200's law.
+        Those of `simulator.count`. The cycles of such a copy are those of its wavefronts alone
+        (`simulator.law.copies`).
 
     Examples
     --------
-    >>> count("LDS", [128 * lane for lane in range(32)]).wavefronts
-    array(32, dtype=int32)
-    >>> count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases  # pairs fuse
-    array(2, dtype=int32)
-    >>> count("LDS", lambda lane: (lane, 0), layout="(32,32):(33,1)").wavefronts
-    array(1, dtype=int32)
+    >>> int(count("LDS", [128 * lane for lane in range(32)]).wavefronts)
+    32
+    >>> int(count("LDS.128", [16 * (lane // 2) for lane in range(32)]).phases)  # pairs fuse
+    2
+    >>> int(count("LDS", lambda lane: (lane, 0), layout="(32,32):(33,1)").wavefronts)
+    1
     >>> rows, columns = [4 * lane for lane in range(32)], [128 * lane for lane in range(32)]
-    >>> count("cp.async.ca.4", rows, sources=columns).wavefronts  # all read from one bank
-    array(32, dtype=int32)
-    >>> count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts  # lanes 0, 1 and 2 share a bank
-    array(6, dtype=int32)
+    >>> int(count("cp.async.ca.4", rows, sources=columns).wavefronts)  # all read from one bank
+    32
+    >>> int(count("add.f32", [0, 0, *range(0, 120, 4)]).wavefronts)  # lanes 0, 1 and 2 share a bank
+    6
     """
     op = counted_on(chip, op)
     check_rule(rule)

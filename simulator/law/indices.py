@@ -117,8 +117,8 @@ def _called(given: Callable[[int], Any], mask: Any) -> list[NDArray[np.int64]]:
         fits = all(is_integer(value) and abs(value) < _LARGEST for value in row)
         if len(row) != count or not fits:
             raise AddressError(
-                f"{getattr(given, '__name__', 'the function')} gives {short(each)} for lane {lane}"
-                " (accepted: an integer, or with a layout a row and a column)"
+                f"{getattr(given, '__name__', 'the function')} returns {short(each)} for lane"
+                f" {lane} (accepted: an integer, or with a layout a row and a column)"
             )
         parts[:, lane] = row
     return list(parts)

@@ -102,7 +102,7 @@ class Instruction:
     """Shared memory that a block of the chip can address."""
 
     def __post_init__(self) -> None:
-        """Refuse what the engines cannot count, or not in a byte a figure."""
+        """Refuse what the engines cannot count, or not in one byte per figure."""
         for name in ("groups", "fused_groups", "partners"):
             object.__setattr__(self, name, _tuples(getattr(self, name)))
         # What only repeats the default is the default: tables compare equal, engines are fast.

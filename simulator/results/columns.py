@@ -136,12 +136,15 @@ _ALL = (
     # A comparison with a GPU.
     Column("wavefronts_equal", "wavefronts equal", unit="accesses"),
     Column("conflicts_equal", "conflicts equal", unit="accesses"),
-    Column("over_least", "least", unit="cycles"),
-    Column("over_5", "5 %", unit="cycles"),
-    Column("over_50", "median", unit="cycles"),
-    Column("over_95", "95 %", unit="cycles"),
-    Column("over_most", "most", unit="cycles"),
+    Column("over_least", "least (cycles)", unit="cycles"),
+    Column("over_5", "5 % (cycles)", unit="cycles"),
+    Column("over_50", "median (cycles)", unit="cycles"),
+    Column("over_95", "95 % (cycles)", unit="cycles"),
+    Column("over_most", "most (cycles)", unit="cycles"),
     Column("model_cycles", "model cycles", unit="cycles"),
+    Column("pipe", "pipe busy", unit="share of the kernel's time"),
+    Column("model", "wavefronts of the model", unit="wavefronts"),
+    Column("counter", "counted", unit="wavefronts"),
     Column("hardware_counter", "hardware counter", unit="wavefronts"),
 )
 

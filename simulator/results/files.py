@@ -46,7 +46,7 @@ def check_target(
 
 
 def save(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Have `write` make a file beside `path`, then put it in its place.
+    """Let `write` make a file beside `path`, then put it in its place.
 
     Raises OutputError for what is no file (a folder, a device, links that lead in a circle), and
     for whatever the operating system refuses: a full disk, a missing folder.

@@ -108,6 +108,7 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
         floor=_MAYBE_INTEGER, proved=_FLAG, certificate=_TEXT, expression=_MAYBE_TEXT,
         notation=_MAYBE_TEXT, leading_dimension=_MAYBE_INTEGER, operations=_MAYBE_INTEGER,
         bytes_before=_MAYBE_INTEGER, bytes=_MAYBE_INTEGER, blocks_per_sm=_MAYBE_INTEGER,
+        padding=_MAYBE_TEXT, padding_cost=_MAYBE_INTEGER, padding_bytes=_MAYBE_INTEGER,
         skipped=_map(_INTEGER),
     ),
     **dict.fromkeys(("load", "store", "all"), _SITE),

@@ -114,5 +114,9 @@ class Result(ABC):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("..." if cycle else str(self))  # IPython on a terminal
 
+    def to_html(self) -> str:
+        """Return what a notebook shows, to be put into a page; `viz.report` makes a whole one."""
+        return self._repr_html_()
+
     def _repr_html_(self) -> str:
         return "".join(map(as_html, self.shown()))

@@ -170,7 +170,8 @@ def _array(how: str, name: str, shape: tuple[int, ...], position: int, text: str
         count *= size
     if count * dtype.itemsize > _MOST_BYTES:
         raise LaunchError(
-            f"argument {text!r} takes {count * dtype.itemsize} bytes (accepted: {_MOST_BYTES})"
+            f"argument {text!r} takes {count * dtype.itemsize} bytes (accepted: up to"
+            f" {_MOST_BYTES})"
         )
     if how == "zeros":
         return np.zeros(shape, dtype)
@@ -235,7 +236,7 @@ def _file(path: str) -> NDArray[Any]:
     try:
         found = np.load(Path(path), allow_pickle=False, mmap_mode="r")
         if found.nbytes > _MOST_BYTES:
-            raise LaunchError(f"{path} has {found.nbytes} bytes (accepted: {_MOST_BYTES})")
+            raise LaunchError(f"{path} has {found.nbytes} bytes (accepted: up to {_MOST_BYTES})")
         return np.array(found)
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, LaunchError):

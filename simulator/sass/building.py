@@ -75,7 +75,9 @@ class Build:
         Raises CompileError, also where no source was given.
         """
         if isinstance(self.given, bytes | bytearray) or not name:
-            raise CompileError("the source was not given, only what was made of it")
+            raise CompileError(
+                "a cubin or PTX was given, so there is no source to change (accepted: CUDA source)"
+            )
         path = None if name == SOURCE else self.path
         cubin = recompiled(text, path, self.arch, self.kernel, self.options)
         return self.built(cubin, name, lambda _: None)

@@ -9,6 +9,7 @@ from typing import Any
 
 from layouts.errors import accepted
 from simulator.errors import CubinError, LaunchError
+from simulator.law.chips import Chip
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.translation import translate
@@ -34,10 +35,12 @@ def launches_in(
     path: Path,
     options: CompilerOptions | None = None,
     assumed: Mapping[str, int | float] | None = None,
+    chip: Chip | None = None,
 ) -> Launches:
     """Find the kernels and launches in a file and in the headers that it brings along.
 
-    `assumed`: values of names that its host code does not tell: see `find_launches`.
+    `assumed`: values of names that its host code does not tell; `chip`: the device that it asks
+    about: see `find_launches`.
 
     Host code is read, not run: see `launches`. Raises CubinError where the file cannot be read.
     """
@@ -53,7 +56,7 @@ def launches_in(
         for name, source in unit.files
         if name and len(source.text) <= _LONGEST_HEADER
     ]  # fmt: skip
-    return find_launches(text, outside, near[:_MOST_HEADERS], assumed)
+    return find_launches(text, outside, near[:_MOST_HEADERS], assumed, chip)
 
 
 def wanted_launches(
@@ -77,7 +80,7 @@ def wanted_launches(
     return wanted, [] if wanted else [_plain(kernel)]
 
 
-def launch_of(found: FoundLaunch) -> dict[str, Any]:
+def launch_of(launch: FoundLaunch) -> dict[str, Any]:
     """Return what `replay_compiled` takes for a launch that is known in full.
 
     Raises LaunchError for a grid, a block or an argument that cannot be.
@@ -85,12 +88,12 @@ def launch_of(found: FoundLaunch) -> dict[str, Any]:
     from simulator.sass.arguments import argument
 
     return {
-        "kernel": found.kernel,
-        "grid": _shape(found.grid, "grid"),
-        "block": _shape(found.block, "block"),
-        "shared_bytes": int(found.shared_bytes),
-        "cooperative": found.cooperative,
-        "args": [argument(text, i) for i, text in enumerate(found.arguments)],
+        "kernel": launch.kernel,
+        "grid": _shape(launch.grid, "grid"),
+        "block": _shape(launch.block, "block"),
+        "shared_bytes": int(launch.shared_bytes),
+        "cooperative": launch.cooperative,
+        "args": [argument(text, i) for i, text in enumerate(launch.arguments)],
     }
 
 

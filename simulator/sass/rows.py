@@ -11,11 +11,13 @@ from simulator.results.columns import COPIED, COSTS, NEIGHBOUR, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.code.nvdisasm import SassInstruction
+from simulator.sass.lift.data_addresses import addressed_by_data
 from simulator.sass.lift.program import Program
 from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.doubts import notes_of
+from simulator.sass.run.faults import standing
 from simulator.sass.run.grid import GridRun
 from simulator.sass.run.tally import FIGURES, Tally
 
@@ -54,6 +56,7 @@ def make_report(
     if len(found) > _MOST_RACES:
         rows.notes.append(f"{len(found) - _MOST_RACES} more pairs of accesses have no order either")
     rows.notes += notes_of(launch, launch.done.doubts)
+    rows.notes += _of_data(launch, tally)
     rows.notes += _on_neighbours(launch.program, tally, times)
     if left_out := launch.memory.system.left_out:
         rows.notes.append(f"{plural(left_out, 'call')} of printf came after the most that are kept")
@@ -186,6 +189,21 @@ def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
     if unknown:
         said.append(f"what accesses to other blocks cost is not known of {', '.join(unknown)}")
     return said
+
+
+def _of_data(launch: GridRun, tally: Tally) -> list[str]:
+    """Return a note where the data that a kernel is given decide which banks it touches."""
+    program = launch.program
+    found = addressed_by_data(program.instructions, program.touches)
+    done = [number for number in found if tally.executed[number]]
+    if not done:
+        return []
+    others = f" (and so at {plural(len(done) - 1, 'other instruction')})" if len(done) > 1 else ""
+    said = (
+        f"{standing(launch, done[0])} finds its address by data that the kernel loads{others}:"
+        " with other data, other bank conflicts"
+    )
+    return [said]
 
 
 def _site_report(site: MemorySite, figures: dict[str, Any]) -> SiteReport:

@@ -89,7 +89,10 @@ class Access:
             )
         reserved = sorted({"lane", "tid"} & set(self.loops))
         if reserved:
-            raise SearchError(f"{self} loops over {', '.join(reserved)}, which has its own meaning")
+            raise SearchError(
+                f"{self} loops over {', '.join(reserved)}, which has its own meaning (accepted:"
+                " other names)"
+            )
         active = self.active
         if not (active is None or isinstance(active, str) or callable(active)):
             raise SearchError(
@@ -211,7 +214,8 @@ def _check(
     if crossing.any():
         raise SearchError(
             f"{access} moves {elements} elements per lane from column"
-            f" {int(places[crossing][0]) % cols}, past the end of a row of {cols}"
+            f" {int(places[crossing][0]) % cols}, past the end of a row of {cols} (accepted:"
+            f" columns up to {cols - elements})"
         )
     outside = lanes & ((places < 0) | (places + elements > rows * cols))
     if outside.any():

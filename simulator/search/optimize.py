@@ -144,18 +144,19 @@ def optimize(
     for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
         if not (mapping is None or isinstance(mapping, Mapping)):
             raise SearchError(f"{what} {mapping!r} is not a mapping (accepted: {{name: ...}})")
-    for what, extra, used in (
-        ("tile", tile, fragment is None),
-        ("array", array, kernel is not None),
-        ("names", names or None, accesses is not None),
-        ("block", block, accesses is not None),
-        ("loops", loops or None, accesses is not None),
-        ("element", None if element == 4 else element, accesses is not None),
+    asked = "accesses" if accesses is not None else "a kernel" if kernel else "a fragment"
+    for what, extra, used, home in (
+        ("tile", tile, fragment is None, "accesses or a kernel"),
+        ("array", array, kernel is not None, "a kernel"),
+        ("names", names or None, accesses is not None, "accesses"),
+        ("block", block, accesses is not None, "accesses"),
+        ("loops", loops or None, accesses is not None, "accesses"),
+        ("element", None if element == 4 else element, accesses is not None, "accesses"),
     ):
         if extra is not None and not used:
             raise SearchError(
-                f"{what} {extra!r} would be ignored (accepted: a tile with accesses or a kernel's"
-                " array, an array with a kernel, names and an element with accesses)"
+                f"{what} {extra!r} has no effect on {asked} (accepted: {what} beside"
+                f" {home}; else leave it out)"
             )
     shape = None if tile is None else parse_shape(tile, "RC", "tile")
     if not is_integer(element) or element not in (1, 2, 4, 8, 16):
@@ -240,7 +241,10 @@ def _of_accesses(
         space = {"pad": range(33), "swizzle": "xor"} if shape else {"swizzle": "xor"}
     wrong = sorted(set(names) & {*space, *RESERVED})
     if wrong:
-        raise SearchError(f"{', '.join(wrong)}: fixed by names, and free or reserved (use one)")
+        raise SearchError(
+            f"names fixes {', '.join(wrong)}, which is free in the space or has its own meaning"
+            " (accepted: another name, or a name in one of the two)"
+        )
     own = {"swizzle"} if "pad" in used else {"swizzle", "pad"}
     padded = "pad" in space and "pad" in own
     if padded and shape is None:

@@ -17,7 +17,7 @@ from simulator.search.cases import Case, blocks_by_shared
 from simulator.search.pricing import Objective, counts_of
 
 __all__ = [
-    "AccessRow", "Certificate", "Optimum", "WorstAccess", "access_rows", "amount",
+    "AccessRow", "Certificate", "Optimum", "Padding", "WorstAccess", "access_rows", "amount",
     "worst_accesses",
 ]  # fmt: skip
 
@@ -69,6 +69,15 @@ class WorstAccess:
     """Byte addresses of the lanes under the best."""
 
 
+@dataclass(frozen=True)
+class Padding:
+    """The least padding that costs least, of a tile whose best layout has a swizzle."""
+
+    layout: Tile
+    cost: int
+    bytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Optimum(Result):
     """The layout with the least cost."""
@@ -94,6 +103,8 @@ class Optimum(Result):
     """Whose law counted; None: the H200's."""
     worst: tuple[WorstAccess, ...] = field(default=(), repr=False, compare=False)
     """One per row of `accesses`."""
+    padding: Padding | None = None
+    """What padding alone would do; None where the best is without a swizzle, or none helps."""
 
     @property
     def proved(self) -> bool:
@@ -164,6 +175,9 @@ class Optimum(Result):
             "bytes_before": self.bytes_before,
             "bytes": self.bytes,
             "blocks_per_sm": self.blocks_per_sm,
+            "padding": None if self.padding is None else self.padding.layout.c(),
+            "padding_cost": None if self.padding is None else self.padding.cost,
+            "padding_bytes": None if self.padding is None else self.padding.bytes,
             "skipped": dict(self.skipped),
         }
 
@@ -210,6 +224,11 @@ class Optimum(Result):
             f"{self.bytes:,} bytes of shared memory{spent};"
             f" {plural(self.operations, 'operation')} per index."
         )
+        if self.padding is not None:
+            said.append(
+                f"Or pad, without a swizzle: {self.padding.layout.c()}, {self.padding.bytes:,}"
+                f" bytes, {self._said(self.padding.cost)}."
+            )
         said.append(self.certificate.text)
         if self.skipped:
             what = "layout" if self.layout is not None else "choice"

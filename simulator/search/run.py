@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,14 @@ from simulator.errors import MissingPackageError, SearchError, install
 from simulator.law.chips import Chip
 from simulator.law.instructions import Instruction, Rule
 from simulator.search.cases import Case
-from simulator.search.optimum import Certificate, Optimum, access_rows, amount, worst_accesses
+from simulator.search.optimum import (
+    Certificate,
+    Optimum,
+    Padding,
+    access_rows,
+    amount,
+    worst_accesses,
+)
 from simulator.search.pricing import Objective, misfit, price, recount
 from simulator.search.swizzles import Found, Swizzles, TileProblem, best_layout, single_terms
 from simulator.search.tile import TileLayout
@@ -240,7 +247,16 @@ class Search:
             skipped=dict(self.skipped),
             chip=self.problem.chip,
             worst=worst_accesses(before, (case, layout), self.rule),
+            padding=self._padding(case) if layout.xors and self.problem.tiled else None,
         )
+
+    def _padding(self, case: Case) -> Padding | None:
+        """Return the least padding that costs least, with these values of all else."""
+        found = best_layout(replace(self._question(case), swizzles="none"))
+        if found.layout is None or not found.layout.pad:
+            return None
+        layout = found.layout.sized(case.element)
+        return Padding(layout, found.cost, _bytes(case, layout))
 
     def _before(self) -> tuple[Case, Tile] | None:
         try:

@@ -57,13 +57,18 @@ def measured(
 
 def _future(given: Any) -> Future[Chunk]:
     if not isinstance(given, Future):
-        raise TypeError(f"submit gave {short(given)}, no concurrent.futures.Future")
+        raise TypeError(
+            f"the executor's submit returned {short(given)} (accepted: a concurrent.futures.Future)"
+        )
     return given
 
 
 def _chunk(given: Any) -> Chunk:
     if not isinstance(given, Chunk):
-        raise TypeError(f"a future gave {short(given)}, not what the submitted function returns")
+        raise TypeError(
+            f"a future of the executor holds {short(given)} (accepted: what the submitted function"
+            " returns)"
+        )
     return given
 
 

@@ -205,7 +205,9 @@ def sweep(
     """
     check_rule(rule)
     if chip is not None and isinstance(grid, Mapping) and "chip" in grid:
-        raise GridError("chip is given, and in the grid (accepted: one of them)")
+        raise GridError(
+            "chip is given twice, as an argument and in the grid (accepted: one of the two)"
+        )
     law = {"rule": rule} if chip is None else {"rule": rule, "chip": Chip.of(chip)}
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(
@@ -214,8 +216,8 @@ def sweep(
         )
     if not isinstance(progress, bool) and not callable(progress):
         raise OptionError(
-            f"progress {short(progress)} is not accepted (accepted: True, False, or a function of"
-            " the number done and the total)"
+            f"progress {short(progress)} does not say how to tell it (accepted: True, False, or a"
+            " function of the number done and the total)"
         )
     chosen = target_of(target)
     axes = Grid.of(
@@ -225,7 +227,10 @@ def sweep(
         target=chosen.name,
     )
     if chosen.takes_chip and chip is not None:
-        raise GridError(f"{chosen.name} has a parameter chip of its own (accepted: in the grid)")
+        raise GridError(
+            f"{chosen.name} has a parameter chip of its own (accepted: its values in the grid,"
+            " without the argument chip)"
+        )
     if "chip" in axes.axes and not chosen.takes_chip:
         chips = tuple(map(optional_chip, axes.axes["chip"]))  # read once, and refused at once
         axes = Grid({**axes.axes, "chip": chips})

@@ -152,7 +152,7 @@ class _Function(_OneByOne):
             if all(map(_is_access, listed)):
                 return listed
         raise TargetError(
-            f"{self.name} gives {short(given)} (accepted: a"
+            f"{self.name} returns {short(given)} (accepted: a"
             " WarpAccess, a tuple (op, addresses) or (op, addresses, mask), or a list of them)"
         )
 
@@ -176,7 +176,7 @@ def target_of(target: Any) -> Target:
         return _of_kernel(target)
     if not callable(target):
         raise TargetError(
-            f"{target!r} is nothing to sweep (accepted: simulate, a kernel or its name, a function"
+            f"{target!r} cannot be swept (accepted: simulate, a kernel or its name, a function"
             " from parameters to accesses)"
         )
     name = str(getattr(target, "__qualname__", type(target).__qualname__))

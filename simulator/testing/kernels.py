@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from layouts.errors import BankwiseError, short
+from layouts.errors import BankwiseError, accepted, short
 from simulator.checking.baseline import (
     Recorded,
     as_json,
@@ -176,7 +176,10 @@ def _failures(
     known = {"kernel", "grid", "block", "args", "shared_bytes", "cluster", "blocks", "arch", "file",
              "chip", "rule", "include", "define", "options", "max_instructions", "set"}  # fmt: skip
     if odd := sorted(set(given) - known):
-        raise TypeError(f"assert_kernel_conflict_free has no argument {', '.join(odd)}")
+        raise TypeError(
+            f"assert_kernel_conflict_free has no argument {odd[0]!r}:"
+            f" {accepted(odd[0], sorted(known))}"
+        )
     entry = Entry("kernel", path.name, 1, given, limits)
     here = Measured(path.name, entry, SourcePlace(str(path)))
     said = []
@@ -187,27 +190,27 @@ def _failures(
     return said
 
 
-def _judged(found: Measured, guard: KernelGuard | None, prefix: str) -> Outcome:
+def _judged(measured: Measured, guard: KernelGuard | None, prefix: str) -> Outcome:
     if guard is None:
-        return judge(found, None)
-    name = guard.name(prefix + found.name)
-    guard.now[name] = record(found)
+        return judge(measured, None)
+    name = guard.name(prefix + measured.name)
+    guard.now[name] = record(measured)
     if guard.update:
-        return Outcome(found)
+        return Outcome(measured)
     if name not in guard.known:
-        return judge(found, None)
-    entry = Entry(found.entry.kind, found.entry.name, 1, found.entry.given)
-    return judge(replace(found, entry=entry), {found.name: guard.known[name]})
+        return judge(measured, None)
+    entry = Entry(measured.entry.kind, measured.entry.name, 1, measured.entry.given)
+    return judge(replace(measured, entry=entry), {measured.name: guard.known[name]})
 
 
-def _said(outcome: Outcome, found: Measured) -> list[str]:
+def _said(outcome: Outcome, measured: Measured) -> list[str]:
     findings = outcome.findings
-    lines = [f"{found.name}: {_line(each, found)}" for each in findings[:_MOST]]
+    lines = [f"{measured.name}: {_line(each, measured)}" for each in findings[:_MOST]]
     more = [f"... and {len(findings) - _MOST} more"] if len(findings) > _MOST else []
     return [*([outcome.error] if outcome.error else []), *lines, *more]
 
 
-def _line(finding: Finding, found: Measured) -> str:
+def _line(finding: Finding, measured: Measured) -> str:
     place = finding.place
-    text = next((line.text for line in found.lines if line.place == place), "")
+    text = next((line.text for line in measured.lines if line.place == place), "")
     return f"{place.name}: {finding.message}" + (f"\n    {text}" if text else "")

@@ -53,21 +53,21 @@ masks = st.one_of(
 
 
 @st.composite
-def addresses(draw: st.DrawFn, known: Instruction) -> list[int]:
+def addresses(draw: st.DrawFn, instruction: Instruction) -> list[int]:
     """Draw 32 aligned addresses: few or many distinct ones, strided, or with pairs that agree."""
-    units = known.shared_bytes // known.width
+    units = instruction.shared_bytes // instruction.width
     pool = draw(st.lists(st.integers(0, units - 1), min_size=1, max_size=32))
     kind = draw(st.sampled_from(["any", "stride", "pairs of 1", "pairs of 2", "one pair off"]))
     if kind == "stride":
         stride, start = draw(st.integers(0, 64)), draw(st.integers(0, 64))
-        return [(start + stride * lane) % units * known.width for lane in range(32)]
+        return [(start + stride * lane) % units * instruction.width for lane in range(32)]
     chosen = draw(st.lists(st.sampled_from(pool), min_size=32, max_size=32))
     partner = 2 if kind == "pairs of 2" else 1
     if kind != "any":
         chosen = [chosen[lane & ~partner] for lane in range(32)]
     if kind == "one pair off":
         chosen[draw(st.integers(0, 31))] = draw(st.sampled_from(pool))
-    return [unit * known.width for unit in chosen]
+    return [unit * instruction.width for unit in chosen]
 
 
 @st.composite

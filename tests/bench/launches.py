@@ -1,37 +1,47 @@
-"""How many launches of other people's files run to the end, with right outputs, from one command.
+"""How many launches of other people's files run to the end, with the outputs of a chip.
 
-`python -m tests.bench.launches FOLDER LIST OUT.jsonl`: LIST has a line per launch, what `bankwise
-sass` is given: a file of a repository in FOLDER, the kernel and, where host code reads a value from
-elsewhere or sizes are large, `--let`; or the whole launch (tests/bench/launches.txt). All blocks
-are run. Each output is held against what NumPy makes of the inputs (tests.bench.oracles). An output
-of no known function is held against the same launch compiled for another architecture, whose
-machine code differs: the same within rounding, all finite. What a time limit ended has failed, and
-so has what neither confirms. `--table` prints OUT.jsonl.
+`python -m tests.bench.launches FOLDER LIST OUT.jsonl --keep KEPT`: LIST has a line per launch, what
+`bankwise sass` is given: a file of a repository in FOLDER, the kernel and, where host code reads a
+value from elsewhere or sizes are large, `--let`; or the whole launch (tests/bench/launches.txt).
+All blocks are run. KEPT gets each launch, its machine code and its arguments, and what the replay
+made of them. `python -m tests.bench.on_chip KEPT CHIP` launches the same on a GPU, and
+`--chip CHIP --table` compares: bits, and where floats differ, how much. What a time limit ended has
+failed. A run that was interrupted goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
+import hashlib
 import json
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tabulate import tabulate
 
+import simulator.sass.run.grid  # noqa: F401  once, not in each process
 from simulator.cli.sources import assumed
-from simulator.errors import SassError
+from simulator.errors import LaunchError, SassError
 from simulator.sass.arguments import argument
+from simulator.sass.building import Build
+from simulator.sass.code.cubin import Cubin, CubinKernel
 from simulator.sass.code.options import parse_options
+from simulator.sass.code.symbols import module_symbols
 from simulator.sass.found import launch_of, launches_in, wanted_launches
+from simulator.sass.parameters import Parameters
 from simulator.sass.replay import replay_compiled
+from simulator.sass.run.buffers import placed
 from tests.bench.limits import limited
-from tests.bench.oracles import recognised
+from tests.bench.on_chip import ROWS, digest, read
 
-ARCH, OTHER = "sm_90", "sm_80"
+ARCH = "sm_90"
+OUTPUTS = "outputs"
+_TOLERANCE = {2: 2**-9, 4: 2**-18, 8: 2**-40}
+"""By bytes of an element: of the largest one, what functions of the chip and an order may make."""
 
 
 def parsed(line: str) -> argparse.Namespace:
@@ -49,90 +59,211 @@ def parsed(line: str) -> argparse.Namespace:
     return given
 
 
-def launch(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
-    """Return what `replay_compiled` takes."""
+def launch(folder: Path, given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Return what `replay_compiled` takes, and the arguments as text."""
     path = folder / given.file
     options = [part.replace("FOLDER/", f"{folder}/") for part in given.rest]
-    if given.grid:
+    if given.arg:
+        texts = given.arg
         found = {
             "kernel": given.kernel,
             "grid": tuple(map(int, given.grid.split("x"))),
             "block": tuple(map(int, given.block.split("x"))),
             "shared_bytes": given.shared_bytes,
             "cooperative": given.cooperative,
-            "args": [argument(text, i) for i, text in enumerate(given.arg)],
+            "args": [argument(text, i) for i, text in enumerate(texts)],
         }
     else:
         launches = launches_in(path, parse_options(options), assumed(given.let))
         wanted, _ = wanted_launches(launches, given.file, given.kernel)
         told = [each for each in wanted if not each.unknown]
+        told = [each for each in told if each.kernel == given.kernel] or told
         if not told:
             asked = [", ".join(each.unknown) for each in wanted]
-            raise SassError(f"no launch of {given.kernel} is told in full: {asked[:1]}")
+            raise LaunchError(f"no launch of {given.kernel} is told in full: {asked[:1]}")
+        texts = list(told[0].arguments)
         found = launch_of(told[0])
     symbols = {
         name: argument(value) for name, _, value in (text.partition("=") for text in given.set)
     }
-    return found | {"symbols": symbols or None, "options": options}
+    return found | {"symbols": symbols or None, "options": options}, texts
 
 
-def attempt(folder: Path, line: str) -> dict[str, Any]:
-    """Run a launch and judge its outputs."""
+def keep(path: Path, cubin: Cubin, kernel: CubinKernel, found: dict[str, Any],
+         texts: list[str]) -> None:  # fmt: skip
+    """Write a launch as `tests.bench.on_chip` reads it.
+
+    Raises LaunchError for arguments that it does not take: arrays of pointers, tensor maps, arrays
+    that share memory.
+    """
+    parameters = Parameters(kernel.parameters, found["args"], kernel.name)
+    arrays = list(parameters.arrays)
+    given = {id(value): place for place, value in enumerate(found["args"])}
+    count = len(arrays)
+    plain = parameters.data([0] * count)
+    placed_at = parameters.data([(number + 1) << 40 for number in range(count)])
+    if (
+        parameters.mapped
+        or len({each.buffer for each in placed(arrays)[0]}) != count
+        or any(id(each) not in given and each.dtype == np.uint64 for each in arrays)
+    ):
+        raise LaunchError("arguments that are not kept")
+    pointers = []
+    for number, (zero, one) in enumerate(zip(plain, placed_at, strict=True)):
+        for offset in range(0, len(zero) - 7, 8):
+            low, high = (
+                int.from_bytes(each[offset : offset + 8], "little") for each in (zero, one)
+            )
+            if low != high:
+                pointers.append((number, offset, ((high - low) >> 40) - 1, low))
+    described, raw = [], {}
+    for number, array in enumerate(arrays):
+        place = given.get(id(array))
+        text = None if place is None or array.dtype.kind == "V" else texts[place]
+        described.append({"text": text, "position": place})
+        if text is None:
+            raw[f"array_{number}"] = np.ascontiguousarray(array).view(np.uint8)
+    variables = {}
+    for name, value in (found["symbols"] or {}).items():
+        symbol = next(each for each in module_symbols(cubin) if name in each)
+        variables[symbol] = np.asarray(value).tobytes().hex()
+    said = {
+        "symbol": kernel.name, "grid": (*found["grid"], 1, 1)[:3],
+        "block": (*found["block"], 1, 1)[:3], "shared_bytes": found["shared_bytes"],
+        "cooperative": found["cooperative"], "parameters": [each.hex() for each in plain],
+        "pointers": pointers, "arrays": described, "variables": variables,
+    }  # fmt: skip
+    text = np.frombuffer(json.dumps(said).encode(), np.uint8)
+    np.savez_compressed(path, said=text, cubin=np.frombuffer(cubin.image, np.uint8), **raw)
+
+
+def flattened(values: Any) -> list[NDArray[Any]]:
+    """Return the arrays among a launch's outputs, in the order of its arguments."""
+    if isinstance(values, np.ndarray):
+        return [values]
+    if isinstance(values, dict):
+        values = list(values.values())
+    return [array for each in values for array in flattened(each)] if isinstance(
+        values, list | tuple
+    ) else []  # fmt: skip
+
+
+def name_of(line: str) -> str:
+    """Return the name under which a launch is kept."""
+    return hashlib.sha256(line.encode()).hexdigest()[:12]
+
+
+def attempt(folder: Path, line: str, kept: Path) -> dict[str, Any]:
+    """Keep a launch, run it and keep what it left."""
     given = parsed(line)
+    name = name_of(line)
+    doing = "reading"
     try:
-        found = launch(folder, given)
-        runs = []
-        for arch in (given.arch or ARCH, OTHER):
-            fresh = copy.deepcopy(found)
-            report = replay_compiled(folder / given.file, **fresh, arch=arch, blocks="all")
-            runs.append(report.outputs)
-            if len(runs) == 1:
-                block = int(np.prod(found["block"]))
-                threads = block * int(np.prod(found["grid"]))
-                sizes = [block, threads, *(block * n for n in (2, 4, 8, 16, 32))]
-                sizes += [*found["block"], 32]
-                names = recognised(found["args"], runs[0], sizes)
-                if None not in names.values() or given.arch:
-                    break
+        found, texts = launch(folder, given)
+        doing = "compiling"
+        options = parse_options(found["options"])
+        arch = given.arch or ARCH
+        build = Build(folder / given.file, arch, found["kernel"], options, {})
+        cubin, _ = build.load()
+        kernel = cubin.kernel(found["kernel"])
+        doing = "keeping"
+        keep(kept / f"{name}.npz", cubin, kernel, found, texts)
+        doing = "running"
+        whole = {**found, "kernel": kernel.name, "options": ()}
+        report = replay_compiled(cubin.image, **whole, arch=arch, blocks="all")
     except SassError as error:
-        return {"ok": False, "how": type(error).__name__, "said": str(error)[:1500]}
+        return {"ok": False, "how": f"{doing}: {type(error).__name__}", "said": str(error)[:1500]}
     except Exception as error:
-        return {"ok": False, "how": "UNTYPED", "said": repr(error)[:1500]}
-    told = {str(i): name for i, name in names.items()}
-    if not names:
-        return {"ok": False, "how": "changes nothing", "said": told}
-    if None not in names.values():
-        return {"ok": True, "how": "NumPy", "said": told}
-    if len(runs) < 2:
-        return {"ok": False, "how": "no second run", "said": told}
-    return judged(names, *runs) | {"said": told}
+        return {"ok": False, "how": f"{doing}: UNTYPED", "said": repr(error)[:1500]}
+    saved = {}
+    for number, array in enumerate(flattened(report.outputs)):
+        each = digest(array.view(np.uint8) if array.dtype.kind == "V" else array)
+        saved[f"{number}"] = each["elements"].view(np.uint8)
+        saved[f"{number}.sums"] = each["sums"]
+        saved[f"{number}.sha"] = np.array(each["sha"])
+    np.savez_compressed(kept / OUTPUTS / f"{name}.npz", **saved)
+    return {"ok": True, "how": "ran", "said": "; ".join(report.notes)[:1500]}
 
 
-def judged(names: dict[int, str | None], one: list[Any], other: list[Any]) -> dict[str, Any]:
-    """Compare the outputs of two compilations."""
-    for i in (i for i, name in names.items() if name is None):
-        a, b = (np.asarray(each[i]).reshape(-1) for each in (one, other))
-        if a.dtype.kind == "V":
-            a, b = a.view(np.uint8), b.view(np.uint8)
-        a, b = (each.astype(np.float64) for each in (a, b))
-        if not np.isfinite(a).all():
-            return {"ok": False, "how": f"argument {i} is not finite"}
-        if not np.allclose(a, b, rtol=1e-2, atol=1e-2 * max(1e-3, np.abs(a).max())):
-            return {"ok": False, "how": f"argument {i} differs on {OTHER}"}
-    return {"ok": True, "how": f"{ARCH} and {OTHER} agree"}
+class Chip:
+    """What a GPU made of the launches that were kept."""
+
+    def __init__(self, folder: Path, kept: Path) -> None:
+        rows = map(json.loads, (folder / ROWS).read_text().splitlines())
+        self.rows = {row["name"]: row for row in rows}
+        self.arrays: dict[str, NDArray[Any]] = {}
+        for path in sorted(folder.glob("chip_*.npz")):
+            self.arrays |= dict(np.load(path, allow_pickle=False))
+        self.kept = kept
+
+    def judged(self, name: str) -> dict[str, Any]:
+        """Compare a replay's outputs with the chip's."""
+        row = self.rows.get(name)
+        if row is None or row["error"]:
+            return {"ok": False, "how": "the chip: " + (row["error"] if row else "not launched")}
+        ours = np.load(self.kept / OUTPUTS / f"{name}.npz", allow_pickle=False)
+        inputs = read(self.kept / f"{name}.npz")[2]
+        worst, how = 0.0, "all bits"
+        for number, chip in enumerate(row["arrays"]):
+            if ours[f"{number}.sha"] in (chip["sha"], chip["again"]):
+                continue
+            varies = ", which differs from launch to launch" if chip["sha"] != chip["again"] else ""
+            mine, sums = ours[f"{number}"], ours[f"{number}.sums"]
+            dtype = inputs[number].dtype
+            if chip["changed"]:
+                theirs = self.arrays[f"{name}.{number}"]
+                their_sums = self.arrays[f"{name}.{number}.sums"]
+            else:
+                before = digest(inputs[number])
+                theirs, their_sums = before["elements"].view(np.uint8), before["sums"]
+            a, b = (each.view(dtype) for each in (mine, theirs))
+            if dtype.kind in "iub":
+                wrong = int((a != b).sum())
+                return {"ok": False, "how": f"array {number}: {wrong} of {a.size}{varies}"}
+            far = _distance(a, b, sums, their_sums)
+            worst = max(worst, far / _TOLERANCE[dtype.itemsize])
+            how = f"within {far:.1e}" + varies
+            if not worst <= 1:
+                return {"ok": False, "how": f"array {number}: {far:.1e} of the largest{varies}"}
+        return {"ok": True, "how": how}
+
+
+def _distance(
+    a: NDArray[Any], b: NDArray[Any], sums: NDArray[Any], their_sums: NDArray[Any]
+) -> float:
+    """Return by how much two arrays differ, as a part of the largest element or sum."""
+    far = 0.0
+    for one, other in ((a.astype(np.float64), b.astype(np.float64)), (sums, their_sums)):
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        if same.all():
+            continue
+        finite = np.isfinite(one) & np.isfinite(other)
+        if not (finite | same).all():
+            return float("inf")
+        most = np.abs(other[finite]).max()
+        far = max(far, float(np.abs(one - other)[finite & ~same].max() / max(most, 1e-30)))
+    return far
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Return how many launches of each repository ran, and how each output was judged."""
-    lines = []
-    for name in sorted({row["line"].split("/")[0] for row in rows}):
-        mine = [row for row in rows if row["line"].split("/")[0] == name]
-        right = Counter(row["how"] for row in mine if row["ok"])
-        failed = len(mine) - sum(right.values())
-        lines.append([name, len(mine), right["NumPy"], right[f"{ARCH} and {OTHER} agree"], failed])
-    lines.append(["all", *(sum(row[i] for row in lines) for i in range(1, 5))])
-    names = ["repository", "launches", "NumPy", "two compilations", "failed"]
-    said = [f"{row['line'][:100]}: {row['how']}" for row in rows if not row["ok"]]
+    """Return how many launches of each repository ran, and what a chip says of them."""
+    names = ["repository", "launches", "ran", "same bits", "within", "wrong", "not compared"]
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        mine = counts[row["line"].split("/")[0]]
+        mine["launches"] += 1
+        if row["ok"]:
+            mine["ran"] += 1
+            chip = row.get("chip", {"ok": False, "how": "the chip: not launched"})
+            mine["not compared" if chip["how"].startswith("the chip") else "wrong" if not chip["ok"]
+                 else "same bits" if chip["how"] == "all bits" else "within"] += 1  # fmt: skip
+    lines = [[name, *(counts[name][each] for each in names[1:])] for name in sorted(counts)]
+    lines.append(["all", *(sum(line[i] for line in lines) for i in range(1, len(names)))])
+    said = [
+        f"{row['line'][:120]}: {row.get('chip', row)['how']}: {row['said'][:200]}"
+        for row in rows
+        if not row["ok"] or not row.get("chip", {"ok": False})["ok"]
+    ]
     return "\n".join([tabulate(lines, names, tablefmt="github"), *said])
 
 
@@ -142,6 +273,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("list", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--keep", type=Path, required=True, help="what is launched on a chip")
+    parser.add_argument("--chip", type=Path, help="what tests.bench.on_chip wrote")
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
@@ -150,11 +283,17 @@ def main() -> None:
         done = {row["line"]: row for row in map(json.loads, asked.out.read_text().splitlines())}
     lines = [each for each in asked.list.read_text().splitlines() if each and each[0] != "#"]
     if asked.table:
-        print(table([done[line] for line in lines if line in done]))
+        rows = [done[line] for line in lines if line in done]
+        chip = Chip(asked.chip, asked.keep) if asked.chip else None
+        for row in rows if chip else ():
+            if row["ok"] and chip:
+                row["chip"] = chip.judged(name_of(row["line"]))
+        print(table(rows))
         return
+    (asked.keep / OUTPUTS).mkdir(parents=True, exist_ok=True)
     for line in lines:
         if line not in done:
-            row = limited(asked.seconds, "how", attempt, asked.folder.absolute(), line)
+            row = limited(asked.seconds, "how", attempt, asked.folder.absolute(), line, asked.keep)
             row = {"line": line, "said": "", **row}
             with asked.out.open("a") as file:
                 file.write(json.dumps(row) + "\n")

@@ -50,8 +50,9 @@ class Mutant:
 
 
 def mutants_of(path: str, copy: Path, sample: int, seed: int) -> tuple[list[Mutant], int]:
-    """Return a sample of a module's mutants by line, and how many places cosmic-ray can change.
+    """Return a sample of a module's mutants, and how many places cosmic-ray can change.
 
+    Their order is random, so that the first of them are a sample, too.
     Those of annotations alone never run, and are left out.
     """
     from cosmic_ray.commands.init import _all_work_items
@@ -73,7 +74,7 @@ def mutants_of(path: str, copy: Path, sample: int, seed: int) -> tuple[list[Muta
         row = place.start_pos[0] - 1
         before, after = lines[row].strip(), changed.splitlines()[row].strip()
         found.append(Mutant(path, place.operator_name, place.occurrence, row + 1, before, after))
-    return sorted(found, key=lambda mutant: mutant.line), len(places)
+    return found, len(places)
 
 
 def _code(text: str) -> str:
@@ -139,26 +140,33 @@ def survivors() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["line"], each["becomes"]): each["reason"] for each in listed}
 
 
-def run(name: str, part: Part, copy: Path, sample: int, seed: int, patience: float) -> Counter[str]:
+def run(
+    name: str, part: Part, files: tuple[str, ...], copy: Path, given: argparse.Namespace
+) -> Counter[str]:
     """Judge a sample of a part's mutants, and print what survived."""
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
     known, found = survivors(), Counter[str]()
     start = time.monotonic()
-    verdict = judge(copy, part, patience)
+    verdict = judge(copy, part, given.patience)
     if verdict != "survived":
         raise SystemExit(f"{name}: its tests are {verdict} before anything is changed")
     print(f"{name}: the tests alone take {time.monotonic() - start:.1f} s", flush=True)
-    for path in part.files:
-        mutants, possible = mutants_of(path, copy, sample, seed)
+    for path in files:
+        mutants, possible = mutants_of(path, copy, given.sample, given.seed)
         counted = Counter[str]()
         for number, mutant in enumerate(mutants):
+            if number % given.share[1] != given.share[0] - 1:
+                continue
+            if time.monotonic() - start > given.seconds:
+                print(f"  {path}: {number} of {len(mutants)} mutants, and the time is over")
+                break
             operator = get_operator(mutant.operator)()
             with use_mutation(copy / path, operator, mutant.occurrence):
                 # A second of its own, so that no compiled file stands for it.
                 os.utime(copy / path, (2e9 + number, 2e9 + number))
-                verdict = judge(copy, part, patience)
+                verdict = judge(copy, part, given.patience)
             if verdict == "survived":
                 reason = known.get((path, mutant.before, mutant.after))
                 verdict = "equivalent" if reason else "hole"
@@ -171,7 +179,9 @@ def run(name: str, part: Part, copy: Path, sample: int, seed: int, patience: flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PARTS)}, or one of their files; default: all"
+    )
     parser.add_argument(
         "--sample", type=int, default=1 << 30, help="mutants per file; default: all"
     )
@@ -179,10 +189,18 @@ def main() -> None:
     parser.add_argument(
         "--patience", type=float, default=1, help="times each limit, where others work too"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="start no mutant of a part after them"
+    )
+    parser.add_argument(
+        "--share", type=_share, default=(1, 1), metavar="K/N",
+        help="only every Nth mutant of the sample, from the Kth: for N processes at once",
+    )  # fmt: skip
     given = parser.parse_args()
+    files = {path: name for name, part in PARTS.items() for path in part.files}
     for name in given.parts:
-        if name not in PARTS:
-            parser.error(f"{name} is not a part (accepted: {', '.join(PARTS)})")
+        if name not in PARTS and name not in files:
+            parser.error(f"{name} is not a part (accepted: {', '.join(PARTS)}, or a file of one)")
     _load_once()
     total = Counter[str]()
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
@@ -194,17 +212,26 @@ def main() -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(copy / ".numba")
         os.environ["BANKWISE_EXAMPLES"] = os.environ.get("BANKWISE_EXAMPLES", "10")
         for name in given.parts or PARTS:
-            total += run(name, PARTS[name], copy, given.sample, given.seed, given.patience)
+            part = PARTS[files.get(name, name)]
+            total += run(name, part, (name,) if name in files else part.files, copy, given)
     killed = sum(many for verdict, many in total.items() if verdict.startswith("killed"))
     judged = killed + total["hole"]
     print(f"{sum(total.values())} mutants: {dict(total)}")
     print(f"score without equivalents: {killed}/{judged} = {killed / max(judged, 1):.1%}")
 
 
+def _share(text: str) -> tuple[int, int]:
+    """Read "2/4": the second of four shares."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share (accepted: K/N, such as 2/4)")
+    return int(part), int(parts)
+
+
 def _load_once() -> None:
     """Import what every judge needs and no mutant changes, so that a fork has it."""
     for name in ("numpy", "numba", "llvmlite.binding", "hypothesis", "pytest", "sybil", "click",
-                 "tabulate", "lark", "cosmic_ray.mutating"):  # fmt: skip
+                 "tabulate", "cosmic_ray.mutating"):  # fmt: skip
         with contextlib.suppress(ImportError):
             __import__(name)
     loaded: list[Any] = [name for name in sys.modules if name.split(".")[0] == "simulator"]

@@ -67,15 +67,18 @@ PARTS: dict[str, Part] = {
             "simulator/law/loops.py",
             "simulator/law/numpy_turns.py",
             "simulator/law/turns.py",
-            "simulator/law/masks.py",
         ),
         (
+            "tests/unit/law/test_turns.py",
             "tests/unit/law/test_copies.py",
             "tests/unit/law/test_loops.py",
             f"{_JUDGE}::test_copies_from_anywhere",
             f"{_JUDGE}::test_loops_of_atomics",
             "simulator/law/copies.py",
         ),
+    ),
+    "masks": Part(
+        ("simulator/law/masks.py",), ("tests/unit/law/test_masks.py", "simulator/law/masks.py")
     ),
     "closed-forms": Part(
         ("simulator/law/closed_form.py",),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from layouts import LANE_ORDERS, LayoutError
 from simulator import WarpAccess, count, explain, instruction, simulate
 from simulator.law.instructions import RULES
+from tests.examples import examples
 from tests.strategies import accesses
 from viz import bank_heatmap, compare, sweep_heatmap, timeline, warp_map, word_map
 
@@ -47,7 +48,7 @@ def words_of(access: WarpAccess) -> dict[int, set[int]]:
     }
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(accesses(), rules)
 def test_a_bank_heatmap_draws_every_lane_in_every_bank_that_serves_it(
     access: WarpAccess, rule: str
@@ -76,7 +77,7 @@ def test_a_bank_heatmap_draws_every_lane_in_every_bank_that_serves_it(
     json.loads(figure.to_json())
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(accesses(), rules)
 def test_colouring_by_word_changes_the_values_alone(access: WarpAccess, rule: str) -> None:
     explanation = explain(*access, rule=rule)
@@ -86,7 +87,7 @@ def test_colouring_by_word_changes_the_values_alone(access: WarpAccess, rule: st
     assert all(heat.z[row][bank] == heat.customdata[row][bank][2] for row, bank in cells(heat))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(accesses(), rules)
 def test_a_word_map_has_a_cell_for_each_word(access: WarpAccess, rule: str) -> None:
     explanation = explain(*access, rule=rule)
@@ -104,7 +105,7 @@ def test_a_word_map_has_a_cell_for_each_word(access: WarpAccess, rule: str) -> N
     assert outline.showlegend == (explanation.bank_conflicts > 0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(accesses(), rules)
 def test_a_timeline_has_a_frame_for_each_wavefront(access: WarpAccess, rule: str) -> None:
     explanation = explain(*access, rule=rule)
@@ -119,7 +120,7 @@ def test_a_timeline_has_a_frame_for_each_wavefront(access: WarpAccess, rule: str
         assert len(figure.layout.sliders[0].steps) == len(wavefronts)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(accesses(), accesses(), rules)
 def test_two_accesses_share_their_scales(before: WarpAccess, after: WarpAccess, rule: str) -> None:
     one, two = explain(*before, rule=rule), explain(*after, rule=rule)
@@ -147,7 +148,7 @@ geometries = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(geometries)
 def test_figures_of_a_geometry_draw_what_it_reads(geometry: dict[str, Any]) -> None:
     try:
@@ -174,7 +175,7 @@ def test_figures_of_a_geometry_draw_what_it_reads(geometry: dict[str, Any]) -> N
 values = st.one_of(st.integers(-5, 200), st.sampled_from(["4x8", "<b>", "", "(0, 1)"]), st.none())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.tuples(values, values, st.integers(0, 99)), max_size=40),
     st.sampled_from(["wavefronts", "cycles"]),

@@ -23,6 +23,7 @@ from simulator import (
     replay,
 )
 from simulator.kernels.sites import names_of
+from tests.examples import examples
 
 FIGURES = ("requests", "wavefronts", "ideal", "bank_conflicts", "sectors", "lines")
 
@@ -197,7 +198,7 @@ def test_every_kernel_is_among_the_small_ones() -> None:
 def test_kernels_equal_brute_force(name, form) -> None:
     parameters, steps = SMALL[name]
 
-    @settings(max_examples=3, deadline=None)
+    @settings(max_examples=examples(3), deadline=None)
     @given(st.data())
     def check(data):
         sizes = []
@@ -216,7 +217,7 @@ def test_kernels_equal_brute_force(name, form) -> None:
 small = st.integers(0, 40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     steps=st.tuples(small, small, small),
     trips=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 40)),
@@ -248,7 +249,7 @@ def test_global_patterns_equal_brute_force(
     assert_equal_to_brute_force(kernel, 1, 1, 1, "compiled", {})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     strides=st.tuples(*[st.integers(0, 70)] * 4),
     trips=st.integers(1, 5),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from simulator.sass.lift.program import decode
 from simulator.sass.lift.table import OPCODES
 from simulator.sass.run.cluster import Cluster
 from simulator.sass.run.grid import GridRun
+from tests.examples import examples
 from tests.sass_kernels import cubin, needs_tools
 from tests.sass_warp import CUBIN, KERNEL
 
@@ -51,7 +53,7 @@ def instruction_texts(draw: st.DrawFn) -> SassInstruction:
     return SassInstruction(0, guard, ".".join(parts), ",".join(draw(st.lists(pieces, max_size=7))))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(instruction_texts(), min_size=1, max_size=6))
 def test_any_instructions_name_what_exists(found: list[SassInstruction]) -> None:
     """Registers, sites and targets; what is not understood is a problem, and all else is not."""
@@ -66,7 +68,7 @@ def test_any_instructions_name_what_exists(found: list[SassInstruction]) -> None
         assert not step.problem or (step.ends and not step.sites)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
     found = data.draw(st.lists(instruction_texts(), min_size=1, max_size=12))
@@ -87,7 +89,7 @@ def test_any_instructions_run_or_raise(data: st.DataObject) -> None:
 
 
 @needs_tools
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 20919), st.binary(min_size=1, max_size=16))
 def test_a_damaged_cubin_is_read_or_refused(place: int, noise: bytes) -> None:
     image = cubin("scan")
@@ -99,7 +101,8 @@ def test_a_damaged_cubin_is_read_or_refused(place: int, noise: bytes) -> None:
 
 
 @needs_tools
-@settings(max_examples=12)
+@pytest.mark.usefixtures("afresh")  # no damage comes twice
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_code_is_replayed_or_refused(data: st.DataObject) -> None:
     image = cubin("scan")

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.sass_warp import LANES, Outcome, run_warp
 
 words = st.lists(
@@ -34,7 +35,7 @@ def wide(low: list[int], high: list[int]) -> list[int]:
     return [(h << 32) | x for x, h in zip(low, high, strict=True)]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(words, words, words, words)
 def test_sums_of_64_bits_carry(a: list[int], b: list[int], c: list[int], d: list[int]) -> None:
     outcome = execute(
@@ -53,7 +54,7 @@ def test_sums_of_64_bits_carry(a: list[int], b: list[int], c: list[int], d: list
         assert product == (a[lane] * c[lane] + x[lane]) % 2**64
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(words, words, words)
 def test_products(a: list[int], b: list[int], c: list[int]) -> None:
     outcome = execute(
@@ -74,7 +75,7 @@ def test_products(a: list[int], b: list[int], c: list[int]) -> None:
             assert register(outcome, number)[i] == value % 2**32, number
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(words, words, st.integers(0, 40), st.integers(0, 255), words)
 def test_shifts_and_logic(a: list[int], b: list[int], by: int, table: int, c: list[int]) -> None:
     outcome = execute(
@@ -115,7 +116,7 @@ COMPARE = {
 }  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(words, words, words, words, st.sampled_from(sorted(COMPARE)), st.booleans())
 def test_comparisons_of_64_bits(
     a: list[int], b: list[int], c: list[int], d: list[int], how: str, unsigned: bool
@@ -152,7 +153,7 @@ def same(found: list[int], wanted: Any) -> None:
     np.testing.assert_array_equal(values, np.asarray(wanted, dtype=np.float32))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(floats, floats)
 def test_floats(a: list[float], b: list[float]) -> None:
     outcome = execute(
@@ -190,7 +191,7 @@ def test_floats(a: list[float], b: list[float]) -> None:
         assert signed(register(outcome, 14)[i]) == int(limited)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(words, st.integers(0, 31), st.sampled_from([1, 2, 4, 8, 16, 32]))
 def test_shuffles(a: list[int], by: int, width: int) -> None:
     clamp = (32 - width) << 8
@@ -211,7 +212,7 @@ def test_shuffles(a: list[int], by: int, width: int) -> None:
         assert [register(outcome, 10 + k)[lane] for k in range(4)] == wanted
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(words, st.lists(st.booleans(), min_size=LANES, max_size=LANES))
 def test_guards_votes_and_reductions(a: list[int], chosen: list[bool]) -> None:
     outcome = execute(

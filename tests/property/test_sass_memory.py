@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sass.architectures import ARCHITECTURES
+from tests.examples import examples
 from tests.sass_warp import LANES, run_warp
 
 START = ARCHITECTURES[90].shared_start
@@ -20,7 +21,7 @@ WIDTHS = {".U8": 1, ".S8": 1, ".U16": 2, ".S16": 2, "": 4, ".64": 8, ".128": 16}
 
 
 @pytest.mark.parametrize("memory", ["S", "L"])
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds, st.sampled_from(sorted(WIDTHS)), st.sampled_from(sorted(WIDTHS)), st.booleans())
 def test_what_is_stored_is_loaded(
     memory: str, seed: int, stored: str, loaded: str, some: bool
@@ -81,7 +82,7 @@ ATOMICS: dict[str, Callable[[int, int], int]] = {
 
 
 @pytest.mark.parametrize("how", ATOMICS)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seeds)
 def test_atomics_take_their_lanes_in_order(how: str, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -104,7 +105,7 @@ def test_atomics_take_their_lanes_in_order(how: str, seed: int) -> None:
     assert outcome.register(8) == answers
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds)
 def test_compare_and_swap(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -124,7 +125,7 @@ def test_compare_and_swap(seed: int) -> None:
     assert outcome.register(8) == answers
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(seeds, st.sampled_from([1, 2, 4]), st.booleans())
 def test_matrices(seed: int, count: int, transposed: bool) -> None:
     """LDSM and STSM: rows of 16 bytes, whose addresses eight lanes give for each matrix."""

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
+from tests.examples import examples
 from tests.property.test_sass_table import run, seeds, words
 from tests.sass_warp import LANES
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(seeds)
 def test_functions_of_sixteen_bits(seed: int) -> None:
     rows = words(seed, 1)
@@ -70,7 +71,7 @@ def test_floats_of_eight_bits(kind: str) -> None:
         assert outcome.register(13) == outcome.register(10)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(seeds)
 def test_tf32_to_nearest_even_and_cut_off(seed: int) -> None:
     rows = words(seed, 1)

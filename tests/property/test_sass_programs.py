@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sass.lift.coverage import groups
+from tests.examples import examples
 from tests.sass_plain import PLAIN, run_plain
 from tests.sass_programs import TEMPLATES, instruction, random_program, random_values
 from tests.sass_warp import KERNEL, Outcome, run_warp
 
-EXAMPLES = int(os.environ.get("BANKWISE_PROGRAMS", "60"))
+EXAMPLES = int(os.environ.get("BANKWISE_PROGRAMS", examples(60)))
 NAMES = (
     *(f"R{number}" for number in range(24)), *(f"P{number}" for number in range(7)),
     *(f"UR{number}" for number in range(10)), *(f"UP{number}" for number in range(7)),

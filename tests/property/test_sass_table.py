@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.examples import examples
 from tests.sass_warp import LANES, run_warp
 
 seeds = st.integers(0, 2**32 - 1)
@@ -122,7 +123,7 @@ def _permuted(a: int, chosen: int, c: int) -> int:
     return found
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds)
 def test_integers(seed: int) -> None:
     rows = words(seed, 3)
@@ -133,7 +134,7 @@ def test_integers(seed: int) -> None:
         assert outcome.register(10 + n) == wanted, text
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds)
 def test_predicates_as_bits(seed: int) -> None:
     rows = words(seed, 2)
@@ -173,7 +174,7 @@ def _integers(rows: NDArray[np.uint32], kind: str) -> list[int]:
 
 
 @pytest.mark.parametrize("how", ROUNDS)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(seeds)
 def test_integers_become_floats(how: str, seed: int) -> None:
     rows = words(seed, 2)
@@ -193,7 +194,7 @@ def test_integers_become_floats(how: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("how", ROUNDS)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(seeds)
 def test_floats_become_halves(how: str, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -212,7 +213,7 @@ WHOLE = {"": round, ".FLOOR": math.floor, ".CEIL": math.ceil, ".TRUNC": math.tru
 
 
 @pytest.mark.parametrize("how", WHOLE)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(seeds)
 def test_floats_become_integers(how: str, seed: int) -> None:
     rows = words(seed, 1)
@@ -238,7 +239,7 @@ def test_floats_become_integers(how: str, seed: int) -> None:
             assert found == wanted % 2 ** max(bits, 32), (kind, value)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds)
 def test_tf32_has_ten_digits(seed: int) -> None:
     rows = words(seed, 1)
@@ -251,7 +252,7 @@ def test_tf32_has_ten_digits(seed: int) -> None:
 
 
 # ---- Doubles. ----------------------------------------------------------------------------------
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds)
 def test_dfma_rounds_once(seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(3, LANES))
@@ -290,7 +291,7 @@ def test_special_registers() -> None:
 
 
 # ---- Lanes. ------------------------------------------------------------------------------------
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.booleans(), min_size=LANES, max_size=LANES))
 def test_lanes_of_each_way_vote_for_themselves(goes: list[bool]) -> None:
     """As `atomicAdd(p, 1)` in a branch does, which the compiler gathers: only its lanes count."""
@@ -305,7 +306,7 @@ def test_lanes_of_each_way_vote_for_themselves(goes: list[bool]) -> None:
         assert outcome.register(1)[lane] == (yes if each else ~yes & 0xFFFFFFFF)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.booleans(), min_size=LANES, max_size=LANES))
 def test_elect_leaves_the_others_alone(chosen: list[bool]) -> None:
     outcome = run_warp(["@!P1 EXIT", "ELECT P0, UR4, PT"], {"P0": [1] * LANES, "P1": chosen})
@@ -324,7 +325,7 @@ REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seeds, st.integers(1, 2**32 - 1))
 def test_reductions_and_matches(seed: int, mask: int) -> None:
     rows = words(seed, 4)
@@ -367,7 +368,7 @@ def _sums(outcome: Any, first: int, kind: type) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("opcode", ["16816.F32", "1688.F32", "16816.F16", "1688.F32.TF32"])
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(seeds)
 def test_hmma_multiplies(opcode: str, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -388,7 +389,7 @@ def test_hmma_multiplies(opcode: str, seed: int) -> None:
         assert (pairs.reshape(8, 8) == wanted[8 * below : 8 * below + 8]).all()
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(seeds)
 def test_imma_and_movm(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -23,6 +23,7 @@ from simulator.search.linear import LinearProblem, linear_problem
 from simulator.search.optimize import OBJECTIVES
 from simulator.search.pricing import lower_bound, misfit, recount
 from simulator.testing.strategies import linear_indices, swizzles, tile_layouts
+from tests.examples import examples
 
 # Tiles of 4 or 8 rows of 32 floats: up to 2^9 swizzles of 16-byte vectors, 2^15 of words.
 OPS = ("LDS", "LDS.64", "LDS.128", "STS", "STS.128", "ATOMS.ADD", "ATOMS.CAS", "LDGSTS.E.128",
@@ -134,7 +135,7 @@ def test_ranks_price_as_the_law_does(
     assert cost == by_the_law(groups, layout, element, objective, rule)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), objectives, rules)
 def test_no_linear_layout_undercuts_the_optimum(
     data: st.DataObject, objective: str, rule: str
@@ -201,7 +202,7 @@ def test_a_floor_for_words_holds_for_any_permutation_of_words(data: st.DataObjec
     assert lower_bound(groups, 4, "cycles", "silicon") <= total
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), objectives, st.sampled_from(["none", "cute", "xor"]))
 def test_paddings_and_swizzles_agree_with_brute_force(
     data: st.DataObject, objective: str, family: str

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from simulator import BankwiseError, StoreError, Sweep, simulate, sweep
 from simulator.sweeps.grid import Grid
+from tests.examples import examples
 from tests.sweep_targets import even_only, strided
 
 values = st.lists(st.integers(0, 99) | st.text(max_size=3), min_size=1, max_size=4)
@@ -67,7 +68,7 @@ geometries = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(geometries)
 def test_a_row_is_what_simulate_says(grid: dict[str, list[Any]]) -> None:
     swept = sweep(simulate, grid, limit=200)
@@ -114,7 +115,7 @@ def refused_or_recounted(store: Path) -> None:
     assert [start for start, _, _ in rows(store)] == list(range(0, 199, 3))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.floats(0, 1))
 def test_a_store_torn_anywhere_is_refused_or_recounted(part: float) -> None:
     _, written = finished()
@@ -124,7 +125,7 @@ def test_a_store_torn_anywhere_is_refused_or_recounted(part: float) -> None:
         refused_or_recounted(store)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.floats(0, 1, exclude_max=True), st.sampled_from(b"{x\0") | st.integers(0, 255))
 def test_a_store_damaged_anywhere_is_refused_or_recounted(part: float, byte: int) -> None:
     _, written = finished()
@@ -135,7 +136,7 @@ def test_a_store_damaged_anywhere_is_refused_or_recounted(part: float, byte: int
         refused_or_recounted(store)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=64)),
                 min_size=1, max_size=4))  # fmt: skip
 def test_a_store_with_random_bytes_is_refused_or_recounted(
@@ -152,7 +153,7 @@ def test_a_store_with_random_bytes_is_refused_or_recounted(
         refused_or_recounted(store)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.floats(0, 1))
 def test_a_transaction_torn_anywhere_leaves_what_was_before(part: float) -> None:
     """A process that is killed in the middle of one leaves a journal, perhaps not all of it."""
@@ -177,7 +178,7 @@ def test_a_transaction_torn_anywhere_leaves_what_was_before(part: float) -> None
 
 
 @given(st.integers(1, 99), st.integers(1, 99), st.sampled_from([4, 8, 16]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_swept_function_costs_what_count_says(first: int, last: int, width: int) -> None:
     from simulator import count
 

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import GlobalSite, kernels, replay
+from tests.examples import examples
 from tests.transcribed.explore_gemms import explore_1d, explore_naive, explore_shared
 from tests.transcribed.junstar92 import junstar92_1d, junstar92_2d, junstar92_smem, naive
 from tests.transcribed.leimao import leimao_naive, leimao_v04, leimao_v05, leimao_v06, leimao_v07
@@ -101,7 +102,7 @@ CHECKED: dict[str, tuple[str, Callable[..., Program], tuple[Any, ...], dict[str,
 def test_kernels_with_bounds_checks_are_what_their_source_does(case: str) -> None:
     name, transcribed, tile, tiles = CHECKED[case]
 
-    @settings(max_examples=6, deadline=None)
+    @settings(max_examples=examples(6), deadline=None)
     @given(st.tuples(*[st.integers(1, 50)] * 3))
     def check(sizes: tuple[int, int, int]) -> None:
         assert run(transcribed(*sizes, *tile)) == replayed(name, *sizes, **tiles)

@@ -121,7 +121,7 @@ class TestPython:
         assert found["cycles"][2] == simulate("4x8", chip=other).cycles
         whole = sweep(simulate, {"warp_shape": ["4x8"]}, chip=other, progress=False)
         assert whole.columns()["cycles"] == [found["cycles"][2]]
-        with pytest.raises(GridError, match="given, and in the grid"):
+        with pytest.raises(GridError, match="given twice, as an argument and in the grid"):
             sweep(simulate, {"chip": ["T4"]}, chip="T4", progress=False)
         with pytest.raises(ChipError, match="unknown chip 'T5'"):
             sweep(simulate, {"chip": ["T5"]}, progress=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +19,13 @@ UNUSED = ("Give", "Hand", "Deliver")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 
 
-def documented() -> Iterator[tuple[str, Documented, str]]:
-    """Yield each public thing with a docstring: its place, itself, the docstring."""
+@cache
+def documented() -> tuple[tuple[str, Documented, str], ...]:
+    """Return each public thing with a docstring: its place, itself, the docstring."""
+    return tuple(_documented())
+
+
+def _documented() -> Iterator[tuple[str, Documented, str]]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))

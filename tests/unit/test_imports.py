@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 HEAVY = (
-    "numba", "cupy", "plotly", "pandas", "lark", "click", "tqdm", "pyarrow", "optuna", "hypothesis",
+    "numba", "cupy", "plotly", "pandas", "click", "tqdm", "pyarrow", "optuna", "hypothesis",
 )  # fmt: skip
 
 SMALL = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,12 @@ def sources(*packages: str) -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), path.read_text()
 
 
+@cache
+def trees() -> tuple[tuple[str, ast.Module], ...]:
+    """Return each Python file's path and syntax."""
+    return tuple((path, ast.parse(text)) for path, text in sources())
+
+
 def test_no_file_is_too_long_to_read() -> None:
     lines = {path: text.count("\n") for path, text in sources(*PACKAGES, "tests")}
     assert len(lines) > 300
@@ -42,8 +49,8 @@ def test_no_file_is_too_long_to_read() -> None:
 
 def test_no_function_takes_more_arguments_by_place_than_one_can_tell_apart() -> None:
     found = {}
-    for path, text in sources():
-        for node in ast.walk(ast.parse(text)):
+    for path, tree in trees():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 many = len(node.args.posonlyargs) + len(node.args.args)
                 if many > 9:
@@ -54,9 +61,14 @@ def test_no_function_takes_more_arguments_by_place_than_one_can_tell_apart() -> 
 def test_no_name_of_a_class_stands_twice() -> None:
     """One name for one thing: those that begin with _ are a file's own."""
     places: dict[str, list[str]] = {}
-    for path, text in sources():
-        for node in ast.walk(ast.parse(text)):
+    for path, tree in trees():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(path)
     assert len(places) > 100
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_cubin_says_where_it_was_compiled() -> None:
+    for path in TESTS.rglob("*.cubin"):
+        assert b"/tmp/" not in path.read_bytes(), path

@@ -1,6 +1,7 @@
 // A padding and a swizzle written in C, in the user's own names.
 "use strict";
 const Cure = (() => {
+  const SHORT = 16; // characters of an index that still reads well twice
   const SIMPLE = /^[\w.]+$/;
   const log2 = (size) => (size > 0 && (size & (size - 1)) === 0 ? Math.log2(size) : null);
 
@@ -31,10 +32,19 @@ const Cure = (() => {
     return SIMPLE.test(shown) || shown === inside(text) ? shown : `(${shown})`;
   }
 
-  // Edits of a text: [start, end, replacement], applied from the right.
+  // Edits of a text: [start, end, replacement], applied from the right, what is put in at last.
   function edited(text, edits) {
-    return [...edits].sort((a, b) => b[0] - a[0])
+    return [...edits].sort((a, b) => b[0] - a[0] || b[1] - a[1])
       .reduce((now, [start, end, into]) => now.slice(0, start) + into + now.slice(end), text);
+  }
+
+  // An index as a swizzle has it, which writes it twice: a long one gets a name before the access.
+  function named({ text, from }, index, edits) {
+    if (index.length <= SHORT) return inside(index);
+    const words = new Set(text.match(/\w+/g));
+    const name = ["i", "at", "index"].find((each) => !words.has(each)) ?? "swizzled_index";
+    edits.push([from, from, `int ${name} = ${index}; `]);
+    return name;
   }
 
   // The text with the layout written into it: the same accesses, to be copied.
@@ -57,15 +67,15 @@ const Cure = (() => {
     }
     if (offsets.length) return null; // only as a layout: its Sw<B,M,S> says all
     if (array.dims.length === 1) {
-      const own = inside(written(last));
+      const own = named(question, written(last), edits);
       const mixed = term(own, swizzle.base + swizzle.shift, swizzle, array.dims[0].size);
       edits.push([last.start, last.end, `${own} ^ ${mixed}`]);
       return edited(text, edits);
     }
-    if (!question.end) return null; // a row and a column, without an array to index
+    if (!question.end || question.led) return null; // no array is indexed here
     const sizes = array.dims.map(({ size }, k) => size + (k + 1 === array.dims.length ? pad : 0));
-    const flat = inside(subscripts.map(written).reduce((whole, each, k) =>
-      `${k ? `${inside(whole)} * ${sizes[k]} + ` : ""}${k ? inside(each) : each}`, ""));
+    const flat = named(question, subscripts.map(written).reduce((whole, each, k) =>
+      `${k ? `${inside(whole)} * ${sizes[k]} + ` : ""}${k ? inside(each) : each}`, ""), edits);
     const mixed = term(flat, swizzle.base + swizzle.shift, swizzle, null);
     edits.push([question.start, question.end,
       `((${array.type.name}*)${array.name})[${flat} ^ ${mixed}]`]);

@@ -58,7 +58,7 @@ const Expression = (() => {
 
     is(...texts) { return this.peek().kind !== "end" && texts.includes(this.peek().text); }
 
-    next() { return this.list[this.at++] ?? this.end; }
+    next() { return this.at < this.list.length ? this.list[this.at++] : this.end; }
 
     take(text) { return this.is(text) ? this.next() : null; }
 

@@ -121,8 +121,8 @@ const Question = (() => {
   }
 
   class Access {
-    constructor(reader, arrays, names, locals) {
-      Object.assign(this, { reader, arrays, names, locals });
+    constructor(reader, { arrays, names, locals, pointers }) {
+      Object.assign(this, { reader, arrays, names, locals, pointers });
     }
 
     expression() {
@@ -167,6 +167,12 @@ const Question = (() => {
       if (name.kind !== "name") {
         throw new Problem(name.text ? `unexpected '${name.text}': expected an access such as s[lane]`
           : "an access is missing, such as s[threadIdx.x]", name.start, name.end);
+      }
+      const led = this.pointers.get(name.text);
+      if (led) { // once more, for its name may stand twice in a text
+        const { subscripts, offsets } = led;
+        return this.postfix(Object.assign(new Place(led.array), led,
+          { subscripts: [...subscripts], offsets: [...offsets], led: true }));
       }
       if (!this.arrays.has(name.text)) this.assume(name);
       const place = new Place(this.arrays.get(name.text));
@@ -311,8 +317,7 @@ const Question = (() => {
     }
     const reader = new Reader(text);
     const arrays = new Map();
-    const locals = new Map();
-    const names = new Map();
+    const scope = { arrays, locals: new Map(), names: new Map(), pointers: new Map() };
     let found = null;
     for (;;) {
       while (reader.take(";"));
@@ -321,7 +326,7 @@ const Question = (() => {
       if (found) {
         throw new Problem("one access at a time: this is the second", token.start, token.end);
       }
-      found = readStatement(reader, { arrays, locals, names });
+      found = readStatement(reader, scope);
       if (reader.peek().kind !== "end") reader.need(";");
     }
     if (!found) {
@@ -330,13 +335,13 @@ const Question = (() => {
         : "float s[32][32]; s[threadIdx.x][threadIdx.y]";
       throw new Problem(`an access is missing, such as ${example}`, reader.end.start);
     }
-    for (const used of names.values()) {
+    for (const used of scope.names.values()) {
       if (!NAMES.includes(used.text)) {
         throw new Problem(`unknown name ${used.text} (accepted: threadIdx.x, .y, .z, blockDim.x, tx,`
           + " ty, tid, lane, warp, or int NAME = ...; before it)", used.start, used.end);
       }
     }
-    return { ...found, names: new Set(names.keys()), text };
+    return { ...found, names: new Set(scope.names.keys()), text };
   }
 
   // A value under the type of the name that gets it.
@@ -344,10 +349,11 @@ const Question = (() => {
     Object.assign((values) => node(values), { unsigned: UNSIGNED.test(name) });
 
   // Reads a statement: an access, or null for a declaration.
-  function readStatement(reader, { arrays, locals, names }) {
+  function readStatement(reader, scope) {
+    const { arrays, locals, names, pointers } = scope;
     const own = statement(reader);
     const accesses = (tokens) => tokens.some(({ text }, k) =>
-      arrays.has(text) || text === "reinterpret_cast"
+      arrays.has(text) || pointers.has(text) || text === "reinterpret_cast"
       || (tokens[k].kind === "name" && tokens[k + 1]?.text === "["));
     const set = own.findIndex(({ text }) => /^([-+*/%&|^]|<<|>>)?=$/.test(text));
     qualifiers(reader);
@@ -362,7 +368,8 @@ const Question = (() => {
       }
       const type = typeOf(reader);
       if (reader.is("*", "&")) {
-        reader.fail("pointers are read by the command line alone: bankwise 'QUESTION'");
+        pointer(reader, scope);
+        return null;
       }
       do {
         const name = reader.next();
@@ -372,13 +379,13 @@ const Question = (() => {
       } while (reader.take(","));
       if (!accesses(own.slice(set + 1))) return null;
     } else if (set >= 0 && accesses(own.slice(set + 1))
-      && !own.slice(0, set).some(({ text }) => arrays.has(text))) {
+      && !accesses(own.slice(0, set))) {
       reader.at += set + 1; // value = s[...], sum += s[...], out[i] = s[...]
     }
     if (!accesses(own) && !own.some(({ text }, k) => k === 0 && text === "*")) {
-      return indices(reader, { arrays, locals, names });
+      return indices(reader, scope);
     }
-    const place = new Access(reader, arrays, names, locals).place();
+    const place = new Access(reader, scope).place();
     const decays = place.moved || place.cast; // s[row] + column, (float4*)s
     if (!decays && place.subscripts.length && place.subscripts.length < place.array.dims.length) {
       const { name, dims } = place.array;
@@ -401,23 +408,41 @@ const Question = (() => {
         + " store)");
     }
     if (store) reader.at += statement(reader).length;
-    return { ...place, store };
+    return { ...place, store, from: own[0].start };
+  }
+
+  // Reads `* p = s[row], * q = (half*)t`, whose names lead to an address, or an element after &.
+  function pointer(reader, scope) {
+    do {
+      const reference = reader.next().text === "&";
+      qualifiers(reader);
+      const name = reader.next();
+      reader.need("=", `and the address that ${name.text} holds`);
+      const access = new Access(reader, scope);
+      const place = access.sum(access.place());
+      if (place.pointer === reference) {
+        throw new Problem(reference ? `${name.text} needs an element (accepted: s[...])`
+          : `${name.text} needs an address (accepted: s, s[row], &s[...], (float4*)s)`,
+          name.start, name.end);
+      }
+      scope.pointers.set(name.text, place);
+    } while (reader.take(","));
   }
 
   // `lane * 33`, or `row, column`: subscripts of the array declared last.
-  function indices(reader, { arrays, locals, names }) {
+  function indices(reader, scope) {
     const { start } = reader.peek();
-    const access = new Access(reader, arrays, names, locals);
+    const access = new Access(reader, scope);
     const subscripts = [];
     do subscripts.push(access.expression()); while (reader.take(","));
-    const array = [...arrays.values()].at(-1) ?? assumed("s");
+    const array = [...scope.arrays.values()].at(-1) ?? assumed("s");
     if (subscripts.length !== array.dims.length) {
       throw new Problem(array.assumed
         ? "a row and a column need a declaration (accepted: float s[32][32]; before them)"
         : `${array.name} has ${array.dims.length} dimensions, and ${subscripts.length} indices are`
           + " given", start, reader.list[reader.at - 1].end);
     }
-    return { ...new Place(array), subscripts, store: false };
+    return { ...new Place(array), subscripts, store: false, from: start };
   }
 
   return { NAMES, parse };

@@ -179,7 +179,7 @@ _HEAD_TEXTS = {
 
 
 def _source(
-    place: int, listing: Listing, known: Mapping[str, CostlyLine], links: Mapping[str, int]
+    place: int, listing: Listing, costly_lines: Mapping[str, CostlyLine], links: Mapping[str, int]
 ) -> str:
     costly = [int(key.partition(":")[2]) for key in links if key.startswith(f"{place}:")]
     near = {n for at in costly for n in range(at - _CONTEXT, at + _CONTEXT + 1)}
@@ -187,7 +187,7 @@ def _source(
     folded: list[str] = []
     for number, text in enumerate(listing.lines, 1):
         key = f"{place}:{number}"
-        line = known.get(key)
+        line = costly_lines.get(key)
         figures = None if line is None else line.figures
         row = _row(key if key in links else "", links, figures, f"{number}", text)
         if number in near:
@@ -208,12 +208,15 @@ def _fold(folded: list[str], last: int) -> list[str]:
 
 
 def _instruction(
-    each: SassInstruction, key: str, links: Mapping[str, int], costs: Mapping[str, Any] | None
+    instruction: SassInstruction,
+    key: str,
+    links: Mapping[str, int],
+    costs: Mapping[str, Any] | None,
 ) -> str:
     figures = None
     if costs is not None and costs["space"] != "global":
         figures = {name: costs[name] for name in (*_TOLD, "n_way", "share")}
-    return _row(key, links, figures, f"{each.address:04x}", str(each))
+    return _row(key, links, figures, f"{instruction.address:04x}", str(instruction))
 
 
 def _row(

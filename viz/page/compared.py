@@ -73,20 +73,20 @@ def _lane(lane: int) -> str:
 _NONE = "no padding of up to 8 elements, split fragment or other order of lanes takes fewer cycles"
 
 
-def of_comparison(found: InputComparison) -> Section:
+def of_comparison(comparison: InputComparison) -> Section:
     """Return the section of a comparison: its inputs side by side, then the differences."""
-    named = _named(found)
+    named = _named(comparison)
     drawn = [Picture(name, _parts(each), notes=_notes(each)) for name, each in named]
     drawn = [picture for picture in drawn if picture.parts]
-    kernels = [each.result for each in found.inputs if isinstance(each.result, SiteTable)]
+    kernels = [each.result for each in comparison.inputs if isinstance(each.result, SiteTable)]
     figures = []
     if len(kernels) == 2:
         figures.append(compare(kernels[0], kernels[1], names=(named[0][0], named[1][0])))
-    level: Level = "conflict" if found.worse else "free"
-    differ = len({each.figures["wavefronts"] for each in found.inputs}) > 1
+    level: Level = "conflict" if comparison.worse else "free"
+    differ = len({each.figures["wavefronts"] for each in comparison.inputs}) > 1
     return Section(
-        found.verdict,
-        [{**row, "input": name} for row, (name, _) in zip(found.rows(), named, strict=True)],
+        comparison.verdict,
+        [{**row, "input": name} for row, (name, _) in zip(comparison.rows(), named, strict=True)],
         figures=figures,
         level=level if differ else "nothing",
         asked=" | ".join(name for name, _ in named),
@@ -96,7 +96,7 @@ def of_comparison(found: InputComparison) -> Section:
             times_markup(
                 [
                     (name, each.time)
-                    for name, each in zip(found.labels, found.inputs, strict=True)
+                    for name, each in zip(comparison.labels, comparison.inputs, strict=True)
                     if each.time is not None
                 ]
             ),
@@ -175,13 +175,13 @@ def _values(result: Optimum) -> str:
     return ", ".join(f"{name}={value}" for name, value in result.values.items())
 
 
-def _named(found: InputComparison) -> list[tuple[str, Input]]:
+def _named(comparison: InputComparison) -> list[tuple[str, Input]]:
     """Return the inputs with names that tell them apart: a law where those differ."""
-    laws = [", ".join(_law_of(each.result)) for each in found.inputs]
+    laws = [", ".join(_law_of(each.result)) for each in comparison.inputs]
     differ = len(set(laws)) > 1
     return [
         (f"{each.name}, {law}" if differ and law else each.name, each)
-        for each, law in zip(found.inputs, laws, strict=True)
+        for each, law in zip(comparison.inputs, laws, strict=True)
     ]
 
 

@@ -94,7 +94,7 @@ def ffma_per_shared_cycle(
 
 @dataclass(frozen=True)
 class InstructionMix:
-    """Instructions of one thread for one block tile step, loads in their 32-bit equivalents."""
+    """Instructions of one thread for one block tile step; wide ones count by the pipe's time."""
 
     threads: int
     """Threads in the block: M_tile·N_tile / (M_frag·N_frag)."""
@@ -112,7 +112,7 @@ class InstructionMix:
 def instruction_mix(
     m_tile: Size, n_tile: Size, k_tile: Size, m_frag: Size, n_frag: Size
 ) -> InstructionMix:
-    """Count a thread's instructions for one step over K_tile, as [Bloonow] does.
+    """Count a thread's instructions for one step over K_tile; an LDS.128 is two [Bloonow].
 
     >>> instruction_mix(128, 128, 8, 8, 8)             # [Bloonow]: 256 threads
     InstructionMix(threads=256, ldg=8, sts=8, lds=64, ffma=512)

@@ -109,7 +109,7 @@ def shared_reads_per_element(k: Size, m_frag: Size = 1, n_frag: Size = 1) -> flo
 
 @checked
 def wave_size(blocks_per_sm: Size, sms: Size) -> int:
-    """Blocks that run at once on the whole GPU: blocks an SM · SMs [Bloonow].
+    """Blocks that run at once on the whole GPU: blocks per SM · SMs [Bloonow].
 
     >>> from simulator.gemm.occupancy import DEVICES, occupancy
     >>> wave_size(occupancy(256, 128, 0, "V100").blocks, DEVICES["V100"].sms)   # printed: 160

@@ -308,6 +308,6 @@ KERNELS = (
     ),
     Kernel("explore-gemm.coalesced", "the same, lanes along a row", DOCUMENT, _coalesced),
     Kernel("explore-gemm.shared", "tiles of A and B in shared memory", DOCUMENT, _shared),
-    Kernel("explore-gemm.1d", "a column of 8 elements a thread", DOCUMENT, _tiled_1d),
-    Kernel("explore-gemm.2d", "8x8 elements a thread", DOCUMENT, _tiled_2d),
+    Kernel("explore-gemm.1d", "a column of 8 elements per thread", DOCUMENT, _tiled_1d),
+    Kernel("explore-gemm.2d", "8x8 elements per thread", DOCUMENT, _tiled_2d),
 )

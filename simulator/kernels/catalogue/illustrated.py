@@ -273,7 +273,7 @@ _4X8 = {"warp": "4x8", "lane_order": "col-major"}
 
 KERNELS = (
     Kernel("illustrated.naive", "one element of C a thread", _DOCUMENT, _naive),
-    Kernel("illustrated.v1", "128x128 block tiles, 8x8 elements a thread", _DOCUMENT, _v1),
+    Kernel("illustrated.v1", "128x128 block tiles, 8x8 elements per thread", _DOCUMENT, _v1),
     Kernel(
         "illustrated.layout_2x16", "chapter 5.2 (1): 2x16 lanes, A as V1 stores it", _DOCUMENT,
         _layout, {"transposed": False}, LAYOUT_CHECKS,

@@ -408,8 +408,8 @@ _128 = {"block_m": 128, "block_n": 128}
 KERNELS = (
     Kernel("junstar92.naive", "one element of C a thread", _DOCUMENT, _naive),
     Kernel("junstar92.smem", "tiles of A and B in shared memory", _DOCUMENT, _smem),
-    Kernel("junstar92.1d", "a column of 8 elements a thread", _DOCUMENT, _1d),
-    Kernel("junstar92.2d", "8x8 elements a thread", _DOCUMENT, _2d),
+    Kernel("junstar92.1d", "a column of 8 elements per thread", _DOCUMENT, _1d),
+    Kernel("junstar92.2d", "8x8 elements per thread", _DOCUMENT, _2d),
     Kernel("junstar92.vectorized", "A transposed, float4 accesses", _DOCUMENT, _vectorized),
     Kernel("junstar92.vectorized_128", "the same, 128x128 tiles", _DOCUMENT, _vectorized, _128),
     Kernel("junstar92.warptiling", "64x32 warp tiles, z-order lanes", _DOCUMENT, _warptiling),

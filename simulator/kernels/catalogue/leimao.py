@@ -1,4 +1,4 @@
-"""Lei Mao's GEMM kernels v00 to v04: from uncoalesced to 8x8 elements a thread.
+"""Lei Mao's GEMM kernels v00 to v04: from uncoalesced to 8x8 elements per thread.
 
 Document: Lei Mao, "CUDA Matrix Multiplication Optimization", on an RTX 3090 (sm_86).
 https://leimao.github.io/article/CUDA-Matrix-Multiplication-Optimization/
@@ -273,9 +273,9 @@ def _v04(
 
 
 KERNELS = (
-    Kernel("leimao.v00", "one element a thread, rows along x: uncoalesced", DOCUMENT, _v00),
-    Kernel("leimao.v01", "one element a thread, columns along x: coalesced", DOCUMENT, _v01),
+    Kernel("leimao.v00", "one element per thread, rows along x: uncoalesced", DOCUMENT, _v00),
+    Kernel("leimao.v01", "one element per thread, columns along x: coalesced", DOCUMENT, _v01),
     Kernel("leimao.v02", "2D block tiles in shared memory", DOCUMENT, _v02),
-    Kernel("leimao.v03", "a column of 8 elements a thread", DOCUMENT, _v03),
-    Kernel("leimao.v04", "8x8 elements a thread", DOCUMENT, _v04),
+    Kernel("leimao.v03", "a column of 8 elements per thread", DOCUMENT, _v03),
+    Kernel("leimao.v04", "8x8 elements per thread", DOCUMENT, _v04),
 )

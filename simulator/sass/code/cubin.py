@@ -355,7 +355,7 @@ def _attributes(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 def _data(section: Any) -> bytes:
     size = section["sh_size"]
     if size > _MOST_BYTES:
-        raise CubinError(f"section {section.name} has {size} bytes (accepted: {_MOST_BYTES})")
+        raise CubinError(f"section {section.name} has {size} bytes (accepted: up to {_MOST_BYTES})")
     return bytes(size) if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
-    SHORT_TYPES,
     SIZES,
     Allocation,
     Cell,
@@ -16,16 +15,16 @@ from simulator.sass.code.hostvalues import (
     Type,
     Unknown,
     plain_type,
-    type_size,
 )
+from simulator.sass.code.records import BYTES, extents_of, short_type
 
 if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
-__all__ = ["Described", "describe", "placeholder", "short_type"]
+__all__ = ["Described", "describe", "placeholder"]
 
-_VECTOR = re.compile(r"(u?(?:char|short|int|longlong|long)|float|double)([1234])")
+_MOST_MEMBERS = 256
 
 
 @dataclass
@@ -66,35 +65,6 @@ class Described:
         return self.text(value)
 
 
-def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the element type that arguments have for a C++ type, and how many of it.
-
-    >>> short_type("float4", {}), short_type("unsigned int", {}), short_type("Params", {})
-    (('f32', 4), ('u32', 1), None)
-    """
-    name = plain_type(name)
-    for _ in range(8):
-        short = name.rsplit("::", 1)[-1]
-        if name in SIZES or short in SIZES or (name not in aliases and short not in aliases):
-            break
-        name = plain_type(aliases.get(name, aliases.get(short, "")))
-    name = name if name in SIZES else name.rsplit("::", 1)[-1]
-    if found := _VECTOR.fullmatch(name):
-        inner = {"longlong": "long long", "ulonglong": "unsigned long long"}.get(found[1], found[1])
-        inner = inner if inner in SIZES else f"unsigned {inner[1:]}"
-        one = short_type(inner, {})
-        return (one[0], int(found[2])) if one else None
-    if name in SHORT_TYPES:
-        pair = name in ("half2", "__half2", "nv_bfloat162", "__nv_bfloat162", "cuComplex",
-                        "cufftComplex", "cuDoubleComplex")  # fmt: skip
-        kind = {"e4m3": "f8e4m3", "e5m2": "f8e5m2"}.get(SHORT_TYPES[name], SHORT_TYPES[name])
-        return kind, 2 if pair else 1
-    if name in SIZES and name != "dim3":
-        unsigned = name.startswith(("u", "size_t"))
-        return f"{'u' if unsigned else 'i'}{8 * SIZES[name]}", 1
-    return None
-
-
 def describe(
     values: list[Any], signature: Signature | None, table: Mapping[str, Any], reader: HostReader,
     described: Described,
@@ -115,7 +85,7 @@ def _argument(
 ) -> str:  # fmt: skip
     kind = plain_type(kind).removesuffix("&")
     bare = kind.rstrip("*")
-    if isinstance(table.get(bare), Type):
+    if isinstance(table.get(bare), Type | Unknown):
         kind = kind.replace(bare, table[bare].name)
     elif (cell := reader.find(bare)) is not None and isinstance(cell.value, Type):
         kind = kind.replace(bare, cell.value.name)
@@ -127,6 +97,16 @@ def _argument(
         return described.ask(f"{name}: an array of pointers, {{random:f32[…], …}}")
     if kind.endswith("*"):
         return _pointer(value, kind[:-1], name, reader, described)
+    element, extents = extents_of(kind)
+    if extents:
+        count = reader.elements(extents)
+        if count is None or count > _MOST_MEMBERS:
+            return described.ask(f"{name}: {kind}")
+        whole = [
+            _argument(Unknown(f"{name}[{i}]"), element, name, table, reader, described, depth + 1)
+            for i in range(count)
+        ]
+        return "{" + ", ".join(whole) + "}"
     if isinstance(value, Cell):
         value = value.value
     if isinstance(value, dict) or (kind in reader.fields and depth < 4):
@@ -161,29 +141,34 @@ def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
 def _pointer(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:
     if isinstance(value, int) and value == 0:
         return "null"
-    short = short_type(element, reader.aliases)
-    kind, bytes_each = ("u8", 1) if short is None else (short[0], None)
-    if short is not None:
-        bytes_each = (type_size(element, reader.aliases) or 1) // short[1]
+    numbers = reader.numbers(element)
+    kind, each = numbers or ("u8", 1)
+    size, what = BYTES[kind], "elements" if numbers else "bytes"
+    if not numbers and element not in reader.fields and re.fullmatch(r"[A-Z]\w*", element):
+        kind, size, what = described.ask(element), 0, "elements"  # a template's parameter
     fill = "random"
     if isinstance(value, Allocation):
         fill = "zeros" if value.zero else "random"
-        if value.bytes and bytes_each:
-            return f"{fill}:{kind}[{max(value.bytes // bytes_each, 1)}]"
+        if value.bytes and size:
+            return f"{fill}:{kind}[{max(value.bytes // size, 1)}]"
     own = value.name if isinstance(value, Unknown) else name
     if (count := reader.let(own, reader.assumed.get("*"))) is not None:
-        return f"{fill}:{kind}[{max(int(count), 1)}]"
-    return f"{fill}:{kind}[{described.ask(f'elements of {name}')}]"
+        return f"{fill}:{kind}[{max(int(count) * each, 1)}]"
+    return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]"
 
 
-def placeholder(signature: Signature, reader_fields: Mapping[str, Any]) -> tuple[str, ...]:
+def placeholder(signature: Signature) -> tuple[str, ...]:
     """Return arguments to edit for a kernel that nothing launches."""
     found = []
+    open_types = {each.split("=")[0].split()[-1] for each in signature.template}
     for kind, name in signature.parameters:
         plain = plain_type(kind)
         if plain.endswith("*"):
-            short = short_type(plain[:-1], {})
-            found.append(f"random:{short[0] if short else 'u8'}[<elements of {name}>]")
+            element = plain[:-1].strip()
+            short = short_type(element, {})
+            kind = short[0] if short else f"<{element}>" if element in open_types else "u8"
+            what = "bytes" if kind == "u8" else "elements"
+            found.append(f"random:{kind}[<{what} of {name}>]")
         else:
             short = short_type(plain, {})
             found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
-    PROPERTIES,
     Allocation,
     Cell,
     Dim3,
@@ -24,7 +23,7 @@ from simulator.sass.code.hostvalues import (
     plain_type,
     type_size,
 )
-from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.preprocessor import Macro, expand
 from simulator.sass.code.source import parser
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluator", "text_of"]
 
 _DEEPEST = 40
+_MOST_VALUES = 1_000_000  # macros of macros double at each step
 _MADE = ("unary_expression", "binary_expression", "conditional_expression", "call_expression")
 # What is made of a value is not that value, where it is not known either.
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
@@ -62,9 +62,11 @@ class Evaluator:
         self.scopes: list[dict[str, Cell]] = [{}]
         self.assumed: Mapping[str, int | float] = {}
         """Values of names that nothing tells, and of variables in place of what is told."""
+        self.device: Mapping[str, int] = {}
+        """Members of cudaDeviceProp."""
         self.used: set[str] = set()
         """Names whose assumed values were used."""
-        self.depth = 0
+        self.depth = self.evaluated = 0
 
     # ---- Variables. --------------------------------------------------------------------------
     def find(self, name: str) -> Cell | None:
@@ -106,7 +108,8 @@ class Evaluator:
         if node is None:
             return Unknown("nothing")
         method = getattr(self, f"_{node.type}", None)
-        if method is None or self.depth > _DEEPEST:
+        self.evaluated += 1
+        if method is None or self.depth > _DEEPEST or self.evaluated > _MOST_VALUES:
             return Unknown(text_of(node))
         self.depth += 1
         try:
@@ -244,7 +247,9 @@ class Evaluator:
                     return base  # &a[i]
             return Reference(cell) if cell is not None else self.value(argument)
         value = self.value(argument)
-        return value.cell.value if isinstance(value, Reference) else Unknown(text_of(node))
+        if isinstance(value, Reference):
+            return value.cell.value
+        return self.assume(Unknown(text_of(node)))
 
     def _subscript_expression(self, node: Node) -> Any:
         base = self.value(node.child_by_field_name("argument"))
@@ -265,8 +270,8 @@ class Evaluator:
             found = base.get(name)
             return found.value if isinstance(found, Cell) else Unknown(text_of(node))
         owner = self.place(node.child_by_field_name("argument"))
-        if owner is not None and owner.type == "cudaDeviceProp" and name in PROPERTIES:
-            return PROPERTIES[name]
+        if owner is not None and owner.type == "cudaDeviceProp" and name in self.device:
+            return self.device[name]
         return self.assume(Unknown(text_of(node)))
 
     def _initializer_list(self, node: Node) -> Any:
@@ -420,9 +425,3 @@ class Evaluator:
             known = all(isinstance(each, int) for each in values)
             return Allocation(values[0] * values[1] if known else None, zero=True)
         return Unknown(text_of(node))
-
-
-def expand(macro: Macro, arguments: list[str]) -> str:
-    """Put arguments into a macro's body."""
-    table = dict(zip(macro.parameters or (), arguments, strict=False))
-    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)

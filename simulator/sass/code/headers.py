@@ -248,22 +248,22 @@ def stand_in(
     missing: Collection[str],
     features: Collection[str],
     named: Set[str],
-    known: Mapping[str, Macro],
+    macros: Mapping[str, Macro],
     namespaces: Iterable[str],
 ) -> dict[str, str]:
     """Return the headers that are made up, by name: missing ones (empty), and the prelude.
 
-    `features`: what device code names of `std`. `named`: identifiers in device code. `known`:
+    `features`: what device code names of `std`. `named`: identifiers in device code. `macros`:
     macros that the source defines. `namespaces`: those that a `using namespace` asks for.
     """
     prelude = ["#pragma once", _TYPES, _CONSTANTS]
     prelude += [
         f"#ifndef {name}\n#define {name} {value}\n#endif"
         for name, value in _VALUES.items()
-        if name in named and name not in known
+        if name in named and name not in macros
     ]
     for word in sorted(named):
-        if word not in known and re.fullmatch(r"[A-Z][A-Z0-9_]*HOST_?DEVICE[A-Z0-9_]*", word):
+        if word not in macros and re.fullmatch(r"[A-Z][A-Z0-9_]*HOST_?DEVICE[A-Z0-9_]*", word):
             inline = " inline" if "INLINE" in word else ""
             prelude.append(f"#ifndef {word}\n#define {word} __host__ __device__{inline}\n#endif")
     wanted: dict[str, None] = {}

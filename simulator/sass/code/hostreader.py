@@ -8,23 +8,32 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simulator.sass.code.deduction import parameter_name
-from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.declaring import Declarer
+from simulator.sass.code.deduction import deduced, parameter_name
+from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
-    ENUMERATOR,
-    Allocation,
     Cell,
     Dim3,
+    Pack,
+    Type,
     Unknown,
     plain_type,
-    vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.signatures import aliases, field_types, functions, walk
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.signatures import (
+    aliases,
+    declarations,
+    field_types,
+    function_name,
+    functions,
+    instances,
+    parameters_of,
+    walk,
+)
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +55,7 @@ class _ReturnError(Exception):
     """A return statement was reached."""
 
 
-class HostReader(Evaluator):
+class HostReader(Declarer):
     """Reads host functions statement by statement; what they call is a subclass's to see."""
 
     def __init__(self, sources: list[Source]) -> None:
@@ -57,10 +66,10 @@ class HostReader(Evaluator):
             macros |= each.known
         super().__init__(macros, named)
         self.sources = sources
-        self.fields: dict[str, list[tuple[str, str]]] = {}
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for each in sources:
             self.fields |= field_types(each)
+        self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
         """Functions that launch, or call one that does."""
@@ -74,22 +83,52 @@ class HostReader(Evaluator):
         """Read globals, then main, then what main does not reach."""
         trees = [list(functions(each)) for each in self.sources]
         for source in self.sources:
-            for node in _globals(source):
+            for node in declarations(source):
                 self._statement(node)
         for listed in trees:
             for node, template, head in listed:
-                if "__global__" not in head and "__device__" not in head.split("__host__")[0]:
-                    self.functions.setdefault(_name(node), (node, template))
+                if "__global__" not in head and ("__device__" not in head or "__host__" in head):
+                    self.functions.setdefault(function_name(node), (node, template))
+        for source in self.sources:
+            for name, node in instances(source):
+                self.instances.setdefault(name, node)
         self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
+        general = {
+            name for name, (node, _) in self.functions.items() if _launches_a_parameter(node)
+        }
         for name, (node, _) in list(self.functions.items()):
-            if name not in self.read_functions and any(
+            if name in self.read_functions or name in general:
+                continue
+            if general.intersection(_WORDS.findall(text_of(node))) or any(
                 each.type == "kernel_call_syntax" or text_of(each) in LAUNCH
                 for each in walk(node)
                 if each.type in ("kernel_call_syntax", "identifier")
             ):
-                self._run(name, None)
+                self._run(name, None, self._instantiated(name))
+
+    def _instantiated(self, name: str) -> tuple[Any, ...]:
+        """Return the template arguments of a function's first explicit instance, if it has one."""
+        node, template = self.functions[name]
+        instance = self.instances.get(name)
+        if instance is None or not template:
+            return ()
+        given: list[Any] = []
+        named = instance.child_by_field_name("declarator")
+        for each in walk(named) if named is not None else ():
+            if each.type == "template_argument_list":
+                texts = [text_of(n) for n in each.named_children if n.type != "comment"]
+                values = [self.from_text(text) for text in texts]
+                given = [value if isinstance(value, int) else Type(plain_type(text))
+                         for text, value in zip(texts, values, strict=True)]  # fmt: skip
+                break
+        declarator = node.child_by_field_name("declarator")
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        kinds = [kind for kind, _ in parameters_of(declarator)] if declarator is not None else []
+        types = [kind for kind, _ in parameters_of(instance)]
+        return deduced(template, kinds, given, types)
 
     def _find_launching(self) -> None:
         bodies = {name: text_of(node) for name, (node, _) in self.functions.items()}
@@ -121,8 +160,14 @@ class HostReader(Evaluator):
                 cell.value = value
 
     # ---- Functions. --------------------------------------------------------------------------
-    def _run(self, name: str, given: list[Any] | None, types: tuple[Any, ...] = ()) -> Any:
-        """Read a function's body; None for `given`: its parameters are not known."""
+    def _run(
+        self, name: str, given: list[Any] | None, types: tuple[Any, ...] = (),
+        kinds: Sequence[str | None] = (),
+    ) -> Any:  # fmt: skip
+        """Read a function's body; None for `given`: its parameters are not known.
+
+        `types`: its template arguments; `kinds`: the types of what is given.
+        """
         node, template = self.functions[name]
         if self.calls >= _DEEPEST_CALL:
             return Unknown(f"{name}(…)")
@@ -134,7 +179,7 @@ class HostReader(Evaluator):
             default = text.split("=")[1].strip() if "=" in text else None
             if index < len(types):
                 self.declare(parameter, types[index])
-            elif default is not None and given is not None:
+            elif default is not None:
                 self.declare(parameter, self.from_text(default))
             else:
                 self.declare(parameter, Unknown(parameter))
@@ -142,6 +187,7 @@ class HostReader(Evaluator):
         while declarator is not None and declarator.type != "function_declarator":
             declarator = declarator.child_by_field_name("declarator")
         listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+        asked: dict[str, str] = {}  # what the caller calls a value that it does not know
         for index, each in enumerate(listed.named_children if listed is not None else ()):
             names = [n for n in walk(each) if n.type == "identifier"]
             kind = each.child_by_field_name("type")
@@ -152,6 +198,10 @@ class HostReader(Evaluator):
             called = plain_type(text_of(kind) + "*" * stars)
             own = [n for n in walk(inner or each) if n.type == "identifier"]
             name_ = text_of(own[-1] if own else names[-1])
+            if given is not None and each.type == "variadic_parameter_declaration":
+                rest = [v.value if isinstance(v, Cell) else v for v in given[index:]]
+                self.scopes[-1][name_] = Cell(Pack(tuple(rest), tuple(kinds[index:])))
+                break
             if given is not None and index < len(given):
                 value = given[index]
                 if isinstance(value, Cell):  # a variable: by reference, or its value
@@ -159,13 +209,13 @@ class HostReader(Evaluator):
                         self.scopes[-1][name_] = value
                         continue
                     value = value.value
+                if isinstance(value, Unknown):
+                    asked[name_] = value.name
                 self.declare(name_, value, called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
                 self.declare(name_, self.value(usual), called)
             elif name == "main" and name_ == "argc":
                 self.declare(name_, 1, "int")
-            elif stars and name != "main":
-                self.declare(name_, Unknown(name_), called)
             else:
                 self.declare(name_, Unknown(name_), called)
         self.calls += 1
@@ -178,6 +228,8 @@ class HostReader(Evaluator):
             self.calls -= 1
             self.scopes = outer
         result, self.result = self.result, None
+        if isinstance(result, Unknown):
+            return Unknown(asked.get(result.name, result.name))
         return Unknown(f"{name}(…)") if result is None else result
 
     # ---- Statements. -------------------------------------------------------------------------
@@ -237,12 +289,6 @@ class HostReader(Evaluator):
         finally:
             self.scopes.pop()
 
-    def _on_for_range_loop(self, node: Node) -> None:
-        self._loop(node)
-
-    def _on_while_statement(self, node: Node) -> None:
-        self._loop(node)
-
     def _loop(self, node: Node) -> None:
         """Read a loop's body once; what it assigned is not known afterwards."""
         condition = node.child_by_field_name("condition")
@@ -260,6 +306,8 @@ class HostReader(Evaluator):
                 self.value(update)
         finally:
             self._forget(before)
+
+    _on_for_range_loop = _on_while_statement = _loop
 
     def _on_switch_statement(self, node: Node) -> None:
         chosen = self.value(node.child_by_field_name("condition"))
@@ -300,125 +348,21 @@ class HostReader(Evaluator):
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
 
-    def _on_enum_specifier(self, node: Node) -> None:
-        """Declare the constants of an enum."""
-        body, value = node.child_by_field_name("body"), -1
-        for each in body.named_children if body is not None else ():
-            name, given = (each.child_by_field_name(n) for n in ("name", "value"))
-            if each.type == "enumerator" and name is not None:
-                after = value + 1 if isinstance(value, int) else Unknown(text_of(name))
-                value = self.value(given) if given is not None else after
-                self.declare(text_of(name), value, ENUMERATOR)
 
-    def _declaration(self, node: Node) -> None:
-        kind_node = node.child_by_field_name("type")
-        kind = plain_type(text_of(kind_node)) if kind_node is not None else ""
-        for declarator in node.children_by_field_name("declarator"):
-            value_node = declarator.child_by_field_name("value")
-            stars = text_of(declarator).split("=")[0].split("(")[0].count("*")
-            names = [n for n in walk(declarator.child_by_field_name("declarator") or declarator)
-                     if n.type == "identifier"]  # fmt: skip
-            if not names:
-                continue
-            name = text_of(names[0])
-            value: Any = Unknown(name)
-            element = vector_element(kind)
-            if declarator.type == "function_declarator" and (element or self._is_value(kind)):
-                # `dim3 block(size, size);` reads as a function's declaration.
-                listed = declarator.child_by_field_name("parameters")
-                texts = [text_of(n) for n in (listed.named_children if listed is not None else ())]
-                values = [self.from_text(each) for each in texts]
-                self.declare(name, self._made(kind, element, values), kind)
-                continue
-            if declarator.type in ("function_declarator", "parenthesized_declarator"):
-                if "(*" in text_of(declarator).replace(" ", ""):  # a pointer to a kernel
-                    self.declare(name, Unknown(name))
-                continue
-            array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
-            if element is not None:
-                value = self._vector_of(element, value_node)
-            elif kind in ("dim3", "uint3"):
-                value = self._dim3(value_node, name)
-            elif value_node is not None and value_node.type == "argument_list":
-                values = [self.value(each) for each in value_node.named_children]
-                value = values[0] if len(values) == 1 else Unknown(name)
-            elif value_node is not None:
-                value = self.value(value_node)
-            elif array is not None:
-                count = self.value(array.child_by_field_name("size"))
-                size = 8 if stars else self.sized(kind)
-                value = Allocation(count * size if isinstance(count, int) and size else None, kind)
-            if kind in self.fields and not stars:
-                value = self._struct(kind, value)
-            if isinstance(value, list) and len(value) == 1 and array is None and not stars:
-                value = value[0]  # int n{32};
-            if array is None and not stars and element is None:
-                value = self._cast(value, kind) if not isinstance(value, Unknown) else Unknown(name)
-            self.declare(name, value, kind + "*" * stars + ("[]" if array is not None else ""))
-
-    def _struct(self, kind: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: Cell(cell.value, cell.type) for name, cell in value.items()}
-        listed = value if isinstance(value, list) else []
-        return {
-            name: Cell(listed[i] if i < len(listed) else Unknown(f"{kind}::{name}"), member)
-            for i, (member, name) in enumerate(self.fields[kind])
-        }
-
-    def _dim3(self, node: Node | None, name: str) -> Any:
-        if node is None:
-            return Dim3()
-        if node.type in ("argument_list", "initializer_list"):
-            values = [self.value(each) for each in node.named_children if each.type != "comment"]
-            if len(values) == 1 and isinstance(values[0], Dim3):
-                return values[0]
-            return Dim3(*values[:3])
-        value = self.value(node)
-        return Dim3(value) if isinstance(value, int) else value
-
-    def _is_value(self, kind: str) -> bool:
-        return kind in ("dim3", "uint3", "int", "unsigned", "unsigned int", "size_t", "float")
-
-    def _made(self, kind: str, element: str | None, values: list[Any]) -> Any:
-        """Construct a vector, a dim3 or a number from a constructor's arguments."""
-        if element is not None:
-            size = self.sized(element)
-            known = values and isinstance(values[0], int) and size
-            return Allocation(values[0] * size if known and size else None, element)
-        if kind in ("dim3", "uint3"):
-            return Dim3(*values[:3])
-        return self._cast(values[0], kind) if values else Unknown(kind)
-
-    def _vector_of(self, element: str, node: Node | None) -> Any:
-        size = self.sized(element)
-        if node is None:
-            return Allocation(0, element)
-        values = [self.value(each) for each in node.named_children if each.type != "comment"]
-        if node.type == "initializer_list":
-            return Allocation(len(values) * size if size else None, element)
-        if values and isinstance(values[0], Allocation):
-            return Allocation(values[0].bytes, element)
-        known = values and isinstance(values[0], int) and size
-        return Allocation(values[0] * size if known and size else None, element)
-
-
-def _name(node: Node) -> str:
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    inner = declarator.child_by_field_name("declarator") if declarator is not None else None
-    return text_of(inner).rsplit("::", 1)[-1] if inner is not None else ""
-
-
-def _globals(source: Source) -> Iterable[Node]:
-    """Yield the declarations outside functions."""
-    todo = [parser().parse(source.readable().encode()).root_node]
-    while todo:
-        node = todo.pop(0)
-        for each in node.named_children:
-            if each.type in ("declaration", "enum_specifier"):
-                yield each
-            elif each.type == "type_definition":
-                yield from (n for n in each.named_children if n.type == "enum_specifier")
-            elif each.type in ("namespace_definition", "declaration_list", "ERROR"):
-                todo.append(each)
+def _launches_a_parameter(node: Node) -> bool:
+    """Whether a function launches a kernel that it is given."""
+    if "<<<" not in text_of(node) and not LAUNCH.intersection(_WORDS.findall(text_of(node))):
+        return False
+    own = {
+        text_of(name)
+        for each in walk(node)
+        if each.type == "parameter_declaration" and each.parent is not None
+        for name in walk(each)
+        if name.type == "identifier"
+    }
+    for each in walk(node):
+        if each.type == "kernel_call_syntax" and each.parent is not None:
+            called = each.parent.child_by_field_name("function")
+            if called is not None and text_of(called) in own:
+                return True
+    return False

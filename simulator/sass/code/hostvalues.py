@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
-    "ATTRIBUTES",
     "ENUMERATOR",
-    "PROPERTIES",
     "SHORT_TYPES",
     "SIZES",
     "Allocation",
     "Cell",
     "Dim3",
+    "Pack",
     "Reference",
     "Type",
     "Unknown",
@@ -62,26 +61,6 @@ SHORT_TYPES = {
 }  # fmt: skip
 """Element types of arguments, by the type in C++ (integers go by their size)."""
 
-PROPERTIES = {
-    "multiProcessorCount": 132, "maxThreadsPerBlock": 1024, "warpSize": 32,
-    "sharedMemPerBlock": 48 << 10, "sharedMemPerBlockOptin": 227 << 10,
-    "sharedMemPerMultiprocessor": 228 << 10, "maxThreadsPerMultiProcessor": 2048,
-    "maxBlocksPerMultiProcessor": 32, "regsPerBlock": 1 << 16, "regsPerMultiprocessor": 1 << 16,
-    "major": 9, "minor": 0, "cooperativeLaunch": 1, "managedMemory": 1, "concurrentKernels": 1,
-    "unifiedAddressing": 1, "canMapHostMemory": 1, "integrated": 0,
-}  # fmt: skip
-"""Members of cudaDeviceProp for an H200 (CUDA C++ Programming Guide, compute capability 9.0)."""
-
-ATTRIBUTES = {
-    "cudaDevAttrMultiProcessorCount": 132, "cudaDevAttrMaxThreadsPerBlock": 1024,
-    "cudaDevAttrWarpSize": 32, "cudaDevAttrMaxSharedMemoryPerBlock": 48 << 10,
-    "cudaDevAttrMaxSharedMemoryPerBlockOptin": 227 << 10,
-    "cudaDevAttrMaxSharedMemoryPerMultiprocessor": 228 << 10,
-    "cudaDevAttrComputeCapabilityMajor": 9, "cudaDevAttrComputeCapabilityMinor": 0,
-    "cudaDevAttrCooperativeLaunch": 1, "cudaDevAttrConcurrentManagedAccess": 1,
-}  # fmt: skip
-"""The same, as cudaDeviceGetAttribute is asked."""
-
 _WORDS = re.compile(
     r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|restrict|static|constexpr"
     r"|register|inline|extern|std::|__grid_constant__)(?:\b|(?<=:))\s*"
@@ -121,6 +100,14 @@ class Type:
     """A type, where a template takes one."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class Pack:
+    """What a variadic function is given: `Args... args`."""
+
+    values: tuple[Any, ...]
+    types: tuple[str | None, ...]
 
 
 @dataclass
@@ -199,7 +186,8 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:
     if operator in ("<<", ">>"):
         if not whole or not 0 <= right < 64:
             return Unknown(f"{left} {operator} {right}")
-        return int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+        shifted = int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+        return shifted if abs(shifted) < 2**64 else Unknown("overflow")
     table: dict[str, Callable[[Any, Any], Any]] = {
         "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
         "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,

@@ -54,7 +54,7 @@ def load(
         return _compiled(given, arch, SOURCE, kernel, options, None), SOURCE
     try:
         if path.stat().st_size > _LARGEST:
-            raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: {_LARGEST})")
+            raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: up to {_LARGEST})")
         data = path.read_bytes()
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error

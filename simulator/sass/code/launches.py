@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import LaunchError
+from simulator.law.chips import Chip
+from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe
+from simulator.sass.code.device import attribute, device_for, properties
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
 from simulator.sass.code.hostvalues import (
-    ATTRIBUTES,
     ENUMERATOR,
     Allocation,
     Cell,
+    Pack,
     Reference,
     Type,
     Unknown,
@@ -28,7 +31,7 @@ from simulator.sass.code.hostvalues import (
 )
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,19 +94,38 @@ def _quoted(text: str) -> str:
 
 def find_launches(
     text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = (),
-    assumed: Mapping[str, int | float] | None = None,
+    assumed: Mapping[str, int | float] | None = None, chip: Chip | None = None,
 ) -> Launches:  # fmt: skip
     """Find the launches in a source, in the order in which its host code reaches them.
 
     `outside`: macros from elsewhere. `others`: headers of the project, whose kernels, types and
     functions count. `assumed`: values of names that host code does not tell, such as parameters of
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
+    `chip`: what host code asks of its device is told of it; None: an H200.
 
-    Raises LaunchError for an assumed name that no host code has that launches.
+    Raises LaunchError for an assumed name that no host code has that launches, or device code has.
     """
     source = Source(text, outside or {})
-    reader = _Reader([source, *others], assumed or {})
+    reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))
     reader.read()
+    _check_assumed(reader)
+    return Launches(
+        reader.kernels,
+        tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
+        source.root.has_error,
+    )
+
+
+def _check_assumed(reader: _Reader) -> None:
+    """Refuse an assumed value that nothing takes, or that device code would not take."""
+    compiled = compiled_in(reader.sources) if reader.assumed else {}
+    for name in reader.assumed:
+        if name in compiled:
+            raise LaunchError(
+                f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
+                f" which device code has, too: {compiled[name]!r} (accepted: another value there,"
+                " in the file)"
+            )
     for name in set(reader.assumed) - reader.used - {"*"}:
         value = reader.assumed[name]
         is_macro = name in reader.macros
@@ -112,15 +134,10 @@ def find_launches(
             + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
                if is_macro else "not a variable of host code that launches a kernel")
         )  # fmt: skip
-    return Launches(
-        reader.kernels,
-        tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
-        parser().parse(source.readable().encode()).root_node.has_error,
-    )
 
 
 def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[FoundLaunch]:
-    """Give the launches of the program, and of ways that it does not take what it lacks."""
+    """Return the launches of the program, and of ways that it does not take what it lacks."""
     known = {_base(each.kernel) for each in found if not each.unknown}
     ways = [each for each in possible if _base(each.kernel) not in known]
     sure = {each.kernel for each in ways if not each.unknown}
@@ -137,9 +154,11 @@ def _base(kernel: str) -> str:
 class _Reader(HostReader):
     """Takes note of launches, and of what allocations give their arguments."""
 
-    def __init__(self, sources: list[Source], assumed: Mapping[str, int | float]) -> None:
+    def __init__(
+        self, sources: list[Source], assumed: Mapping[str, int | float], device: dict[str, int]
+    ) -> None:
         super().__init__(sources)
-        self.assumed = assumed
+        self.assumed, self.device = assumed, device
         self.kernels: dict[str, list[Signature]] = {}
         for each in sources:
             for name, listed in signatures(each).items():
@@ -172,9 +191,8 @@ class _Reader(HostReader):
             function = node.child_by_field_name("function")
             if function is not None and len(configuration) >= 2:
                 values = [self.value(each) for each in configuration]
-                given = self.arguments(node)
-                own = [self.value(n) for n in given]
-                self._launch(function, values, own, node, types=self._types(given, own))
+                own, types = self._expanded(self.arguments(node))
+                self._launch(function, values, own, node, types=types)
             return Unknown("a launch")
         return super()._call_expression(node)
 
@@ -192,7 +210,7 @@ class _Reader(HostReader):
             cell = self.value(given[0])
             answer = _ASKED[name]
             if answer is None and len(given) >= 2:
-                answer = ATTRIBUTES.get(text_of(given[1]).rsplit("::", 1)[-1])
+                answer = attribute(text_of(given[1]), self.device)
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
             return 0
@@ -218,15 +236,16 @@ class _Reader(HostReader):
             if isinstance(config, dict):
                 parts = [config[n].value if n in config else Unknown(n)
                          for n in ("gridDim", "blockDim", "dynamicSmemBytes")]  # fmt: skip
-                own = [self.value(n) for n in given[2:]]
-                self._launch(given[1], parts, own, node, types=self._types(given[2:], own))
+                own, types = self._expanded(given[2:])
+                self._launch(given[1], parts, own, node, types=types)
             return 0
         if name in self.functions and name != "main":
             values = []
             for each in given:
                 cell = self.place(each)
                 values.append(cell if cell is not None else self.value(each))
-            return self._run(name, values, self._arguments_for(name, function, given, values))
+            arguments = self._arguments_for(name, function, given, values)
+            return self._run(name, values, arguments, self._types(given, values))
         return super().call(name, function, given, node)
 
     def _template_arguments(self, function: Node) -> tuple[Any, ...]:
@@ -262,6 +281,21 @@ class _Reader(HostReader):
             return types
         kinds = [kind for kind, _ in parameters_of(declarator)]
         return deduced(template, kinds, types, self._types(given, values))
+
+    def _expanded(self, nodes: list[Node]) -> tuple[list[Any], list[str | None]]:
+        """Return the values and the types of arguments, of packs (`args...`) each member's."""
+        values: list[Any] = []
+        types: list[str | None] = []
+        for node in nodes:
+            names = [each for each in walk(node) if each.type == "identifier"]
+            cell = self.find(text_of(names[-1])) if names else None
+            if node.type == "parameter_pack_expansion" and cell and isinstance(cell.value, Pack):
+                values += cell.value.values
+                types += cell.value.types
+            else:
+                values.append(self.value(node))
+                types += self._types([node], values[-1:])
+        return values, types
 
     def _types(self, nodes: list[Node], values: list[Any]) -> list[str | None]:
         plain = [each.value if isinstance(each, Cell) else each for each in values]

@@ -72,12 +72,12 @@ def linked(
     """
     at = {link.at: link for link in links}
 
-    def one(each: SassInstruction) -> SassInstruction:
-        found, link = _HALF.search(each.operands), at.get(each.address)
+    def one(instruction: SassInstruction) -> SassInstruction:
+        found, link = _HALF.search(instruction.operands), at.get(instruction.address)
         if found is None or link is None:
-            return each
+            return instruction
         place = f"c[{BANK:#x}][{link.offset + 4 * (found[1] == 'hi'):#x}]"
-        text = each.operands[: found.start()] + (place if link.offset >= 0 else "0x0")
-        return replace(each, operands=text)
+        text = instruction.operands[: found.start()] + (place if link.offset >= 0 else "0x0")
+        return replace(instruction, operands=text)
 
     return tuple(map(one, instructions)) if links else instructions

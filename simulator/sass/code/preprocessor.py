@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 __all__ = ["QUALIFIERS", "Directive", "Macro", "attribute_calls", "blank",
-           "branches", "definitions", "directives", "includes",
-           "macros", "plain", "qualifiers", "rows_of"]  # fmt: skip
+           "branches", "definitions", "directives", "expand", "includes",
+           "left_out", "macros", "plain", "qualifiers", "rows_of"]  # fmt: skip
 
 _TOKENS = re.compile(
     r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)"
@@ -24,6 +24,8 @@ _TOKENS = re.compile(
 )
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
+
+_DEFINED = re.compile(r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?")
 
 _OPERATORS = re.compile(r"[;{}=+*/<>?!&|^%~]")
 _TELLS = re.compile(r"\b(?:constexpr|consteval|__device__|__global__)\b")
@@ -112,6 +114,12 @@ def definitions(lines: Iterable[Directive]) -> Iterator[Macro]:
             if named[2]:
                 parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
             yield Macro(named[1], parameters, named[4].strip())
+
+
+def expand(macro: Macro, arguments: list[str]) -> str:
+    """Put arguments into a macro's body."""
+    table = dict(zip(macro.parameters or (), arguments, strict=False))
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)
 
 
 def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:
@@ -224,6 +232,54 @@ def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
         out.append(piece if all(taken) else blank(piece))
         place = following.start
     return "".join(out) + text[place:]
+
+
+def left_out(text: str, lines: tuple[Directive, ...], known: Mapping[str, Macro]) -> str:
+    r"""Return the text with spaces for branches that ask whether macros are defined in vain.
+
+    Branches that ask anything else stay, all of them.
+
+    >>> text = "#ifdef A\nint a;\n#elif B > 2\nint b;\n#else\nint c;\n#endif"
+    >>> re.findall(r"\w;", left_out(text, directives(text), {"A": Macro("A", None, "")}))
+    ['a;']
+    >>> re.findall(r"\w;", left_out(text, directives(text), {}))
+    ['b;', 'c;']
+    """
+    out, place = [], 0
+    open_: list[tuple[bool, bool]] = []  # whether a branch was sure, whether this one is read
+    for line, following in pairwise([*lines, Directive(len(text), len(text), "", "")]):
+        if line.keyword in ("if", "ifdef", "ifndef"):
+            answer = _asked(line, known)
+            open_.append((answer is True, answer is not False))
+        elif line.keyword in ("elif", "else", "elifdef", "elifndef") and open_:
+            answer = True if line.keyword == "else" else _asked(line, known)
+            before = open_.pop()[0]
+            open_.append((before or answer is True, not before and answer is not False))
+        elif line.keyword == "endif" and open_:
+            open_.pop()
+        piece = text[line.end : following.start]
+        out += [text[place : line.end], piece if all(read for _, read in open_) else blank(piece)]
+        place = following.start
+    return "".join(out) + text[place:]
+
+
+def _asked(line: Directive, known: Mapping[str, Macro]) -> bool | None:
+    """Answer a condition that asks whether macros are defined; None where it asks more.
+
+    What the compiler defines itself (__CUDA_ARCH__) is not known here.
+    """
+    if line.keyword.endswith("def"):
+        if line.rest.startswith("_"):
+            return None
+        return (line.rest in known) == line.keyword.endswith("ifdef")
+    for joint, all_of in (("&&", all), ("||", any)):
+        parts = [_DEFINED.fullmatch(part.strip()) for part in line.rest.split(joint)]
+        found = [
+            (part[2] in known) != bool(part[1]) for part in parts if part and part[2][0] != "_"
+        ]
+        if len(found) == len(parts):
+            return all_of(found)
+    return None
 
 
 def _last_branches(lines: tuple[Directive, ...]) -> set[int]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import plain_type
-from simulator.sass.code.preprocessor import plain
-from simulator.sass.code.source import Source, parser
+from simulator.sass.code.preprocessor import left_out, plain
+from simulator.sass.code.source import Source
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Signature",
     "aliases",
+    "declarations",
     "field_types",
+    "function_name",
     "functions",
+    "instances",
     "parameters_of",
     "signatures",
     "walk",
@@ -63,7 +66,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
     """Yield each function definition, its template parameters, and its head as it is written."""
-    for node in walk(parser().parse(source.readable().encode()).root_node):
+    for node in walk(source.root):
         if node.type != "function_definition":
             continue
         template: tuple[str, ...] = ()
@@ -115,6 +118,47 @@ def _scope(node: Node) -> tuple[str, ...]:
     return tuple(names)
 
 
+def declarations(source: Source) -> Iterator[Node]:
+    """Yield the declarations outside functions."""
+    todo = [source.root]
+    while todo:
+        node = todo.pop(0)
+        for each in node.named_children:
+            if each.type in ("declaration", "enum_specifier"):
+                yield each
+            elif each.type == "type_definition":
+                yield from (n for n in each.named_children if n.type == "enum_specifier")
+            elif each.type in ("namespace_definition", "declaration_list", "ERROR"):
+                todo.append(each)
+
+
+def instances(source: Source) -> Iterator[tuple[str, Node]]:
+    """Yield each function template that is instantiated: `template void f<float>(float *);`.
+
+    It is its name, and what declares the instance.
+    """
+    for node in walk(source.root):
+        if node.type != "template_instantiation":
+            continue
+        declarator = node.child_by_field_name("declarator") or next(
+            (each for each in node.named_children if each.type.endswith("declarator")), None
+        )
+        while declarator is not None and declarator.type != "function_declarator":
+            declarator = declarator.child_by_field_name("declarator")
+        named = declarator.child_by_field_name("declarator") if declarator is not None else None
+        if declarator is not None and named is not None:
+            yield text_of(named).split("<")[0].rsplit("::", 1)[-1].strip(), declarator
+
+
+def function_name(node: Node) -> str:
+    """Return the name of a function definition, without its scope."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    inner = declarator.child_by_field_name("declarator") if declarator is not None else None
+    return text_of(inner).rsplit("::", 1)[-1] if inner is not None else ""
+
+
 def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
     """Yield the type and the name of each parameter of a function."""
     listed = declarator.child_by_field_name("parameters")
@@ -129,13 +173,16 @@ def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
             name = text_of(found[-1]) if found else ""
         kind = re.sub(rf"\b{re.escape(name)}\b\s*(\[[^\]]*\])?\s*$", r"*\1", text) if name else text
         array = kind.rstrip().endswith("]")
-        kind = re.sub(r"\*?\[[^\]]*\]\s*$", "*", kind) if array else kind.removesuffix("*")
+        if array:
+            kind = re.sub(r"\*?\[[^\]]*\]\s*$", "*", kind)
+        elif name:
+            kind = kind.removesuffix("*")
         yield plain_type(kind), name
 
 
 def aliases(source: Source) -> dict[str, str]:
     """Return the types that a source names by `using` and `typedef`."""
-    text = plain(source.text)
+    text = plain(left_out(source.text, source.lines, source.known))
     found = {
         name: plain_type(kind)
         for name, kind in re.findall(r"\busing\s+(\w+)\s*=\s*([\w:<>,\s*]+);", text)
@@ -154,7 +201,7 @@ def aliases(source: Source) -> dict[str, str]:
 def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
     """Return the members of each struct, type and name, in order."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for node in walk(parser().parse(source.readable().encode()).root_node):
+    for node in walk(source.root):
         if node.type not in _CLASSES:
             continue
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -172,9 +219,11 @@ def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
                 continue
             for declared in each.children_by_field_name("declarator"):
                 stars = text_of(declared).count("*")
+                extents = "".join(re.findall(r"\[[^\]]*\]", text_of(declared)))
                 names = [n for n in walk(declared) if n.type == "field_identifier"]
                 if names and declared.type != "function_declarator":
-                    members.append((plain_type(text_of(kind) + "*" * stars), text_of(names[-1])))
+                    own = plain_type(text_of(kind) + "*" * stars) + extents
+                    members.append((own, text_of(names[-1])))
         if known:
             found[known] = members
     return found

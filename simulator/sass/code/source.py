@@ -26,6 +26,7 @@ from simulator.sass.code.preprocessor import (
     plain,
     qualifiers,
 )
+from simulator.sass.code.readable import BARE_CALL, EXTERN_CALL, is_open, readable
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -37,24 +38,6 @@ _CONSTANT = re.compile(r"\b(?:const|constexpr|constinit)\b")
 _CONSTANT_FUNCTION = re.compile(r"\b(?:constexpr|consteval)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ALIAS = re.compile(r"\btypedef\b|\busing\s+[\w#\s]+=")
-# A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
-_BARE_CALL = re.compile(
-    r"(?m)^[ \t]*([A-Z](?:[A-Z0-9_]+|[A-Z0-9]*_\w+))[ \t]*\((?:[^();{}]|\([^();{}]*\))*\)"
-    r"(?=\s*\n\s*(?!\{)\S|\s*\Z)"
-)
-# A macro that stands for a declaration elsewhere, with arguments that no parameter looks like:
-# extern CASE(576, 4); DEPRECATED(int old(int a), "why");
-_EXTERN_CALL = re.compile(
-    r"(?m)^[ \t]*(?:extern[ \t]+(?=[A-Z])|(?=[A-Z]\w*DEPRECATED))([A-Z][A-Z0-9_]+)[ \t]*"
-    r"\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\)[ \t]*;"
-)
-# Attributes that may stand between `struct`, or a kernel's type, and its name.
-_ALIGNED = re.compile(
-    r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
-    r"|(?:(?<=\bstruct )|(?<=\bunion )|(?<=\bclass ))\s*[A-Z_]{2}[A-Z0-9_]*\s*\([^()]*\)"
-    r"(?=\s*[\w{])"
-    r"|\b__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)"
-)
 _SCOPES = {"translation_unit", "declaration_list", "namespace_definition", "linkage_specification",
            "ERROR", "export_declaration"}  # fmt: skip
 _CLASSES = {"class_specifier", "struct_specifier", "union_specifier"}
@@ -90,6 +73,7 @@ class Source:
     def surround(self, other: Source) -> None:
         """Take the macros of all files from another one; where they agree, what it made of them."""
         self.outside = other.known
+        self.__dict__.pop("root", None)
         if all(other.known[name] == macro for name, macro in self.macros.items()):
             self.marks, self.calls = other.marks, other.calls
 
@@ -120,35 +104,27 @@ class Source:
 
     def readable(self, last: bool = False) -> str:
         """Return what the parser reads: one branch, without macros that break its grammar."""
-        text = branches("".join(c if c.isascii() else "?" for c in self.text), self.lines, last)
-        if self.marks:
-            names = "|".join(sorted(map(re.escape, self.marks), key=len, reverse=True))
-            text = re.sub(rf"\b(?:{names})\b", lambda found: blank(found[0]), text)
-        if self.calls:
-            text = self.calls.sub(lambda found: blank(found[0]), text)
-        # Qualifiers of headers that are not here, and macros that stand for whole declarations.
-        text = re.sub(
-            r"\b[A-Z][A-Z0-9_]*(?:INLINE|DEVICE|HOST|API|EXPORT)[A-Z0-9_]*\b(?=\s+[A-Za-z_])",
-            lambda found: found[0] if found[0] in self.known else blank(found[0]),
-            text,
-        )
-        text = _ALIGNED.sub(lambda found: blank(found[0]), text)
-        text = _EXTERN_CALL.sub(lambda found: blank(found[0]), text)
-        return _BARE_CALL.sub(lambda found: blank(found[0]), text)
+        plain_text = self.text.encode("ascii", "replace").decode()  # a byte for each character
+        return readable(branches(plain_text, self.lines, last), self.known, self.marks, self.calls)
+
+    @cached_property
+    def root(self) -> Node:
+        """The syntax tree of what the parser reads, by the first branches."""
+        return parser().parse(self.readable().encode()).root_node
 
     @cached_property
     def declarations(self) -> tuple[Declaration, ...]:
         """Those at file and namespace level, of both readings, each once."""
         found: dict[tuple[int, int], Declaration] = {}
-        readings = {self.readable(): None, self.readable(last=True): None}
-        for text in readings:
-            bare = plain(text)
-            for each in self._declared(parser().parse(text.encode()).root_node, bare):
+        first, last = self.readable(), self.readable(last=True)
+        for text in dict.fromkeys((first, last)):
+            root = self.root if text == first else parser().parse(text.encode()).root_node
+            for each in self._declared(root, plain(text)):
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
         bare = plain(self.text)
-        for call in (*_BARE_CALL.finditer(bare), *_EXTERN_CALL.finditer(bare)):
-            if self._is_open(call[1]):
+        for call in (*BARE_CALL.finditer(bare), *EXTERN_CALL.finditer(bare)):
+            if is_open(call[1], self.known):
                 continue  # it begins or ends what the next one ends: both stay as they are
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):
                 names = frozenset(self._instantiated(call[1]))
@@ -156,11 +132,6 @@ class Source:
                 each = Declaration(call.start(), call.end(), kind, names, words(call[0]))
                 found[each.start, each.end] = each
         return tuple(found.values())
-
-    def _is_open(self, name: str) -> bool:
-        """Whether a macro leaves a brace open, or closes one."""
-        body = self.known[name].body if name in self.known else ""
-        return body.count("{") != body.count("}")
 
     def is_device(self, text: str) -> bool:
         """Whether a piece of a declaration's head marks it as the device's."""

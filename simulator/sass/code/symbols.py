@@ -100,13 +100,15 @@ def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
     )  # fmt: skip
 
 
-def _find(name: str, known: Mapping[str, Symbol]) -> Symbol:
-    if name in known:
-        return known[name]
-    fitting = [each for each in known.values() if base_name(each.name) == name.rsplit("::", 1)[-1]]
+def _find(name: str, symbols: Mapping[str, Symbol]) -> Symbol:
+    if name in symbols:
+        return symbols[name]
+    fitting = [
+        each for each in symbols.values() if base_name(each.name) == name.rsplit("::", 1)[-1]
+    ]
     if len(fitting) == 1:
         return fitting[0]
-    names = sorted({base_name(each) for each in known})
+    names = sorted({base_name(each) for each in symbols})
     if not names:
         raise LaunchError(f"symbol {name!r}: the module has no variables")
     raise LaunchError(f"symbol {name!r}: {accepted(name, names)}")

@@ -330,7 +330,7 @@ def _repository(root: Path) -> dict[str, list[Path]]:
 
 
 def _needed(
-    files: dict[str, _File], known: dict[str, Macro], asked: Collection[str]
+    files: dict[str, _File], macros: dict[str, Macro], asked: Collection[str]
 ) -> dict[str, set[Declaration]]:
     """Choose the declarations that device code needs, and what is asked for, by file."""
     by_name: dict[str, list[tuple[str, Declaration]]] = {}
@@ -363,8 +363,8 @@ def _needed(
         if word in seen:
             continue
         seen.add(word)
-        if word in known:
-            todo.extend(words(known[word].body) - seen)
+        if word in macros:
+            todo.extend(words(macros[word].body) - seen)
         for name, each in by_name.get(word, ()):
             if each.kind == "neutral":
                 keep(name, each)

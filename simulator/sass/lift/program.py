@@ -81,7 +81,7 @@ class Program:
         return {number: step.problem for number, step in enumerate(self.steps) if step.problem}
 
     def ends(self) -> NDArray[np.int64]:
-        """Give, for each instruction, the end of the straight run that begins at it."""
+        """Return, for each instruction, the end of the straight run that begins at it."""
         size = len(self.steps)
         ends = np.zeros(size, dtype=np.int64)
         end = size

@@ -35,7 +35,7 @@ def whole_warp(at: Emitter) -> None:
 
 
 def served(line: Line, request: Request, waits: bool = False) -> Emit:
-    """Have an instruction served. `waits`: its lanes may have to stay at it."""
+    """Let the scheduler serve an instruction. `waits`: its lanes may have to stay at it."""
     line.request = request
     line.begins = line.ends = waits
 

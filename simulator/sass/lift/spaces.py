@@ -99,14 +99,8 @@ def in_block(
 
     Parameters
     ----------
-    at, block, warp
-        Those of `refuse`.
-    mask
-        Lanes that access memory.
-    addresses
-        An address per lane.
-    width
-        Bytes per lane.
+    at, block, warp, mask, addresses, width
+        Those of `in_shared`.
     """
     rank = (addresses.lane(mask.lowest) >> 24).resized(64)
     own = field(at, block, "rank")

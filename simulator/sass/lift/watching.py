@@ -109,7 +109,7 @@ def fence(block: Block) -> None:
 
 
 def suspecting(emit: Emit) -> Emit:
-    """Have an instruction call out before it does what it does."""
+    """Let an instruction call out before it acts."""
 
     def emit_both(block: Block) -> None:
         at, taken = block.at, block.taken & block.mask

@@ -116,7 +116,7 @@ def _tell(
 def _read(
     units: Units, owner: Units, place: int, size: int, call: Call, stays: bool = False
 ) -> None:
-    """Have what a copy reads from its block's shared memory watched.
+    """Note what a copy reads from its block's shared memory.
 
     `stays`: on the chip it may read on until its group is waited for.
     """

@@ -122,7 +122,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     ]
     if "cooperative_groups" in launch.program.instructions[number].file:
         name = "a larger one keeps its barrier in memory that the driver reserves"
-        return f"accepted: tiles of up to 32 threads; {name}, which is not replayed"
+        return f"accepted: tiles of up to 32 threads; {name}, which is replayed for sm_90 alone"
     if not ranges:
         return "accepted: nothing; no array of global memory holds a byte"
     return f"accepted: {', '.join(ranges)}, the arrays in global memory"

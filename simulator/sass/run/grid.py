@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -33,10 +34,13 @@ __all__ = ["Dim3", "GridRun", "Progress", "dim3"]
 
 Dim3 = tuple[int, int, int]
 
-_STACK = 1024  # bytes a thread, which a launch has by default
+_STACK = 1024  # bytes per thread, which a launch has by default
 _MOST_LOCAL = 1 << 28
 _MOST_CLUSTER = 16
 _MOST_TOGETHER = 512
+_HOPPER_BASE = 0x210
+_TILES_AT = "c[0x0][0x6c]"
+# Where sm_90 has parameters, and the address of the barriers of cooperative groups' tiles.
 
 Progress = Callable[[int, int, int], None]
 """Called with thread instructions executed, blocks done, blocks to do."""
@@ -89,6 +93,7 @@ class GridRun:
             prod(self.cluster),
         )  # fmt: skip
         plain = self.witness is None and self.moves is None
+        plain = plain and self.shared_start == self.architecture.shared_start  # tiles' own barriers
         self.races = watch if watch.is_needed and plain else None
         """What watches the first block for accesses that nothing orders."""
         self.memory = GlobalMemory(
@@ -109,6 +114,20 @@ class GridRun:
     def taken_shared(self) -> int:
         """Bytes of shared memory that a block takes: with another layout, those of that."""
         return self.block_shared if self.moves is None else self.moves.taken
+
+    @cached_property
+    def shared_start(self) -> int:
+        """The first shared address that the kernel may access.
+
+        Tiles of cooperative groups of more than one warp keep their barriers in the kilobyte below
+        the kernel's own memory, from 0 on (an H100: c[0x0][0x6c] is 0). Layouts that move arrays
+        are not tried on such kernels.
+        """
+        plain = self.witness is None and self.moves is None
+        tiles = self.kernel.parameter_base == _HOPPER_BASE and any(
+            _TILES_AT in each.operands for each in self.program.instructions
+        )
+        return 0 if plain and tiles else self.architecture.shared_start
 
     @property
     def warps(self) -> int:
@@ -157,7 +176,7 @@ class GridRun:
         self.local_bytes = -(-(stack + _STACK) // 16) * 16 if uses else 16
         if self.local_bytes * 1024 > _MOST_LOCAL * 4 or stack > _MOST_LOCAL // 1024:
             raise LaunchError(
-                f"{stack} bytes of stack per thread (accepted: {_MOST_LOCAL // 1024})"
+                f"{stack} bytes of stack per thread (accepted: up to {_MOST_LOCAL // 1024})"
             )
 
     def _shared_limit(self) -> tuple[int, str]:
@@ -332,7 +351,7 @@ class GridRun:
                 self.progress(self._threads, self._blocks, of)
 
 
-def dim3(given: object, what: str) -> Dim3:
+def dim3(size: object, what: str) -> Dim3:
     """Take an integer or up to three as (x, y, z).
 
     >>> dim3((8, 8), "grid")
@@ -340,11 +359,11 @@ def dim3(given: object, what: str) -> Dim3:
 
     Raises LaunchError for anything else.
     """
-    values = given if isinstance(given, tuple | list) else (given,)
+    values = size if isinstance(size, tuple | list) else (size,)
     good = 1 <= len(values) <= 3 and all(
         is_integer(value) and 1 <= value < 2**31 for value in values
     )
     if not good:
-        raise LaunchError(f"{what} {given!r} (accepted: one to three positive integers)")
+        raise LaunchError(f"{what} {size!r} (accepted: one to three positive integers)")
     x, y, z = (*(int(value) for value in values), 1, 1)[:3]
     return x, y, z

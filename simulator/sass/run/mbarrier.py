@@ -140,10 +140,15 @@ def arrive(
             f"{count} arrivals and {expect} bytes expected at {where} (accepted: 0 to {MOST})"
         )
     if count > barrier.pending:
-        raise BarrierError(f"{count} arrivals at {where}: more than are pending")
+        raise BarrierError(
+            f"{count} arrivals at {where} (accepted: at most {barrier.pending}, which are pending)"
+        )
     after = _moved(barrier, where, count, expect, drop)
     if not completes and count and after.phase != barrier.phase:
-        raise BarrierError(f"{count} arrivals .noComplete at {where} complete its phase")
+        raise BarrierError(
+            f"{count} arrivals at {where} complete its phase, and the instruction is .noComplete"
+            " (accepted there: fewer arrivals than are pending)"
+        )
     _store(shared, address, after.word)
     return barrier.word
 

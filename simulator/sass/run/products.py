@@ -23,7 +23,10 @@ _WARPS = 4
 def serve(units: Units, call: Call, request: Product) -> int:
     """Multiply once the warpgroup's last warp has come; the others wait for it."""
     if call.mask != 0xFFFFFFFF or call.taken != call.mask:
-        raise UnsupportedError("some lanes are inactive where a warpgroup must take part whole")
+        raise UnsupportedError(
+            "some lanes are inactive at an instruction of a whole warpgroup (accepted: all 128"
+            " threads active)"
+        )
     place = call.warp % _WARPS
     first = call.warp - place
     if first + _WARPS > len(units.warps.memory):

@@ -99,7 +99,7 @@ def serve(units: Units, call: Call, request: SystemCall) -> int:
         if name not in _FUNCTIONS:
             known = ", ".join(sorted(_SAID.get(each, each) for each in _FUNCTIONS))
             raise UnsupportedError(
-                f"not modelled: a call of {name or f'{target[lane]:#x}'}, which the system has"
+                f"a call of the system's function {name or f'{target[lane]:#x}'} is not modelled"
                 f" (accepted: {known})"
             )
         _FUNCTIONS[name](units, call.warp, lane)
@@ -207,7 +207,10 @@ def _read(units: Units, warp: int, lane: int, address: int, size: int) -> bytes:
     if window == LOCAL_WINDOW:
         own = units.local[32 * warp + lane]
         if place + size > len(own):
-            raise MemoryAccessError(f"local address {place:#x} of a call (accepted: {len(own):#x})")
+            raise MemoryAccessError(
+                f"a call reads {size} bytes at local address {place:#x} (accepted: within the"
+                f" thread's {len(own):#x} bytes)"
+            )
         return bytes(own[place : place + size])
     if window == SHARED_WINDOW:
         block, inside = units.block_at(place)

@@ -89,7 +89,7 @@ class Worker:
         size = launch.block_shared if moves is None else moves.bytes
         self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
-        self.shared = self.window[start:]
+        self.shared = self.window[launch.shared_start :]
         self.local = _aligned(launch.local_bytes * 32 * self.count)
         self.context = np.zeros(len(CONTEXT), dtype=np.int64)
         self.group = np.zeros(self.count + 1, dtype=np.int64)
@@ -126,6 +126,7 @@ class Worker:
 
     def _fill_context(self, cluster: Cluster) -> None:
         launch, code, memory = self.launch, self.launch.code, self.launch.memory
+        start = launch.architecture.shared_start
         values = {
             "warps": self.warps, "warp_count": self.count, "warp_bytes": self.warp_bytes,
             "group": self.group, "extra": self.barriers[0], "needed": self.barriers[1],
@@ -133,9 +134,10 @@ class Worker:
             "lengths": code.lengths, "sites": code.sites, "counts": self.counts,
             "shared": self.shared, "rank": self.rank,
             "blocks": len(cluster.bases), "blocks_shared": cluster.bases,
-            "shared_start": (self.rank << 24) + launch.architecture.shared_start,
+            "shared_start": (self.rank << 24) + launch.shared_start,
             "serve": ctypes.cast(self._serve, ctypes.c_void_p).value or 0,
-            "shared_bytes": launch.block_shared, "arena": memory.arena, "arena_start": DEVICE,
+            "shared_bytes": launch.block_shared + start - launch.shared_start,
+            "arena": memory.arena, "arena_start": DEVICE,
             "starts": memory.starts, "ends": memory.ends, "ranges": len(memory.starts),
             "local": self.local, "local_bytes": launch.local_bytes, "banks": launch.banks.bytes,
             "bank_at": launch.banks.starts, "trace": self.trace, "heads": self.heads,
@@ -230,7 +232,7 @@ class Worker:
         self._spent, self._left = 0, self._slice(0)
 
     def choose_again(self) -> None:
-        """Have the scheduler look for warps that can go on, though a group runs on its own."""
+        """Let the scheduler look for warps that can go on, though a group runs on its own."""
         self.set("joined", 1 << 62)
 
     def go_on(self, of: int) -> Progress:

@@ -196,7 +196,10 @@ def _passed(kind: str, value: Any) -> Any:
 
         return np.array(value, ml_dtypes.bfloat16)[()]
     if kind not in _SCALARS:
-        raise LaunchError(f"a parameter of Triton's type {kind} is not passed (accepted: *fp16, …)")
+        raise LaunchError(
+            f"no argument can be made for Triton's type {kind} (accepted: pointers such as *fp16,"
+            f" {', '.join(_SCALARS)})"
+        )
     return np.array(value).astype(_SCALARS[kind])[()]
 
 
@@ -211,7 +214,10 @@ def _descriptor(descriptor: Any, meta: Any, _launch: Any) -> list[Any]:
         return list(decompose_descriptor(descriptor))
     if meta["fp4_padded"] or meta.get("is_im2col"):
         what = "padded 4-bit floats" if meta["fp4_padded"] else "im2col"
-        raise LaunchError(f"a descriptor of {what} is not replayed (accepted: tiles of others)")
+        raise LaunchError(
+            f"a tensor descriptor for {what} is not replayed (accepted: tiles of whole-byte"
+            " elements)"
+        )
     base = unwrapped(descriptor.base)
     strides = [each * base.itemsize for each in descriptor.strides]
     array = np.lib.stride_tricks.as_strided(base, list(descriptor.shape), strides)

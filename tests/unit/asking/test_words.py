@@ -11,6 +11,7 @@ from simulator import explain
 from simulator.asking.answer import Answer
 from simulator.asking.words import verdict
 from simulator.law.counting import count
+from tests.examples import examples
 
 INDEX = st.sampled_from(
     ["lane & ~1", "lane / 2", "lane / 2 % 8 * 2", "lane / 4", "lane * 2 % 32", "lane % 4 * 8",
@@ -26,7 +27,7 @@ def price(answer: Answer) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(TYPE, INDEX)
 def test_a_conflict_costs_what_the_price_says(type_: str, index: str) -> None:
     """A price 'without conflicts' was below that of a conflict that was said to cost nothing."""
@@ -45,7 +46,7 @@ def test_a_conflict_costs_what_the_price_says(type_: str, index: str) -> None:
         assert least == best
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.sampled_from(["ATOMS.ADD", "ATOMS.CAS", "ATOMS.EXCH.64", "add.f32", "add.u64"]),
     st.lists(st.integers(0, 7), min_size=32, max_size=32),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from simulator.cli import main
+from tests.command import command
 from tests.sass_kernels import needs_compiler, needs_tools
 
 KERNEL = """__global__ void turn(const float* in, float* out) {
@@ -44,16 +45,19 @@ def git(folder: Path, *words: str) -> str:
 
 def bankwise(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a job does: in its own process, without a terminal."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
     return subprocess.run(
         [sys.executable, "-m", "bankwise", *words],
-        cwd=folder, env={**mine, **environment}, capture_output=True, text=True, check=False,
+        cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
 @needs_tools
 @needs_compiler
-def test_a_change_that_conflicts_is_caught_and_mended(tmp_path: Path) -> None:
+def test_a_change_that_conflicts_is_caught_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [each for each in os.environ if each.startswith("GITHUB_")]:
+        monkeypatch.delenv(name)
     repository, summary = tmp_path / "repository", tmp_path / "summary.md"
     source = repository / "src" / "turn.cu"
     source.parent.mkdir(parents=True)
@@ -63,19 +67,19 @@ def test_a_change_that_conflicts_is_caught_and_mended(tmp_path: Path) -> None:
     job = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary),
            "GITHUB_WORKSPACE": str(repository)}  # fmt: skip
 
-    missing = bankwise(repository, "check", **job)
-    assert missing.returncode == 2
-    assert "baseline.json is missing (bankwise check --update writes it)" in missing.stderr
+    missing = command("check", folder=repository, environment=job)
+    assert missing.code == 2
+    assert "baseline.json is missing (bankwise check --update writes it)" in missing.err
 
-    first = bankwise(repository, "check", "--update")
-    assert (first.returncode, first.stderr.splitlines()[-1]) == (
+    first = command("check", "--update", folder=repository)
+    assert (first.code, first.err.splitlines()[-1]) == (
         0, f"Wrote {repository / 'baseline.json'}",
     )  # fmt: skip
     git(repository, "add", "-A")
     git(repository, "commit", "-m", "first")
-    passes = bankwise(repository, "check", **job)
-    assert passes.returncode == 0, passes.stdout + passes.stderr
-    assert "::error" not in passes.stdout
+    passes = command("check", folder=repository, environment=job)
+    assert passes.code == 0, passes.out + passes.err
+    assert "::error" not in passes.out
     assert "✅ holds" in summary.read_text()
     assert git(repository, "status", "--short") == ""
 
@@ -97,8 +101,8 @@ def test_a_change_that_conflicts_is_caught_and_mended(tmp_path: Path) -> None:
     assert place["artifactLocation"]["uri"] == "src/turn.cu"
     assert place["region"]["startLine"] == 6
 
-    assert bankwise(repository, "check", "--update").returncode == 0
-    assert bankwise(repository, "check", **job).returncode == 0
+    assert command("check", "--update", folder=repository).code == 0
+    assert command("check", folder=repository, environment=job).code == 0
     changed = git(repository, "diff", "--stat", "--", "baseline.json")
     assert "baseline.json" in changed
 

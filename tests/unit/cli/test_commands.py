@@ -16,22 +16,17 @@ import numpy as np
 import pytest
 
 from simulator import count, explain, simulate
+from tests.command import command
 
 EXAMPLE = "(lane/8)*132 + (lane%8)*4"
 
 
 def run(*args: str, code: int = 0, stdin: bytes = b"") -> str:
-    """Run the command in a process of its own; returns what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "simulator", *args],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-    assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-    return (done.stderr if code == 2 else done.stdout).decode()
+    """Run the command; returns what it prints."""
+    done = command(*args, stdin=stdin)
+    assert done.code == code, done.err
+    assert "Traceback" not in done.err
+    return done.err if code == 2 else done.out
 
 
 def read(*args: str, code: int = 0, stdin: bytes = b"") -> Any:
@@ -215,16 +210,16 @@ def test_fail_on_conflict() -> None:
 def test_it_is_conflicts_that_fail_not_excess() -> None:
     excess = ["--op", "LDS.128", "lane*4", "--mask", "0x08040201"]
     conflicts = ["--op", "LDS.128", "lane/2%8*8"]
-    for command in ("count", "explain"):
-        totals = read(command, *excess)["totals"]
+    for name in ("count", "explain"):
+        totals = read(name, *excess)["totals"]
         assert (totals["excessive"], totals["bank_conflicts"]) == (1, 0)
-        run(command, *excess, "--fail-on-conflict", code=0)
-        totals = read(command, *conflicts)["totals"]
+        run(name, *excess, "--fail-on-conflict", code=0)
+        totals = read(name, *conflicts)["totals"]
         assert (totals["excessive"], totals["bank_conflicts"]) == (0, 2)
-        run(command, *conflicts, "--fail-on-conflict", code=1)
+        run(name, *conflicts, "--fail-on-conflict", code=1)
         # The rule decides, also where both are shown.
-        run(command, *conflicts, "--rule", "documented", "--fail-on-conflict", code=0)
-        run(command, *conflicts, "--rule", "documented", "--compare", "--fail-on-conflict", code=0)
+        run(name, *conflicts, "--rule", "documented", "--fail-on-conflict", code=0)
+        run(name, *conflicts, "--rule", "documented", "--compare", "--fail-on-conflict", code=0)
     run(
         "simulate", "--lane-order", "z-order", "--fail-on-conflict", code=1
     )  # 4 conflicts, no excess

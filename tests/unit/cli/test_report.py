@@ -103,7 +103,7 @@ def test_a_report_for_a_pull_request_is_short_markdown(
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) == 1 + len(EVERY)
     assert "float s[32][33]" in text
-    assert "words       32." in text  # the banks
+    assert "words       32  ." in text  # the banks
     assert main(["report", str(tmp_path / "more.txt"), *EVERY * 9, "--format", "md"]) == 0
     more = (tmp_path / "more.txt").read_text(encoding="utf-8")
     assert more.count("\n") <= 60

@@ -330,3 +330,16 @@ def test_a_log_is_told_once_what_a_slow_run_waits_for(
     monkeypatch.setattr(sys, "__stderr__", None)  # in a program of somebody else's: nothing
     command._replay("x.cu")
     assert capsys.readouterr().err == ""
+
+
+def test_a_launch_that_was_not_given_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TRANSPOSE[:4], *TRANSPOSE[6:]]) == 0
+    assert capsys.readouterr().err == "bankwise: assumed 1 block, for no --grid was given\n"
+
+
+def test_kernels_of_a_file_are_those_of_its_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernels", TRANSPOSE[1]]) == 0
+    listed = capsys.readouterr().out
+    assert "transpose_naive" in listed
+    assert main(["sass", TRANSPOSE[1], "--list"]) == 0
+    assert capsys.readouterr().out == listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulator import replay_compiled
+from simulator.fixing.fix import fixes_table
 from simulator.sass.report import CompiledReport
 from tests.sass_kernels import needs_compiler
 
@@ -46,4 +47,7 @@ def test_a_padding_of_one_word_is_compiled_and_parts_the_accesses() -> None:
     # With another array's fix, which is moved, in the code that was compiled anew.
     both = report.fixed(list(fixes.values()))
     assert both.totals()["all"]["bank_conflicts"] == 0
+    was = report.totals()["all"]["bank_conflicts"]
+    said = fixes_table(list(fixes.values())).text[-1]
+    assert said.startswith(f"All {len(fixes)} together: {was:,} → 0 bank conflicts, ")
     assert [each.tobytes() for each in both.outputs] == [each.tobytes() for each in report.outputs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -100,8 +101,20 @@ def test_padding_a_flat_index_costs_operations_and_names_the_array_that_grows() 
     assert said((1200,), Tile(50, 24, 1)) == ("t[i + i / 24] in t[1250]", 3)  # not a shift
     assert said((8, 64), Tile(16, 32, 1)) == ("t[i + i / 32] in t[528]", 2)  # not its rows
     assert said((32, 32), Tile(32, 32, 1)) == ("t[32][33]", 0)
+    assert said((8, 16), Tile(8, 16, 1)) == ("t[8][17]", 0)
+    by_plane = Tile(32, 8, terms=(Term(3, 7),))
+    assert said((4, 8, 8), by_plane, "swizzle")[0] == "t[z][y][x ^ y]"
     swizzle = Tile(32, 32, terms=(Term(5, 31),))
     assert said((1024,), swizzle, "swizzle") == ("t[i ^ (i >> 5)]", 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known", "said"), [("u", True, "u"), ("a b", True, "t"), ("a b", False, "s")]
+)
+def test_a_text_names_the_array_by_a_name_of_c(name: str, is_known: bool, said: str) -> None:
+    array = replace(array_of((64,), 4, is_known), name=name)
+    candidate = candidate_of("swizzle", Tile(8, 8, terms=(Term(3, 7),)), 4, array.size)
+    assert text_of(array, candidate).partition("[")[0] == said
 
 
 def test_texts_name_as_few_subscripts_as_they_can() -> None:
@@ -148,6 +161,8 @@ def test_moves_keep_bytes_apart_and_know_what_stays_together() -> None:
     assert [moves.together(*each) for each in wholes] == [
         4, 5, 0, None, None, 2, None, None, None,
     ]  # fmt: skip
+    assert len({moves, Moves(moves.table)}) == 2  # a trial knows its own
+    assert Moves(np.zeros(0, np.int32)).bytes == 0
     for wrong in ([0, 0], [-1, 0]):
         with pytest.raises(LaunchError, match="two bytes of shared memory in one place"):
             Moves(np.array(wrong, np.int32))

@@ -52,6 +52,9 @@ SAID = {
     Tile(64, 32, swizzle=Swizzle(3, 2, 4)): (
         "#ttg.swizzled_shared<{vec = 4, perPhase = 2, maxPhase = 8, order = [1, 0]}>"
     ),
+    Tile(32, 8, terms=(Term(2, 6),)): (
+        "#ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>"
+    ),
     Tile(4, 8, terms=(Term(1, 2),)): (  # a bit of the column
         "#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 6], [1, 0], [2, 0]]}, alignment = 16>"
     ),
@@ -78,6 +81,7 @@ def test_texts_give_the_places_of_their_tiles(tile: Tile) -> None:
     ("tile", "why"),
     [
         (Tile(32, 64, 3), "a padding of 3 elements is not a power of two"),
+        (Tile(32, 64, 5), "a padding of 5 elements is not a power of two"),
         (Tile(32, 48, 4), "a number of 48 elements per row is not a power of two"),
         (Tile(32, 64, 8, terms=(Term(6, 7),)), "its paddings take no XOR"),
         (Tile(12, 64, terms=(Term(6, 7),)), "a number of 12 rows is not a power of two"),

@@ -302,3 +302,10 @@ def test_refusals_repeat_the_input_and_say_what_is_accepted(
     with pytest.raises(BankwiseError) as caught:
         simulate(**options)
     assert message in str(caught.value)
+
+
+def test_fragments_have_names_of_their_own():
+    report = simulate()
+    assert report["A"] == report.A
+    assert report["B"] == report.B
+    assert report.to_html() == report._repr_html_()

@@ -66,7 +66,7 @@ class TestCounters:
     ) -> None:
         text = self.table([(13, 0), (21, 0), (22, 0)])
         self.watched(monkeypatch, tmp_path, f"cat > \"$log\" <<'EOF'\n{text}\nEOF")
-        with pytest.raises(CountersError, match="are no multiple of 16 executions"):
+        with pytest.raises(CountersError, match="are not a multiple of 16 executions"):
             count_on_gpu("LDS", [4 * LANES])
 
     def test_missing_launches_are_noticed(

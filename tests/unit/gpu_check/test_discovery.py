@@ -19,6 +19,7 @@ from gpu_check import (
 from gpu_check.probe.ops import LOOPS, PROBE_OPS
 from simulator import count
 from simulator.law.instructions import Instruction, instruction
+from tests.examples import examples
 from tests.gpu_samples import LANES
 
 
@@ -49,7 +50,7 @@ class TestInference:
         assert len(found.differences(PhaseTable.of("LDS.128"))) == 4
 
     @given(phases=st.sampled_from([1, 2, 4]), fuses=st.booleans(), passes=st.sampled_from([1, 2]))
-    @settings(max_examples=12)
+    @settings(max_examples=examples(12))
     def test_any_law_of_this_kind_is_found(self, phases: int, fuses: bool, passes: int) -> None:
         fuses = fuses and phases > 1
         known = replace(instruction("LDS.128"), phases=phases, fuses=fuses, passes=passes)

@@ -23,6 +23,7 @@ from gpu_check import (
 )
 from gpu_check.probe.ops import PROBE_OPS
 from gpu_check.recordings import PackagedRecording, PackagedTable, packaged_table, save
+from tests.examples import examples
 from tests.gpu_samples import LANES, MEASURED
 
 
@@ -61,7 +62,9 @@ class TestRecording:
             load(path)
 
     @given(data=st.data())
-    @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
     def test_any_damage_is_refused_in_a_line_or_changes_nothing(
         self, tmp_path: Path, data: st.DataObject
     ) -> None:

@@ -312,3 +312,10 @@ def test_phases_fuse_by_any_partner(partner: int, engine: Engine) -> None:
             masks.append(ALL_LANES if idle is None else ALL_LANES & ~(1 << idle))
     counts = count(own, np.array(rows), masks, engine=engine)
     assert counts.phases.tolist() == [1, 2, 1, 1, 2, 1, 1]
+
+
+def test_a_figure_of_one_access_is_a_number():
+    one, several = count("LDS", [0] * 32), count("LDS", [[0] * 32])
+    assert isinstance(one.wavefronts, np.int32)
+    assert f"{one.wavefronts:,}" == "1"  # which an array without a shape does not do
+    assert several.wavefronts.shape == (1,)

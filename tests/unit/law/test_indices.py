@@ -104,7 +104,7 @@ def test_a_flat_tile_takes_one_index() -> None:
         ("LDS", ([1 << 70] * 32, LANES), {"layout": "(32,32):(32,1)"}, AddressError,
          "indices reach"),
         ("LDS", lambda lane: "no", {"layout": "(32,32):(32,1)"}, AddressError,
-         "gives 'no' for lane 0"),
+         "returns 'no' for lane 0"),
         ("LDS", lambda lane: (lane,) * (1 + lane % 2), {"layout": "(32,32):(32,1)"}, AddressError,
          "for lane 0"),
     ],

@@ -159,3 +159,14 @@ def test_numbers_of_thousands_of_digits_do_not_fit() -> None:
         Expression("0x" + "f" * 4000)
     with pytest.raises(ExpressionError, match="does not fit a 32-bit int at column 1"):
         Expression("9" * 4000)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 300), (300, 300), (300, 0), (3, 4)])
+def test_a_long_expression_is_cut_around_its_caret(before: int, after: int) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        Expression("lane+" * before + "?" + "+lane" * after)
+    _, shown, caret = str(refused.value).split("\n")
+    assert shown[len(caret) - 1] == "?"
+    assert len(shown) <= 210
+    assert shown.startswith("  ...") == (before > 20)
+    assert shown.endswith("...") == (after > 20)

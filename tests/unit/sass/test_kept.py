@@ -125,6 +125,7 @@ def test_several_may_keep_the_same_at_once(folder: Path) -> None:
 
 
 @needs_tools
+@pytest.mark.usefixtures("afresh")
 def test_a_kernel_is_compiled_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run() -> list[float]:
         engine._helper.cache_clear()

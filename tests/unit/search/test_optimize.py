@@ -373,3 +373,14 @@ def test_a_copy_beside_the_pipe_is_said_to_make_no_requests() -> None:
     said = "LDGSTS.E.BYPASS.128 does not pass through the shared-memory pipe"
     assert said in str(found)
     assert said not in str(optimize([read], tile="16x32", element=2, space={"swizzle": "cute"}))
+
+
+def test_the_least_padding_stands_beside_the_swizzle():
+    found = optimize(["float s[32][32]; s[threadIdx.x][threadIdx.y]"])
+    assert found.padding is not None
+    assert (found.padding.layout.c(), found.padding.cost) == ("row*33 + col", 32)
+    assert found.padding.bytes == found.bytes + 128
+    assert "Or pad, without a swizzle: row*33 + col, 4,224 bytes, 32 cycles." in found.sentences
+    padded = optimize([ROW, COLUMN], tile="32x32", space={"pad": range(33)})
+    assert padded.padding is None  # it is the answer itself
+    assert padded.summary()["padding"] is None

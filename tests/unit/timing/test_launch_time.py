@@ -12,6 +12,7 @@ from simulator.errors import ChipError, OptionError
 from simulator.timing.launch_time import time_of
 from simulator.timing.state import STALLS
 from simulator.timing.work import Work
+from tests.examples import examples
 from tests.unit.timing.works import Line, work
 
 READ = st.builds(
@@ -37,7 +38,7 @@ def sized(body: list[Line], sizes: tuple[int, int, int, int]) -> Work:
     return work(body, warps=warps, times=times, blocks=blocks, resident=resident)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.one_of(READ, OTHER), min_size=1, max_size=8), SIZES)
 def test_what_holds_of_any_launch(body: list[Line], sizes: tuple[int, int, int, int]) -> None:
     found = time_of(sized(body, sizes), "H100")
@@ -66,7 +67,7 @@ def test_what_holds_of_any_launch(body: list[Line], sizes: tuple[int, int, int, 
     assert found.to_dict()["totals"]["cycles"] == found.cycles
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(OTHER, min_size=1, max_size=8), SIZES)
 def test_a_kernel_without_conflicts_gains_nothing(
     body: list[Line], sizes: tuple[int, int, int, int]
@@ -78,7 +79,7 @@ def test_a_kernel_without_conflicts_gains_nothing(
     assert "Without bank conflicts it would not be faster." in found.sentences()
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(SIZES, st.floats(100, 3000))
 def test_a_clock_changes_seconds_and_dram_alone(
     sizes: tuple[int, int, int, int], clock: float

@@ -12,6 +12,7 @@ from simulator import Chip
 from simulator.timing.estimate import SmRun, run_sm
 from simulator.timing.machine import machine_of
 from simulator.timing.work import Work
+from tests.examples import examples
 from tests.unit.timing.works import Line, work
 
 DATA = Path(__file__).parents[3] / "gpu_check/data"
@@ -83,7 +84,7 @@ def test_a_barrier_takes_what_it_took_on_an_h100(warps: int) -> None:
     assert cycles / times == pytest.approx(measured, rel=0.08)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PROGRAM, st.integers(1, 8), st.integers(1, 4))
 def test_a_run_is_the_same_again_and_accounts_for_every_cycle_of_every_warp(
     body: list[Line], warps: int, times: int
@@ -99,7 +100,7 @@ def test_a_run_is_the_same_again_and_accounts_for_every_cycle_of_every_warp(
     assert first.stalls.sum() <= first.cycles * warps
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PROGRAM, st.integers(1, 4))
 def test_one_warp_is_never_slower_without_conflicts_or_with_less_latency(
     body: list[Line], times: int
@@ -112,7 +113,7 @@ def test_one_warp_is_never_slower_without_conflicts_or_with_less_latency(
     assert run(given_work, l1_latency=60, l2_latency=300, l2_wait=0).cycles >= cycles
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(PROGRAM, st.integers(1, 8), st.integers(1, 3))
 def test_no_pipe_does_more_than_its_peak(body: list[Line], warps: int, resident: int) -> None:
     given_work = work(body, warps=warps, times=3, blocks=resident, resident=resident)

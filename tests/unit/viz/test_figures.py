@@ -286,7 +286,7 @@ def test_all_figures_have_both_themes_and_a_title_of_ones_own(name: str) -> None
         (lambda: sweep_heatmap({"a": [1], "wavefronts": [1, 2]}), "columns of lengths"),
         (
             lambda: sweep_heatmap({"a": [1], "wavefronts": ["x"]}),
-            "holds 'x', no number .accepted: numbers",
+            "holds 'x' .accepted: numbers",
         ),
         (lambda: sweep_heatmap({"a": [1]}), "no column 'wavefronts'"),
         (lambda: sweep_heatmap({"wavefronts": [1]}), "have no parameter"),
@@ -294,7 +294,7 @@ def test_all_figures_have_both_themes_and_a_title_of_ones_own(name: str) -> None
         (lambda: sweep_heatmap([1, 2]), "list is not a table"),
         (lambda: sweep_heatmap({}), "columns of lengths {}"),
         (lambda: parity({"cycles": [1]}), "accepted: NAME and measured_NAME"),
-        (lambda: parity({"cycles": [1], "measured_cycles": ["x"]}), "holds 'x', no number"),
+        (lambda: parity({"cycles": [1], "measured_cycles": ["x"]}), "holds 'x' .accepted: numbers"),
         (lambda: parity({"cycles": [1], "measured_cycles": [1]}, "time"), "no quantity 'time'"),
     ],
 )

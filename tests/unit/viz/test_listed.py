@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from simulator import CHIPS
+from simulator import CHIPS, INSTRUCTIONS, Chip
 from simulator.cli import main
 from viz.page.section import is_bad
+
+LISTED = "instructions of shared memory, by the law of"
+V100 = len(Chip.of("V100").instructions)
 
 LIMITS = """
 [[access]]
@@ -31,9 +34,17 @@ ask = "float s[32]; s[threadIdx.q]"
 @pytest.mark.parametrize(
     ("command", "title", "cell"),
     [
-        (["ops"], "41 instructions of shared memory, by the law of an H200", "ldmatrix.x4.trans"),
-        (["ops", "--chip", "V100"], "25 instructions of shared memory, by the law of V100", "STS"),
-        (["chips"], f"{len(CHIPS)} chips, the law of 2 of them measured", "Jetson Thor"),
+        (
+            ["ops"],
+            f"{len(INSTRUCTIONS)} {LISTED} an H200",
+            "ldmatrix.x4.trans",
+        ),
+        (
+            ["ops", "--chip", "V100"],
+            f"{V100} {LISTED} V100",
+            "STS",
+        ),
+        (["chips"], f"{len(CHIPS)} chips, the law of", "Jetson Thor"),
         (["kernels"], "kernels of published tutorials", "leimao.v07"),
         (["estimate"], "estimates of a GEMM", "gemm_intensity"),
         (

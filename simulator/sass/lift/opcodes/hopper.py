@@ -173,7 +173,7 @@ def _bulk_group(line: Line) -> Emit:
 
 
 def _count_copies(line: Line, is_store: bool) -> None:
-    """Have a copy counted: its bytes, rows and sectors."""
+    """Let a copy be counted: its bytes, rows and sectors."""
     site = MemorySite(line.number, line.instruction, "global", None, is_store, 0, unit="tma")
     line.sites.append(site)
 

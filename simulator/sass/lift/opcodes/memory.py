@@ -91,7 +91,7 @@ _SHARED_NAMES = {"LD": "LDS", "ST": "STS", "ATOM": "ATOMS"}
 
 
 def count_access(line: Line, space: str, is_store: bool, width: int) -> None:
-    """Have what the instruction accesses counted: global, shared, then neighbours' memory."""
+    """Let what the instruction accesses be counted: global, shared, then neighbours' memory."""
 
     def site(space: str, op: str | None) -> MemorySite:
         return MemorySite(line.number, line.instruction, space, op, is_store, width, is_generic)

@@ -70,6 +70,7 @@ def test_what_nvcc_takes_is_taken(source: str) -> None:
     assert read_cubin(compiled(source)).kernels
 
 
+@pytest.mark.usefixtures("afresh")
 def test_options_reach_the_compiler(tmp_path: Path) -> None:
     (tmp_path / "inc").mkdir()
     (tmp_path / "inc" / "value.h").write_text("#pragma once\n#define VALUE (A + 2)\n")
@@ -93,6 +94,7 @@ def test_a_builds_database_beside_the_file_is_used(tmp_path: Path) -> None:
     assert (report.outputs[0] == 4).all()
 
 
+@pytest.mark.usefixtures("afresh")
 def test_a_missing_header_comes_first_with_the_way_out() -> None:
     with pytest.raises(CompileError) as caught:
         compiled('#include "mine.cuh"\n__global__ void k(Mine *m) { m->x = 1; }')
@@ -176,6 +178,7 @@ def test_variables_of_the_module_are_set() -> None:
             replay_compiled(source, symbols=symbols, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("afresh")
 def test_a_compiler_that_is_asked_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     import simulator.sass.code.compiling as compiling
 

@@ -359,3 +359,25 @@ int main() { float *a; double *b; cudaMalloc(&a, 16); cudaMalloc(&b, 64); run(a,
     assert (found.kernel, found.unknown) == ("k<float, double>", ())
     lost = find_launches(text.replace("float *a;", "auto *a = other();")).launches[0]
     assert "A" in lost.unknown
+
+
+def test_a_parameter_of_a_helper_is_asked_for_by_its_callers_name() -> None:
+    helper = "int div_ceil(int a, int b) { return a % b != 0 ? a / b + 1 : a / b; }\n"
+    text = KERNEL + helper + "void run(float *p, int N) { k<<<div_ceil(N, 64), 64>>>(p, N); }"
+    (found,) = find_launches(text).launches
+    assert (found.grid, found.unknown) == ("<div_ceil(N,64)>", ("elements of a", "N"))
+
+
+def test_a_host_templates_default_counts_where_nothing_calls_it() -> None:
+    kernel = "template <int P> __global__ void t(float *a) { a[P] = 1; }\n"
+    text = kernel + "template <const int P = 8> void run(float *a) { t<P><<<1, 32>>>(a); }"
+    assert [each.kernel for each in find_launches(text).launches] == ["t<8>"]
+
+
+def test_macros_of_macros_and_shifts_end() -> None:
+    macros = "".join(f"#define A{i} (A{i + 1} + A{i + 1})\n" for i in range(60))
+    shifts = "(" * 30 + "1" + " << 63)" * 30
+    for value in ("A0", shifts):
+        body = f"int n = {value}; float *p; cudaMalloc(&p, 128); k<<<1, 32>>>(p, n);"
+        (found,) = find_launches(f"{macros}{KERNEL}int main() {{ {body} }}").launches
+        assert found.unknown == ("n",)

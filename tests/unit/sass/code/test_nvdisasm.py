@@ -13,7 +13,7 @@ from simulator.errors import CubinError
 from simulator.sass.code.nvdisasm import disassemble, tool
 from tests.sass_kernels import cubin, needs_tools
 
-pytestmark = needs_tools
+pytestmark = [needs_tools, pytest.mark.usefixtures("afresh")]
 
 
 def plain(operands: str) -> str:

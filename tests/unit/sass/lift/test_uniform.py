@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.sass_kernels import needs_tools
 from tests.sass_warp import run_warp
 
@@ -16,7 +17,7 @@ LANES = st.lists(st.integers(0, 3), min_size=32, max_size=32)
 
 
 @given(WORDS, WORDS, WORDS, WORDS, st.integers(0, (1 << 31) - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_sum_of_pairs_carries(a: int, b: int, c: int, d: int, more: int) -> None:
     lines = [f"UIADD3.64 UR8, UR4, {more:#x}, UR6"]
     read = run_warp(lines, {"UR4": a, "UR5": b, "UR6": c, "UR7": d}).read
@@ -25,7 +26,7 @@ def test_a_sum_of_pairs_carries(a: int, b: int, c: int, d: int, more: int) -> No
 
 
 @given(LANES, LANES, LANES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_lanes_that_differ_in_a_word_are_told(
     first: list[int], second: list[int], guard: list[int]
 ) -> None:
@@ -43,7 +44,7 @@ def test_lanes_that_differ_in_a_word_are_told(
 
 
 @given(LANES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_all_lanes_go_where_one_goes(given_: list[int]) -> None:
     lines = ["@P0 BRA.U.ANY 0x20", "MOV R2, 0x1", "MOV R3, 0x2"]
     read = run_warp(lines, {"P0": np.array(given_) > 2, "R2": [7] * 32}).read
@@ -52,7 +53,7 @@ def test_all_lanes_go_where_one_goes(given_: list[int]) -> None:
 
 
 @given(LANES, LANES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_an_exit_has_a_guard_and_a_predicate_of_its_own(guard: list[int], also: list[int]) -> None:
     lines = ["@P0 EXIT P1", "MOV R2, 0x1"]
     values = {"P0": np.array(guard) > 1, "P1": np.array(also) > 1, "R2": [7] * 32}

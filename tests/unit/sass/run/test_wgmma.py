@@ -22,6 +22,7 @@ from simulator.sass.run.wgmma import (
     multiply,
     operand,
 )
+from tests.examples import examples
 from tests.unit.sass.run.test_tma import place, swizzle_address
 
 NUMPY: dict[str, Any] = {
@@ -116,7 +117,7 @@ def form_of(n: int, types: tuple[str, str, str], **options: Any) -> Gmma:
     )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_a_product_is_numpys_of_the_documented_layout(data: st.DataObject) -> None:
     types = data.draw(st.sampled_from(TYPES))

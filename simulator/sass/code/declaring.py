@@ -1,0 +1,171 @@
+"""Declarations of host code: variables with their values, structures, vectors, enums."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.hostvalues import (
+    ENUMERATOR,
+    Allocation,
+    Cell,
+    Dim3,
+    Unknown,
+    plain_type,
+    vector_element,
+)
+from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.records import BYTES, numbers_of
+from simulator.sass.code.signatures import walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["Declarer"]
+
+
+class Declarer(Evaluator):
+    """Evaluates declarations, too."""
+
+    def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
+        super().__init__(macros, aliases)
+        self.fields: dict[str, list[tuple[str, str]]] = {}
+        """Members of the source's structures, type and name."""
+
+    # ---- Types. ------------------------------------------------------------------------------
+    def numbers(self, kind: str) -> tuple[str, int] | None:
+        """Return the numbers of a value of a type: see `numbers_of`."""
+        return numbers_of(kind, self.aliases, self.fields, self.elements)
+
+    def elements(self, extents: Sequence[str]) -> int | None:
+        """Count an array's elements; None where an extent is not known."""
+        values = [self.from_text(each) for each in extents]
+        return prod(values) if all(isinstance(each, int) for each in values) else None
+
+    def sized(self, name: str) -> int | None:
+        """Return the bytes of a type, structures of the source too."""
+        known = super().sized(name)
+        if known is not None or plain_type(name) not in self.fields:
+            return known
+        found = self.numbers(name)
+        return None if found is None else BYTES[found[0]] * found[1]
+
+    # ---- Declarations. ------------------------------------------------------------------------
+    def _on_enum_specifier(self, node: Node) -> None:
+        """Declare the constants of an enum."""
+        body, value = node.child_by_field_name("body"), -1
+        for each in body.named_children if body is not None else ():
+            name, given = (each.child_by_field_name(n) for n in ("name", "value"))
+            if each.type == "enumerator" and name is not None:
+                after = value + 1 if isinstance(value, int) else Unknown(text_of(name))
+                value = self.value(given) if given is not None else after
+                self.declare(text_of(name), value, ENUMERATOR)
+
+    def _declaration(self, node: Node) -> None:
+        kind_node = node.child_by_field_name("type")
+        kind = plain_type(text_of(kind_node)) if kind_node is not None else ""
+        for declarator in node.children_by_field_name("declarator"):
+            value_node = declarator.child_by_field_name("value")
+            stars = re.split(r"[={(]", text_of(declarator))[0].count("*")
+            names = [n for n in walk(declarator.child_by_field_name("declarator") or declarator)
+                     if n.type == "identifier"]  # fmt: skip
+            if not names:
+                continue
+            name = text_of(names[0])
+            value: Any = Unknown(name)
+            element = vector_element(kind)
+            if declarator.type == "function_declarator" and (element or self._is_value(kind)):
+                # `dim3 block(size, size);` reads as a function's declaration.
+                listed = declarator.child_by_field_name("parameters")
+                texts = [text_of(n) for n in (listed.named_children if listed is not None else ())]
+                values = [self.from_text(each) for each in texts]
+                self.declare(name, self._made(kind, element, values), kind)
+                continue
+            if declarator.type in ("function_declarator", "parenthesized_declarator"):
+                if "(*" in text_of(declarator).replace(" ", ""):  # a pointer to a kernel
+                    self.declare(name, Unknown(name))
+                continue
+            array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
+            if element is not None:
+                value = self._vector_of(element, value_node)
+            elif kind in ("dim3", "uint3"):
+                value = self._dim3(value_node, name)
+            elif value_node is not None and value_node.type == "argument_list":
+                values = [self.value(each) for each in value_node.named_children]
+                value = values[0] if len(values) == 1 else Unknown(name)
+                value = values if kind in self.fields and len(values) > 1 else value
+            elif value_node is not None and _constructs(value_node, kind):
+                value = [self.value(each) for each in self.arguments(value_node)]
+            elif value_node is not None:
+                value = self.value(value_node)
+            elif array is not None:
+                count = self.value(array.child_by_field_name("size"))
+                size = 8 if stars else self.sized(kind)
+                value = Allocation(count * size if isinstance(count, int) and size else None, kind)
+            if kind in self.fields and not stars:
+                value = self._struct(kind, value)
+            if isinstance(value, list) and len(value) == 1 and array is None and not stars:
+                value = value[0]  # int n{32};
+            if array is None and not stars and element is None:
+                value = self._cast(value, kind) if not isinstance(value, Unknown) else Unknown(name)
+            self.declare(name, value, kind + "*" * stars + ("[]" if array is not None else ""))
+
+    def _struct(self, kind: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: Cell(cell.value, cell.type) for name, cell in value.items()}
+        listed = value if isinstance(value, list) else []
+        members = [
+            listed[i] if i < len(listed) else Unknown(f"{kind}::{name}")
+            for i, (_, name) in enumerate(self.fields[kind])
+        ]
+        return {
+            name: Cell(
+                Dim3(given) if member == "dim3" and isinstance(given, int) else given, member
+            )
+            for given, (member, name) in zip(members, self.fields[kind], strict=True)
+        }
+
+    def _dim3(self, node: Node | None, name: str) -> Any:
+        if node is None:
+            return Dim3()
+        if node.type in ("argument_list", "initializer_list"):
+            values = [self.value(each) for each in node.named_children if each.type != "comment"]
+            if len(values) == 1 and isinstance(values[0], Dim3):
+                return values[0]
+            return Dim3(*values[:3])
+        value = self.value(node)
+        return Dim3(value) if isinstance(value, int) else value
+
+    def _is_value(self, kind: str) -> bool:
+        return kind in ("dim3", "uint3", "int", "unsigned", "unsigned int", "size_t", "float")
+
+    def _made(self, kind: str, element: str | None, values: list[Any]) -> Any:
+        """Construct a vector, a dim3 or a number from a constructor's arguments."""
+        if element is not None:
+            size = self.sized(element)
+            known = values and isinstance(values[0], int) and size
+            return Allocation(values[0] * size if known and size else None, element)
+        if kind in ("dim3", "uint3"):
+            return Dim3(*values[:3])
+        return self._cast(values[0], kind) if values else Unknown(kind)
+
+    def _vector_of(self, element: str, node: Node | None) -> Any:
+        size = self.sized(element)
+        if node is None:
+            return Allocation(0, element)
+        values = [self.value(each) for each in node.named_children if each.type != "comment"]
+        if node.type == "initializer_list":
+            return Allocation(len(values) * size if size else None, element)
+        if values and isinstance(values[0], Allocation):
+            return Allocation(values[0].bytes, element)
+        known = values and isinstance(values[0], int) and size
+        return Allocation(values[0] * size if known and size else None, element)
+
+
+def _constructs(node: Node, kind: str) -> bool:
+    """Whether an expression makes a structure of members: `Pair(1, 2)` for a Pair."""
+    function = node.child_by_field_name("function") if node.type == "call_expression" else None
+    return function is not None and text_of(function).rsplit("::", 1)[-1] == kind

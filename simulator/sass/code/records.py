@@ -1,0 +1,99 @@
+"""Numbers that a type of C++ is made of: their type on the command line, and how many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from simulator.sass.code.hostvalues import SHORT_TYPES, SIZES, plain_type
+
+__all__ = ["BYTES", "Fields", "extents_of", "numbers_of", "short_type"]
+
+BYTES = {
+    "u8": 1, "i8": 1, "f8e4m3": 1, "f8e5m2": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4,
+    "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8,
+}  # fmt: skip
+"""Bytes of the element types of arguments."""
+
+Fields = Mapping[str, Sequence[tuple[str, str]]]
+"""Members of structures, type and name, by the structure."""
+
+_VECTOR = re.compile(r"(u?(?:char|short|int|longlong|long)|float|double)([1234])")
+_DEEPEST = 8
+
+
+def extents_of(kind: str) -> tuple[str, list[str]]:
+    """Return a type's elements, and the extents of its arrays.
+
+    >>> extents_of("float[4][N]"), extents_of("int")
+    (('float', ['4', 'N']), ('int', []))
+    """
+    found = re.fullmatch(r"([^\[]*)((?:\[[^\]]*\])*)", kind)
+    if found is None:
+        return kind, []
+    return found[1].strip(), re.findall(r"\[([^\]]*)\]", found[2])
+
+
+def numbers_of(
+    kind: str, aliases: Mapping[str, str], fields: Fields,
+    elements: Callable[[Sequence[str]], int | None], depth: int = 0,
+) -> tuple[str, int] | None:  # fmt: skip
+    """Return the numbers of a value: their type, and how many; None where they are not known.
+
+    Those of a structure that mixes types are bytes. `elements` counts those of an array by its
+    extents.
+
+    >>> pair = {"Pair": [("float", "x"), ("float", "y")], "Mixed": [("char", "c"), ("Pair", "p")]}
+    >>> [numbers_of(each, {}, pair, lambda _: 3) for each in ("Pair", "Pair[3]", "Mixed", "Other")]
+    [('f32', 2), ('f32', 6), ('u8', 12), None]
+    """
+    kind, extents = extents_of(plain_type(kind))
+    count = elements(extents) if extents else 1
+    short = ("u64", 1) if kind.endswith("*") else short_type(kind, aliases)
+    if count is None or depth > _DEEPEST:
+        return None
+    if short is not None:
+        return short[0], short[1] * count
+    inner = [
+        numbers_of(each, aliases, fields, elements, depth + 1)
+        for each, _ in fields.get(plain_type(aliases.get(kind, kind)), ())
+    ]
+    known = [each for each in inner if each is not None]
+    if not inner or len(known) < len(inner):
+        return None
+    if len({each for each, _ in known}) == 1:
+        return known[0][0], sum(many for _, many in known) * count
+    end = widest = 0
+    for each, many in known:
+        end = -(-end // BYTES[each]) * BYTES[each] + BYTES[each] * many
+        widest = max(widest, BYTES[each])
+    return "u8", -(-end // widest) * widest * count
+
+
+def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:
+    """Return the element type that arguments have for a C++ type, and how many of it.
+
+    >>> short_type("float4", {}), short_type("unsigned int", {}), short_type("Params", {})
+    (('f32', 4), ('u32', 1), None)
+    """
+    name = plain_type(name)
+    for _ in range(8):
+        short = name.rsplit("::", 1)[-1]
+        if name in SIZES or short in SIZES or (name not in aliases and short not in aliases):
+            break
+        name = plain_type(aliases.get(name, aliases.get(short, "")))
+    name = name if name in SIZES else name.rsplit("::", 1)[-1]
+    if found := _VECTOR.fullmatch(name):
+        inner = {"longlong": "long long", "ulonglong": "unsigned long long"}.get(found[1], found[1])
+        inner = inner if inner in SIZES else f"unsigned {inner[1:]}"
+        one = short_type(inner, {})
+        return (one[0], int(found[2])) if one else None
+    if name in SHORT_TYPES:
+        pair = name in ("half2", "__half2", "nv_bfloat162", "__nv_bfloat162", "cuComplex",
+                        "cufftComplex", "cuDoubleComplex")  # fmt: skip
+        kind = {"e4m3": "f8e4m3", "e5m2": "f8e5m2"}.get(SHORT_TYPES[name], SHORT_TYPES[name])
+        return kind, 2 if pair else 1
+    if name in SIZES and name != "dim3":
+        unsigned = name.startswith(("u", "size_t"))
+        return f"{'u' if unsigned else 'i'}{8 * SIZES[name]}", 1
+    return None

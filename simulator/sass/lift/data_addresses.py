@@ -1,0 +1,85 @@
+"""Shared-memory instructions whose addresses come from data that the kernel loads.
+
+A histogram's bins, a gather's indices: other data, other bank conflicts. This walks the kernel's
+ways and follows the registers; what a branch on data chooses is not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from simulator.sass.code.nvdisasm import SassInstruction
+from simulator.sass.lift.unwaited import RegisterUse
+
+__all__ = ["addressed_by_data"]
+
+_REGISTER = re.compile(r"(?<![\w.])U?R\d+")
+_LOADS = re.compile(r"(?:LDG|LD|ATOMG|ATOM)(?:\.|$)")
+_SHARED_LOADS = re.compile(r"(?:LDS|LDSM|ATOMS)(?:\.|$)")
+_KEEPS = re.compile(r"(?:STS|ATOMS|STSM)(?:\.|$)")
+_COPIES = re.compile(r"(?:LDGSTS|UTMALDG|UBLKCP)(?:\.|$)")
+_COUNTED = re.compile(r"(?:LDS|STS|ATOMS)(?:\.|$)")
+_ADDRESS = re.compile(r"\[[^\]]*\]")
+_PREDICATES = re.compile(r"(?:!?U?P[\dTR]\s*,\s*)+")
+
+
+def addressed_by_data(
+    instructions: Sequence[SassInstruction], uses: Sequence[RegisterUse]
+) -> list[int]:
+    """Return the instructions, in order, of LDS, STS and ATOMS at addresses made of loaded data.
+
+    >>> code = [("LDG.E", "R4, [R2.64]"), ("IMAD.SHL", "R5, R4, 0x4, RZ"), ("LDS", "R6, [R5]")]
+    >>> lines = [SassInstruction(16 * at, "", *each) for at, each in enumerate(code)]
+    >>> uses = [RegisterUse(written=frozenset({number})) for number in (4, 5, 6)]
+    >>> addressed_by_data(lines, uses)
+    [2]
+    """
+    found = _found(instructions, uses, any(_COPIES.match(each.opcode) for each in instructions))
+    if any(_KEEPS.match(instructions[at].opcode) for at in found[1]):  # data in shared memory, too
+        found = _found(instructions, uses, True)
+    return sorted(found[0])
+
+
+def _found(
+    instructions: Sequence[SassInstruction], uses: Sequence[RegisterUse], shared: bool
+) -> tuple[set[int], set[int]]:
+    """Return the accesses at such addresses, and all instructions that take such a value."""
+    before: dict[int, frozenset[str]] = {0: frozenset()}
+    addressed: set[int] = set()
+    taking: set[int] = set()
+    todo = [0]
+    while todo:
+        number = todo.pop()
+        each, known = instructions[number], before[number]
+        own, sources = _registers(each, uses[number])
+        if known & sources:
+            taking.add(number)
+        place = _ADDRESS.search(each.operands)
+        if place and _COUNTED.match(each.opcode) and known & set(_REGISTER.findall(place[0])):
+            addressed.add(number)
+        after = known
+        if own:
+            loads = _LOADS.match(each.opcode) or (shared and _SHARED_LOADS.match(each.opcode))
+            is_data = loads or known & sources
+            kept = known if each.guard else known - own
+            after = kept | own if is_data else kept
+        for to in {number + 1, *uses[number].targets}:
+            if to >= len(instructions):
+                continue
+            old = before.get(to)
+            merged = after if old is None else old | after
+            if merged != old:
+                before[to] = merged
+                todo.append(to)
+    return addressed, taking
+
+
+def _registers(each: SassInstruction, use: RegisterUse) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the registers that an instruction writes, and those that it reads."""
+    operands = _PREDICATES.sub("", each.operands, count=1)
+    target, _, rest = operands.partition(",")
+    own = {f"R{number}" for number in use.written}
+    if target.startswith("UR") and "SETP" not in each.opcode:
+        own |= set(_REGISTER.findall(target))
+    return frozenset(own), frozenset(_REGISTER.findall(rest if own else operands))

@@ -1,0 +1,65 @@
+"""Host code around a launch: launchers, instances of templates, types and helpers."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.sass.code.launches import find_launches
+
+pytest.importorskip("tree_sitter_cuda")
+
+KERNEL = "__global__ void k(float *a, int n) { a[n] = 1; }\n"
+
+
+@pytest.mark.parametrize(
+    "instance", ["template void host<float>(float *p, const float *f);",
+                 "template void host(float *, float const *);"],
+)  # fmt: skip
+def test_an_explicit_instance_tells_a_templates_arguments(instance: str) -> None:
+    text = (
+        "template <typename T> __global__ void a(T *x, T f) {}"
+        "template <typename T> void host(T *p, const T *f) { a<T><<<1, 32>>>(p, *f); }"
+    )
+    (found,) = find_launches(text + instance).launches
+    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x", "*f"))
+    (found,) = find_launches(text + instance, assumed={"*f": 2, "*": 64}).launches
+    assert (found.arguments, found.unknown) == (("random:f32[64]", "f32=2.0"), ())
+
+
+@pytest.mark.parametrize(
+    "made", ["Sizes s = Sizes(2, 64, 0);", "Sizes s(2, 64, 0);", "Sizes s{2, 64, 0};"]
+)
+def test_what_a_variadic_launcher_is_given_is_launched(made: str) -> None:
+    text = """struct Sizes { dim3 blocks; dim3 threads; size_t bytes; };
+template <typename T> __global__ void k(T *a, int n) { a[n] = 1; }
+template <typename Kernel, typename... Args>
+void launch(Kernel kernel, const Sizes &s, Args&&... args) {
+  kernel<<<s.blocks, s.threads, s.bytes>>>(std::forward<Args>(args)...); }
+void run(float *a, int n) { MADE launch(k<float>, s, a, n); }"""
+    (found,) = find_launches(text.replace("MADE", made)).launches
+    assert (found.kernel, found.grid, found.block) == ("k<float>", "2", "64")
+    assert found.arguments == ("random:f32[<elements_of_a>]", "i32=<n>")
+
+
+@pytest.mark.parametrize(("defined", "kind"), [("#define HALF\n", "f16"), ("", "f32")])
+def test_types_behind_macros_are_those_of_the_build(defined: str, kind: str) -> None:
+    types = "#if defined(HALF)\ntypedef half real;\n#else\ntypedef float real;\n#endif\n"
+    host = "int main() { real *p; cudaMalloc(&p, 64 * sizeof(real)); k<<<1, 32>>>(p); }"
+    text = f"{defined}{types}__global__ void k(real *a) {{ a[0] = 1; }}\n{host}"
+    assert find_launches(text).launches[0].arguments == (f"random:{kind}[64]",)
+
+
+def test_a_product_in_braces_is_no_pointer() -> None:
+    (found,) = find_launches(
+        "__global__ void k() {}\nint main() { constexpr unsigned N{4U}; unsigned M{N * N};"
+        " k<<<M, 32>>>(); }"
+    ).launches
+    assert found.grid == "16"
+
+
+def test_a_function_of_both_sides_is_read_whatever_the_order_of_its_marks() -> None:
+    helper = "inline __device__ __host__ int half(int n) { return n / 2; }\n"
+    (found,) = find_launches(
+        f"{KERNEL}{helper}int main() {{ k<<<half(64), 32>>>(0, 1); }}"
+    ).launches
+    assert found.grid == "32"

@@ -1,0 +1,35 @@
+"""Structures of host code: what their arrays and members are made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.sass.code.launches import find_launches
+
+pytest.importorskip("tree_sitter_cuda")
+
+
+def test_elements_of_structures_are_counted_with_their_members() -> None:
+    types = "struct P { float x, y; }; struct Q { float x; double d; }; struct R { P p[2]; };\n"
+    kernel = "__global__ void k(float4 *f, P *p, Q *q, R *r) { f[0].x = p->x; }\n"
+    text = f"{types}{kernel}void run(float4 *f, P *p, Q *q, R *r) {{ k<<<1, 32>>>(f, p, q, r); }}"
+    (found,) = find_launches(text, assumed={"*": 16}).launches
+    wanted = ("random:f32[64]", "random:f32[32]", "random:u8[256]", "random:f32[64]")
+    assert found.arguments == wanted
+    allocated = " ".join(
+        f"{kind} *{name}; cudaMalloc(&{name}, 16 * sizeof({kind}));"
+        for kind, name in (("float4", "f"), ("P", "p"), ("Q", "q"), ("R", "r"))
+    )
+    (found,) = find_launches(
+        f"{types}{kernel}int main() {{ {allocated} k<<<1, 32>>>(f, p, q, r); }}"
+    ).launches
+    assert found.arguments == wanted
+
+
+def test_arrays_inside_a_structure_are_described_element_by_element() -> None:
+    text = (
+        "#define TAPS 3\nstruct V { int n; float w[TAPS]; };\n"
+        "__global__ void k(V v) {}\nvoid run(V v) { k<<<1, 32>>>(v); }"
+    )
+    (found,) = find_launches(text).launches
+    assert found.arguments == ("{i32=<v.n>, {f32=<w[0]>, f32=<w[1]>, f32=<w[2]>}}",)

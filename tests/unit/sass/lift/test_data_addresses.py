@@ -1,0 +1,53 @@
+"""Which shared-memory instructions find their address by data that the kernel loads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from simulator.sass.code.nvdisasm import SassInstruction
+from simulator.sass.lift.data_addresses import addressed_by_data
+from simulator.sass.lift.unwaited import RegisterUse
+
+INDEX = "S2R R0, SR_TID.X"
+LOADED = "LDG.E R4, [R2.64]"
+
+
+def found(*code: str) -> list[int]:
+    """Numbers of the instructions; the register that a text begins with is written."""
+    lines, uses = [], []
+    for at, text in enumerate(code):
+        guard, opcode, operands = re.fullmatch(r"(@\S+ )?(\S+) (.*)", text).groups("")  # type: ignore[union-attr]
+        lines.append(SassInstruction(16 * at, guard.strip(), opcode, operands))
+        own = re.match(r"(?:U?P\w+, )*R(\d+),", operands)
+        jump = re.match(r"`(\d+)", operands)
+        uses.append(
+            RegisterUse(
+                written=frozenset({int(own[1])} if own and "SETP" not in opcode else ()),
+                targets=(int(jump[1]),) if jump else (),
+            )
+        )
+    return addressed_by_data(lines, uses)
+
+
+@pytest.mark.parametrize(
+    ("code", "numbers"),
+    [
+        ((INDEX, "LDS R5, [R0]"), []),
+        ((LOADED, "STS [R0], R4"), []),  # data are stored, not the place
+        ((LOADED, "IMAD.SHL R5, R4, 0x4, RZ", "ATOMS.POPC.INC.32 RZ, [R5]"), [2]),
+        ((LOADED, "SHFL.IDX PT, R5, R4, 0x1, 0x1f", "LDS R6, [R5+0x10]"), [2]),
+        ((LOADED, "R2UR UR4, R4", "LDS R6, [R0+UR4]"), [2]),
+        ((LOADED, "MOV R4, 0x4", "LDS R6, [R4]"), []),  # the register has another use
+        ((LOADED, "@P0 MOV R4, 0x4", "LDS R6, [R4]"), [2]),  # it may have
+        ((LOADED, "ISETP.LT P0, PT, R4, 0x4, PT", "LDS R6, [R4]"), [2]),
+        # Data that lie in shared memory come from there; an index that was put there does not.
+        ((LOADED, "STS [R0], R4", "LDS R5, [R0]", "LDS R6, [R5]"), [3]),
+        ((INDEX, "STS [R0], R0", "LDS R5, [R0]", "LDS R6, [R5]"), []),
+        # A loop brings it back to an instruction that stands before the load.
+        (("LDS R6, [R4]", LOADED, "BRA `0"), [0]),
+    ],
+)
+def test_registers_are_followed(code: tuple[str, ...], numbers: list[int]) -> None:
+    assert found(*code) == numbers
