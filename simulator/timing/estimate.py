@@ -91,6 +91,8 @@ def estimate(
         numbers[name] = min(alone, numbers[name] / busy)
     asks = max(machine["store_request_alone"], machine["store_request"] * busy)
     numbers["store_request"] = asks
+    for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
+        numbers[name] *= busy
     numbers["tma_l2_rate"] = min(machine["tma_rate"], shared / busy)
     rate = machine["atom_near_rate" if _meet_near(work) else "atom_rate"]
     numbers["atom_rate"] = min(machine["atom_alone"], rate / busy)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from math import ceil, prod
 
 import numpy as np
@@ -19,9 +21,12 @@ from simulator.timing.pipes import TimeBound, bound_of
 from simulator.timing.spinning import spins
 from simulator.timing.state import STALLS
 from simulator.timing.traces import BlockTrace
-from simulator.timing.work import Work
+from simulator.timing.work import Work, WorkInstruction
 
 __all__ = ["time_of"]
+
+_INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
+"""A bank of constants beside the parameters', at a uniform register."""
 
 
 def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
@@ -89,7 +94,7 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             "the other blocks of a cluster are taken to go in step: no block waits for them longer"
             " than for its own warps"
         )
-    notes += _indexed_locals(work)
+    notes += _indexed_locals(work) + _indexed_constants(work)
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
@@ -106,17 +111,29 @@ def _notes(work: Work, found: Estimate) -> list[str]:
 
 def _indexed_locals(work: Work) -> list[str]:
     """Say that arrays in local memory are indexed: by which lane's index is not known."""
-    executed = np.sum([trace.executed(len(work.instructions)) for trace in work.traces], axis=0)
-    indexed = [
-        each
-        for each, times in zip(work.instructions, executed, strict=True)
-        if times and is_indexed(each)
-    ]
-    if not indexed:
-        return []
-    place = f"{indexed[0].file}:{indexed[0].line}" if indexed[0].line else "an instruction"
+    place = _first(work, is_indexed)
     said = "its lanes are taken to have indices of their own"
-    return [f"{place} indexes an array in local memory: {said}; with the same it is faster"]
+    known = f"{place} indexes an array in local memory: {said}; with the same it is faster"
+    return [known] if place else []
+
+
+def _indexed_constants(work: Work) -> list[str]:
+    """Say that tables of constants are indexed: what misses cost is not in the estimate."""
+    place = _first(work, lambda each: bool(_INDEXED_CONSTANT(each.operands)))
+    said = "where many warps read more than 64 words of it, it may take several times as long"
+    return [f"{place} indexes a table in constant memory: {said}"] if place else []
+
+
+def _first(work: Work, is_it: Callable[[WorkInstruction], bool]) -> str:
+    """Return where the first instruction is that was executed and is such; nothing: there is none.
+
+    Without a line it is "an instruction".
+    """
+    executed = np.sum([trace.executed(len(work.instructions)) for trace in work.traces], axis=0)
+    for each, times in zip(work.instructions, executed, strict=True):
+        if times and is_it(each):
+            return f"{each.file}:{each.line}" if each.line else "an instruction"
+    return ""
 
 
 def _did(trace: BlockTrace, count: int) -> NDArray[np.int64]:

@@ -50,6 +50,15 @@ def test_a_bound_is_never_above_what_a_chip_took(name: str) -> None:
     assert found.bound_cycles <= found.cycles
 
 
+@needs_tools
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["column sums", "bulk columns", "checksums"])
+def test_what_blocks_add_to_the_same_words_is_told(name: str) -> None:
+    cases = {case["name"]: case for case in read_cases(HERE / "timed/fourth.json")}
+    measured = recorded(DATA / "h100_timed_fourth.csv")[name]
+    assert time_of(cases[name]).cycles == pytest.approx(measured["cycles"], rel=0.08)
+
+
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1024, 4096])

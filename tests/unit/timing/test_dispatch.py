@@ -5,10 +5,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
-from simulator.timing.estimate import _unlike
+from simulator import Chip
+from simulator.timing.estimate import SmRun, _reduced, _unlike, estimate, run_sm
 from simulator.timing.local_memory import frame_words, is_indexed
+from simulator.timing.machine import machine_of
 from tests.unit.timing.test_sm import run
 from tests.unit.timing.works import Line, work
 
@@ -70,6 +73,34 @@ def test_a_frame_is_what_the_stack_gives_and_spills_have_no_index() -> None:
     assert frame_words([frame, spill]) == 32
     assert frame_words([spill]) == 0
     assert [is_indexed(each) for each in (frame, spill, array)] == [False, False, True]
+
+
+def test_bulk_reductions_to_one_kilobyte_wait_for_each_other_and_copies_do_not() -> None:
+    def cycles(opcode: str) -> float:
+        instructions = work([Line(opcode, "[UR4],[UR6],UR8")]).instructions
+        traces = [SimpleNamespace(copied={0: np.arange(32)})] * 2
+        given = SimpleNamespace(instructions=instructions, traces=traces, blocks=528)
+        return _reduced(cast(Any, given), {"atom_sector": 0.8})
+
+    assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(528 * 32 * 0.8)
+    assert cycles("UBLKCP.G.S") == 0
+
+
+@pytest.mark.parametrize(("blocks", "share"), [(1, 1 / 132), (66, 0.5), (1000, 1)])
+def test_a_load_waits_before_the_l2_as_many_sms_ask(
+    blocks: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+
+    def spied(*args: Any, **keywords: Any) -> SmRun:
+        given.append(args[2]["l2_wait"])
+        return run_sm(*args, **keywords)
+
+    monkeypatch.setattr("simulator.timing.estimate.run_sm", spied)
+    h100 = Chip.of("H100")
+    machine = machine_of(h100) or {}
+    estimate(work([Line("FADD", "R0,R1,R2")], blocks=blocks), h100, machine)
+    assert given[0] == pytest.approx(machine["l2_wait"] * share)
 
 
 def test_the_sm_that_drew_most_is_the_last_where_all_blocks_begin_at_once() -> None:
