@@ -106,7 +106,7 @@ def test_files_that_are_no_stores(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="is not a store of a sweep"):
             sweep(strided, grid, store=notes)
         assert notes.read_text() == text
-    with sqlite3.connect(tmp_path / "other") as other:  # a database of something else
+    with opened(tmp_path / "other") as other:  # a database of something else
         other.execute("CREATE TABLE sweep (key, value)")
     before = (tmp_path / "other").read_bytes()
     with pytest.raises(StoreError, match="is not a store of a sweep"):
