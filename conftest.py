@@ -48,7 +48,8 @@ AFRESH = os.environ.get("BANKWISE_AFRESH", "0") != "0"
 
 SHARES = (
     "tests/browser/", "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
-    "tests/unit/sass/run/", "tests/unit/test_docstrings.py", "tests/unit/test_structure.py",
+    "tests/unit/sass/run/", "tests/unit/test_docstrings.py", "tests/unit/test_examples.py",
+    "tests/unit/test_structure.py",
 )  # fmt: skip
 
 
@@ -64,8 +65,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Let one process of pytest-xdist run what belongs together: a document, a browser, a GPU.
 
     The examples of a document build on each other, a browser is started once, a kernel is compiled
-    or replayed for several tests, all sources are read for several, clocks of a GPU mean nothing
-    while another test uses it.
+    or replayed for several tests, all sources are read or a figure is drawn for several, and clocks
+    of a GPU mean nothing while another test uses it.
     (`--dist=loadgroup` does nothing under pytest 9.2.)
     """
     from xdist.scheduler import LoadScopeScheduling

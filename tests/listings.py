@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -150,13 +151,20 @@ def digest_and_files(image: bytes) -> tuple[bytes, list[str]] | None:
                 data = section.data()
             if section.name == ".debug_line":
                 data, files, head = _lines(data)
-            elif section.name == ".rela.debug_line":  # places in it
-                data = [(each["r_offset"] - head, each["r_info"], each["r_addend"])
-                        for each in section.iter_relocations()]  # fmt: skip
+            elif section.name in (".rel.debug_line", ".rela.debug_line"):  # places in it
+                data = [
+                    (each["r_offset"] - head, each["r_info"], *_addend(each.entry))
+                    for each in section.iter_relocations()
+                ]
             parts.append((section.name, about, data))
     except (ELFError, ValueError, IndexError, AttributeError, KeyError):
         return None
     return sha256(repr(parts).encode()).digest(), files
+
+
+def _addend(relocation: Mapping[str, int]) -> list[int]:
+    """Return a relocation's addend, which that of an older architecture has elsewhere."""
+    return [relocation["r_addend"]] if "r_addend" in relocation else []
 
 
 def _lines(data: bytes) -> tuple[object, list[str], int]:

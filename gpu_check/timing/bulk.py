@@ -21,7 +21,7 @@ _OF_SM = 131072
 
 @contextmanager
 def loaded(source: str, device: int) -> Iterator[tuple[Any, int, Any, Any]]:
-    """Return a module of CUDA source, the number of SMs, their data, and a time for each.
+    """Yield a module of CUDA source, the number of SMs, their data, and a time for each.
 
     Raises NoGpuError and DeviceError as `gpu_check.measure` does, CompileError and ToolError as
     `compiled` does.

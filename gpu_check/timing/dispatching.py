@@ -1,8 +1,8 @@
 """How often instructions can be dispatched beside each other: machine code of other instructions.
 
 The FFMAs of a compiled loop become other instructions, whose bits come from a kernel that has them.
-Registers and control bits are set so that nothing waits for a result. No two operands of an
-instruction lie in the same bank, but for a product's 64 bits.
+Control bits are set so that nothing waits for a result. No two operands of an instruction lie in
+the same bank of registers, but for a product's 64 bits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What indexed arrays in local memory cost: loads and stores by how the lanes' indices differ.
 
-Each thread has an array of 32 or 128 words. A word of all lanes of a warp is a line of L1 where the
-index is the same for all (`uniform`). Else lanes touch up to 32 lines (`lanes`), or eight (`fours`:
-four lanes side by side have the same). `chain`: loads whose result is the next index.
+Each thread has an array of 32 or 128 words. A word of all lanes of a warp is a line of L1. With
+the same index for all (`uniform`) lanes touch one line, with their own (`lanes`) up to 32. In
+`fours` four lanes side by side have the same. `chain`: loads whose result is the next index.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ the access does at home, at least.
 
 Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz,
 h100_neighbours_again.npz and h100_neighbour_counters.csv; docs/explanation/validation.md compares
-every row, and says what atomics cost, for whose time no such law was found.
+every row. `simulator.law.neighbour_atomics` says what atomics take.
 """
 
 from __future__ import annotations

@@ -22,7 +22,12 @@ from tests.silicon.recorded import DATA
 
 pytestmark = needs_tools
 
-CASES = {case["name"]: case for case in json.loads((HERE / "hopper.json").read_text())}
+STRANGERS = {case["name"] for case in json.loads((HERE / "stranger.json").read_text())}
+CASES = {
+    case["name"]: case
+    for name in ("hopper", "stranger")
+    for case in json.loads((HERE / f"{name}.json").read_text())
+}
 
 Arrays = list[Any]
 
@@ -96,6 +101,16 @@ def turned(args: Arrays) -> dict[int, Any]:
     return {1: found.reshape(-1)}
 
 
+def convolved(args: Arrays) -> dict[int, Any]:
+    image = np.pad(args[0].astype(np.float64), ((1, 1), (1, 1), (0, 0)))
+    taps = (image[tap // 3 :][:20, tap % 3 :][:, :20] * args[1][tap] for tap in range(9))
+    return {2: sum(taps)}
+
+
+def rounded(args: Arrays) -> dict[int, Any]:
+    return {2: k_major(args)[2].astype(np.float32).astype(np.float16)}
+
+
 WANTED: dict[str, Callable[[Arrays], dict[int, Any]]] = {
     **{f"tile, swizzle {span}": tiles for span in ("none", 32, 64, 128)},
     "gemm, both in shared memory": k_major, "gemm, B transposed": transposed,
@@ -104,6 +119,10 @@ WANTED: dict[str, Callable[[Arrays], dict[int, Any]]] = {
     "epilogue, plain rows": halved, "epilogue, swizzled rows": halved,
     "split-K over distributed shared memory": transposed, "a ring of blocks": passed_on,
     "bulk copies": columns, "tiles added up": piled, "a ring of mbarriers": turned,
+    "depthwise convolution with a halo": convolved,
+    "persistent gemm, stmatrix and a store of tiles": rounded,
+    "rows split over a cluster, st.async": lambda args: {2: args[0].astype(float) @ args[1]},
+    "e4m3, A in registers by words": k_major,
 }  # fmt: skip
 
 
@@ -119,8 +138,9 @@ def test_results_are_those_of_numpy(name: str) -> None:
     for place, exact in wanted.items():
         found = report.outputs[place]
         if found.dtype.kind == "f":
-            # Float sums differ by their order; inputs are below 1.
-            assert np.abs(found - exact).max() <= 4e-6 * max(1.0, np.abs(exact).max())
+            # Float sums differ by their order; inputs are below 1. Halves differ by a last place.
+            most = 4e-6 if found.dtype.itemsize == 4 else 2**-10
+            assert np.abs(found - exact).max() <= most * max(1.0, np.abs(exact).max())
         else:
             assert (found == exact).all()
 
@@ -136,7 +156,7 @@ def test_operand_reads_are_bytes_in_shared_memory(name: str) -> None:
     ):
         if unit == "gmma":
             n = int(opcode.split("x")[1])
-            in_registers = name == "gemm, A in registers"
+            in_registers = "A in registers" in name
             bytes_ = 32 * n + (0 if in_registers else 32 * 64)
             assert wavefronts == executed // 4 * bytes_ // 128
             total += wavefronts
@@ -160,9 +180,10 @@ def test_an_epilogue_of_plain_rows_meets_in_banks() -> None:
     assert after["wavefronts"] == after["ideal"] == before["ideal"]
 
 
-# ---- What an H200 counted for these very cubins and launches. ----------------------------------
+# ---- What an H200 counted for these very cubins and launches; an H100 for the strangers. -------
 def recorded(table: str, name: str) -> list[dict[str, str]]:
-    with (DATA / f"h200_hopper_{table}.csv").open(newline="") as file:
+    which = "h100_stranger" if name in STRANGERS else "h200_hopper"
+    with (DATA / f"{which}_{table}.csv").open(newline="") as file:
         return [row for row in csv.DictReader(file) if row["case"] == name]
 
 
@@ -224,12 +245,14 @@ def test_totals_are_the_profilers(name: str) -> None:
     report = replayed(CASES[name])[1]
     metrics = report.metrics()
     both = [metric for metric in metrics if metric in row]
-    assert len(both) >= 7
+    assert len(both) >= 6 + (name not in STRANGERS)
     for metric in both:
         if not metric.startswith("l1tex"):
             assert int(row[metric]) == metrics[metric], metric
     # The hardware's counter of operand reads, and their requests: one a warp.
     gmma = report.totals()["gmma"]
+    if name in STRANGERS:  # their operand reads were compared by instruction, above
+        return
     assert int(row["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"]) == gmma["wavefronts"]
     assert int(row["l1tex__lsuin_requests_op_gmma.sum"]) == gmma["executed"]
     # Other traffic of the SM adds a little to conflicts.
@@ -247,7 +270,10 @@ def test_threads_execute_as_many_instructions_as_on_the_chip(name: str) -> None:
     (row,) = recorded("kernels", name)
     total = int(row["smsp__thread_inst_executed.sum"])
     missing = total - replayed(CASES[name])[1].thread_instructions
-    assert 0 < missing < total // 40 if name in TRIES else missing == 0
+    if name in STRANGERS:  # they poll, and sleep between
+        assert 0 < missing < total // 4
+    else:
+        assert 0 < missing < total // 40 if name in TRIES else missing == 0
 
 
 @pytest.mark.parametrize("name", CASES)

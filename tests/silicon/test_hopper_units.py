@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from gpu_check.hopper import neighbours, tiles, tma, wgmma
+from gpu_check.hopper import neighbour_probes, neighbours, tiles, tma, wgmma
 from gpu_check.hopper.cases import fill
 from gpu_check.recordings import PackagedTable, packaged_table
 from simulator.errors import MemoryAccessError
+from simulator.law.copies import tag_bank
+from simulator.law.neighbour_atomics import price_neighbour_atomic
 from simulator.law.neighbours import FLOORS, count_neighbour
 from simulator.sass.lift.gmma_form import Gmma, parse_gmma
 from simulator.sass.run.map_fields import MapFields
@@ -43,7 +45,7 @@ def number(cell: str) -> Any:
 
 def test_provenance_says_chip_driver_cuda_and_date() -> None:
     told = json.loads(DATA.joinpath("h100_hopper_provenance.json").read_text(encoding="utf-8"))
-    names = ("h100_tiles", "h100_neighbours", "h100_neighbours_again")
+    names = ("h100_tiles", "h100_neighbours", "h100_neighbours_again", "h100_neighbour_probes")
     for source in (told, *(json.loads(str(arrays(name)["provenance"])) for name in names)):
         assert source["chip"]["name"] == "NVIDIA H100 80GB HBM3"
         assert (source["chip"]["driver"], source["chip"]["cuda"]) == ("580.159.04", "13.0")
@@ -334,6 +336,86 @@ class TestNeighbours:
                 exact += over == 0
                 rows += 1
         assert (exact, rows) == (96, 108)
+
+    @pytest.mark.parametrize(
+        ("name", "op", "equal", "near", "rows"),
+        [("h100_neighbours", "red.add.32", 114, 143, 160),
+         ("h100_neighbours", "atom.add.32", 115, 144, 160),
+         ("h100_neighbours", "atom.exch.32", 118, 147, 160),
+         ("h100_neighbours_again", "red.add.32", 119, 150, 160),
+         ("h100_neighbours_again", "atom.exch.32", 118, 151, 160),
+         ("h100_neighbour_probes", "red.add.32", 94, 111, 120),
+         ("h100_neighbour_probes", "atom.add.32", 88, 110, 120),
+         ("h100_neighbour_probes", "atom.exch.32", 99, 117, 120)],
+    )  # fmt: skip
+    def test_cycles_of_atomics(self, name: str, op: str, equal: int, near: int, rows: int) -> None:
+        """The last file was measured after the law; the bound holds for every row."""
+        whole = arrays(name)
+        found = self.rows(op, whole)
+        drawn = found["family"] == "drawn" if "family" in found else np.ones(len(found["op"]), bool)
+        law, least = self.atomics({each: column[drawn] for each, column in found.items()})
+        assert len(law) == rows
+        assert least.min() > -0.6
+        assert (np.abs(law) < 0.65).sum() == equal
+        assert (np.abs(law) < 3.2).sum() == near
+        assert -15.2 < law.min() < law.max() < 7.2
+
+    def test_cycles_of_atomics_that_were_built(self) -> None:
+        """Waves of four lines and of three lanes come out, all 3,000; so does the bound."""
+        probes = arrays("h100_neighbour_probes")
+        found = self.rows("red.add.32", probes)
+        for family in ("five", "six", "three"):
+            mine = found["family"] == family
+            law, least = self.atomics({each: column[mine][::8] for each, column in found.items()})
+            assert len(law) == 125
+            assert np.abs(law).max() < 0.65
+            assert least.min() > -0.6
+
+    @staticmethod
+    def atomics(found: dict[str, Any]) -> tuple[Any, Any]:
+        """Cycles above the law, and above the bound; the kernels' arrays begin at 2048."""
+        costs = [
+            price_neighbour_atomic(places.astype(np.int64) + 2048, int(mask))
+            for places, mask in zip(found["address"], found["mask"], strict=True)
+        ]
+        return tuple(
+            found["neighbour"] - np.array([getattr(each, name) for each in costs])
+            for name in ("cycles", "least")
+        )  # type: ignore[return-value]
+
+    def test_probes_are_those_that_the_command_builds(self) -> None:
+        probes = arrays("h100_neighbour_probes")
+        for family, ops in neighbour_probes.FAMILIES.items():
+            width = (neighbours.OPS | neighbours.MORE)[ops[0]].width
+            lists = list(neighbour_probes.built(family, width))
+            mine = (probes["family"] == family) & (probes["op"] == ops[0])
+            whole = np.array([given + [-1] * (32 - len(given)) for given in lists])
+            assert np.array_equal(probes["address"][mine], np.maximum(whole, 0))
+            masks = ((whole >= 0) << np.arange(32)).sum(axis=1)
+            assert np.array_equal(probes["mask"][mine], masks)
+
+    @pytest.mark.parametrize(
+        ("op", "home", "equal", "within"),
+        [("st.async.32", "STAS", 98, 113), ("st.async.64", "STAS.64", 87, 111),
+         ("st.async.128", "STAS.128", 75, 109), ("st.8", "STS.U8", 109, 112),
+         ("st.16", "STS.U16", 106, 112)],
+    )  # fmt: skip
+    def test_a_third_drawing_of_stores(self, op: str, home: str, equal: int, within: int) -> None:
+        """The same of 120 accesses each, drawn last; one of 16 bytes was 0.9 of 48 shorter."""
+        found = self.rows(op, arrays("h100_neighbour_probes"))
+        drawn = found["family"] == "drawn"
+        costs = count_neighbour(home, found["address"][drawn], found["mask"][drawn])
+        over = found["neighbour"][drawn] - costs.cycles
+        assert over.min() > -0.9
+        assert ((np.abs(over) < 0.65).sum(), (over < 3.2).sum()) == (equal, within)
+
+    def test_narrow_stores_to_lines_of_one_tag_bank_wait(self) -> None:
+        """Two bytes in one bank of two lines: 7 cycles in one tag bank, else 4.5."""
+        mine = self.rows("st.8", arrays("h100_neighbour_probes"))
+        lines = mine["family"] == "line"
+        same = [tag_bank(int(each) // 128 + 16) == tag_bank(16) for each in
+                mine["address"][lines][:, 1]]  # fmt: skip
+        assert np.array_equal(mine["neighbour"][lines] > 6, same)
 
     def test_floors_are_those_at_home(self) -> None:
         for op, name in self.at_home.items():

@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -86,10 +88,16 @@ def test_without_playwright_the_gallery_says_what_to_install(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@cache
+def drawn(name: str) -> Any:
+    """Return a figure of the gallery."""
+    return gallery.FIGURES[name]()
+
+
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_the_scale_of_a_figure_has_a_length_of_its_own(name: str) -> None:
     """A share of the width is not the same in each drawing."""
-    maps = [trace for trace in gallery.FIGURES[name]().data if trace.type == "heatmap"]
+    maps = [trace for trace in drawn(name).data if trace.type == "heatmap"]
     bars = [trace.colorbar for trace in maps if trace.showscale is not False and trace.colorbar.len]
     assert all(bar.lenmode == "pixels" and bar.len > 100 for bar in bars)
 
@@ -102,7 +110,7 @@ def test_the_gallery_shows_every_figure_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_a_picture_of_the_gallery_says_what_is_found(name: str) -> None:
-    figure = gallery.FIGURES[name]()
+    figure = drawn(name)
     assert figure.layout.meta["bankwise"]["title"] == PICTURES[name]
 
 
@@ -123,5 +131,5 @@ def test_a_picture_of_the_gallery_says_what_is_found(name: str) -> None:
     ],
 )
 def test_the_documents_examples_cost_what_it_says(name: str, wavefronts: int) -> None:
-    title = gallery.FIGURES[name]().layout.meta["bankwise"]["title"]
+    title = drawn(name).layout.meta["bankwise"]["title"]
     assert re.search(rf": {wavefronts} wavefronts?, ", title)

@@ -286,8 +286,9 @@ def _rows(
     """Return the rows' addresses, which lie inside (None: all), and the bytes of each that do."""
     if fields.interleave:
         raise UnsupportedError(
-            f"a copy through a map with interleave={fields.interleave} is not modelled"
-            " (accepted: interleave=None)"
+            f"a copy through a map with interleave={fields.interleave} is not modelled: where it"
+            " puts bytes was not measured (accepted: interleave=None; next: let the last axis be a"
+            f" slice of {fields.interleave} bytes, and the slices an axis before it)"
         )
     if len(coordinates) != fields.rank:
         raise TensorMapError(

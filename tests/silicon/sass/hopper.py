@@ -1,6 +1,7 @@
 """Kernels of Hopper's own units, and how each is launched: `python -m tests.silicon.sass.hopper`.
 
-Compiles the kernels for sm_90a by NVRTC, and writes hopper.json. The committed cubins are what was
+Compiles the kernels for sm_90a by NVRTC, and writes hopper.json; with `stranger` behind, those that
+were written without a look at the machine, and stranger.json. The committed cubins are what was
 measured: rebuild them only to measure anew. It needs the extra `sass`.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -102,20 +104,48 @@ CASES += [
 ]  # fmt: skip
 
 
-def main() -> None:
+STRANGERS = [
+    case(
+        "depthwise convolution with a halo", "stranger", "depthwise", [3, 3, 2], 128,
+        ["tma:random:f32[20,20,64]:box=10x10x32", "random:f32[9,64]",
+         "tma:zeros:f32[20,20,64]:box=8x8x32"],
+    ),
+    case(
+        "persistent gemm, stmatrix and a store of tiles", "stranger", "persistent", [2, 1, 1], 160,
+        ["tma:random:f16[192,256]:box=64x64:swizzle=128",
+         "tma:random:f16[128,256]:box=64x64:swizzle=128",
+         "tma:zeros:f16[192,128]:box=64x64:swizzle=128", "i32=2", "i32=6", "i32=4"],
+        3 * 16384 + 8192 + 1024,
+    ),
+    case(
+        "rows split over a cluster, st.async", "stranger", "split_rows", [8, 1, 1], 128,
+        ["random:f32[256,64]", "random:f32[64]", "zeros:f32[256]", "i32=64"],
+    ),
+    case(
+        "e4m3, A in registers by words", "stranger", "eight_bits", [2, 2, 1], 128,
+        ["tma:random:f8e4m3[128,256]:box=64x128:swizzle=128",
+         "tma:random:f8e4m3[128,256]:box=64x128:swizzle=128", "zeros:f32[128,128]", "i32=128",
+         "i32=2"],
+        2 * 8192 + 1024,
+    ),
+]  # fmt: skip
+
+
+def main(name: str = "hopper") -> None:
     from simulator.sass.code.images import load
 
+    cases = STRANGERS if name == "stranger" else CASES
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(OWN, folder, dirs_exist_ok=True)
         # The line table names the folder too: not where this tree lies, but `cuda`.
         here = folder.encode()
         there = b"cuda" + b"/" * (len(here) - 4)
-        for cubin in dict.fromkeys(each["cubin"] for each in CASES):
-            kernel = next(each["kernel"] for each in CASES if each["cubin"] == cubin)
+        for cubin in dict.fromkeys(each["cubin"] for each in cases):
+            kernel = next(each["kernel"] for each in cases if each["cubin"] == cubin)
             found, _ = load(Path(folder, cubin).with_suffix(".cu"), "sm_90a", kernel)
             (HERE / "cubins" / cubin).write_bytes(found.image.replace(here, there))
-    (HERE / "hopper.json").write_text(json.dumps(CASES, indent=1) + "\n")
+    (HERE / f"{name}.json").write_text(json.dumps(cases, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -228,7 +228,7 @@ def cases(names: list[str]) -> list[dict]:
 
 
 def per_kernel() -> tuple[str, ...]:
-    return (*PER_KERNEL, *PER_HOPPER) if CASES == "hopper" else PER_KERNEL
+    return (*PER_KERNEL, *PER_HOPPER) if CASES in ("hopper", "stranger") else PER_KERNEL
 
 
 def report_module():
