@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.sass.code.launches import find_launches
+from simulator.sass.code.records import numbers_of
 
 pytest.importorskip("tree_sitter_cuda")
 
@@ -33,3 +34,30 @@ def test_arrays_inside_a_structure_are_described_element_by_element() -> None:
     )
     (found,) = find_launches(text).launches
     assert found.arguments == ("{i32=<v.n>, {f32=<w[0]>, f32=<w[1]>, f32=<w[2]>}}",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("Mixed", ("u8", 16)),
+        ("Outer", ("u8", 24)),  # Mixed begins at a multiple of 8
+        ("Behind", ("u8", 24)),
+        ("Vectors", ("f32", 8)),  # float4 begins at a multiple of 16
+        ("Pair", ("u8", 16)),
+        ("Halves", ("f16", 4)),
+        ("Three", ("f32", 4)),
+        ("Mixed[3]", ("u8", 48)),
+    ],
+)
+def test_members_lie_where_cuda_puts_them(kind: str, numbers: tuple[str, int]) -> None:
+    """As sizeof of nvcc says."""
+    fields = {
+        "Mixed": [("char", "c"), ("double", "d")],
+        "Outer": [("int", "a"), ("Mixed", "m")],
+        "Behind": [("Mixed", "m"), ("char", "x")],
+        "Vectors": [("float", "a"), ("float4", "b")],
+        "Pair": [("int", "a"), ("float2", "b")],
+        "Halves": [("half", "h"), ("half2", "g")],
+        "Three": [("float", "a"), ("float3", "b")],
+    }
+    assert numbers_of(kind, {}, fields, lambda extents: int(extents[0])) == numbers
