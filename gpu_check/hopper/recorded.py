@@ -1,8 +1,8 @@
 """Hold recorded accesses to a neighbour to the law: `python -m gpu_check.hopper.recorded`.
 
-It prints a row per recording and kind of access, those drawn by chance, of loads and stores: how
-many take the law's cycles to 0.65, how many take 1, 2 or 3 packets more, how many more than that,
-and the least and most above the law.
+It prints a row per recording and kind of load and store, of the accesses drawn by chance. A row
+says how many take the law's cycles to 0.65, and how many take 1, 2 or 3 packets more. Then come
+those further off, and the least and most cycles above the law.
 """
 
 from __future__ import annotations
