@@ -334,11 +334,13 @@ class Block:
     # ---- Convergence barriers, which lie in memory. --------------------------------------------
     def write_barrier(self, which: int, lanes: Value) -> None:
         """Set a convergence barrier of the lanes that take part."""
-        at, place = self.at, barrier_row(which)
-        value = lanes.spread()
+        self.store_row(barrier_row(which), lanes.spread())
+
+    def store_row(self, place: int, value: Value) -> None:
+        """Store a word of each lane that takes part, at a place in the warp's memory."""
         if self.active is not None:
-            value = self.active.choose(value, at.load(self.warp, WORDS, place))
-        at.store(value, self.warp, place)
+            value = self.active.choose(value, self.at.load(self.warp, WORDS, place))
+        self.at.store(value, self.warp, place)
 
     def leave_barrier(self, which: int) -> None:
         """Take the lanes that take part out of a convergence barrier."""
