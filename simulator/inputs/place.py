@@ -97,6 +97,8 @@ class Scope:
     """The type of an array that is not declared."""
     arrays: dict[str, Array] = field(default_factory=dict)
     locals: dict[str, Evaluate] = field(default_factory=dict)
+    kinds: dict[str, CType] = field(default_factory=dict)
+    """Types that the locals were declared with."""
     unsigned: set[str] = field(default_factory=set)
     """The locals of an unsigned type."""
     pointers: dict[str, ArrayPlace] = field(default_factory=dict)

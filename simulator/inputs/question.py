@@ -294,6 +294,8 @@ class _Reader(Declarations):
         if isinstance(one, ArrayPlace):
             self.scope.pointers[name] = one
             return None
+        if type_ := type_ or self.scope.kinds.get(name):  # a name that is set again keeps its type
+            self.scope.kinds[name] = type_
         self.scope.locals[name] = kept(one, narrowed(type_.name) if type_ else None)
         if is_unsigned(type_.name) if type_ else compiler.is_unsigned(trees[0]):
             self.scope.unsigned.add(name)

@@ -103,8 +103,8 @@ def find_launches(
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
     `chip`: what host code asks of its device is told of it; None: an H200.
 
-    Raises LaunchError for an assumed name that no host code has that launches, or device code has,
-    and for a source that is nested too deeply.
+    Raises LaunchError for an assumed name that no host code has that launches, or device code has.
+    It raises one for host code that is nested too deeply, too.
     """
     source = Source(text, outside or {})
     reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))

@@ -368,3 +368,10 @@ def test_names_that_are_deep_together_are_refused() -> None:
     deep = "".join(f"int a = a{'+0' * 400}; " for _ in range(4))
     with pytest.raises(ExpressionError, match="nested too deeply"):
         read(f"int a = lane; {deep}float s[32]; s[a]")
+
+
+def test_a_name_that_is_set_again_keeps_its_type() -> None:
+    narrow = read("unsigned char a = 255; a = a + 1; float s[512]; s[a]")
+    assert not narrow.addresses().any()
+    signed = read("int x = 0; x = threadIdx.x - 1; float s[64]; s[x / 2]", block=32)
+    assert signed.addresses()[0, :4].tolist() == [0, 0, 0, 4]
