@@ -63,7 +63,7 @@ extern "C" __global__ void group_norm(const float4 *in, const float *scale, cons
     }
 }
 
-// Prefix sums of 2048 by warps' shuffles, a tile after the other with a carry.
+// Prefix sums by warps' shuffles, a tile of 256 after the other with a carry.
 extern "C" __global__ void carried(const float *in, float *out, int tiles) {
     __shared__ float totals[8];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
