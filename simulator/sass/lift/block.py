@@ -20,6 +20,7 @@ from simulator.sass.lift.layout import (
     FAULTED,
     PREDICATES,
     REGISTERS,
+    RETURN,
     ROW,
     SCRATCH,
     SPECIAL,
@@ -37,7 +38,7 @@ from simulator.sass.lift.values import Value
 __all__ = ["Block", "lift", "symbol"]
 
 WORDS = vector(I32)
-_OWN = ("register", "predicate", "uniform", "uniform predicate")
+_OWN = ("register", "return", "predicate", "uniform", "uniform predicate")
 _SIGNS = {32: 0x8000_0000, 16: 0x8000_8000}
 
 
@@ -117,7 +118,7 @@ class Block:
         if key not in self._known:
             at = self.at
             offset = _offset(what, number)
-            if what == "register":
+            if what in ("register", "return"):
                 self._known[key] = at.load(self.warp, WORDS, offset)
             else:
                 word = at.load(self.warp, I32, offset)
@@ -132,7 +133,7 @@ class Block:
         key = (what, number)
         if self.active is not None:
             value = self.active.choose(value, self._get(what, number))
-        if what in ("register", "predicate"):
+        if what in ("register", "return", "predicate"):
             value = value.spread()
         self._known[key] = value
         self._changed.add(key)
@@ -250,6 +251,10 @@ class Block:
             value = self._get("uniform predicate", which.number)
         return ~value if which.negated else value
 
+    def return_word(self, which: int) -> Value:
+        """Read a word of the register of the return address."""
+        return self._get("return", which)
+
     def special(self, row: int) -> Value:
         """Read one of the rows of special registers."""
         return self.at.load(self.warp, WORDS, SPECIAL + row * ROW)
@@ -281,6 +286,10 @@ class Block:
             self.active = self.taken != 0
         yield
         self.active = active
+
+    def write_return(self, which: int, value: Value) -> None:
+        """Write a word of the register of the return address."""
+        self._set("return", which, value.as_bits)
 
     def write_condition(self, which: int | None, value: Value) -> None:
         """Write a predicate."""
@@ -356,6 +365,8 @@ def join(low: Value, high: Value) -> Value:
 def _offset(what: str, number: int) -> int:
     if what == "register":
         return REGISTERS + number * ROW
+    if what == "return":
+        return RETURN + number * ROW
     if what == "predicate":
         return PREDICATES + 4 * number
     if what == "uniform":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.opcodes.pairs import choice_of_pairs, copy_of_pair
 from simulator.sass.lift.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -12,8 +13,10 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 
-@lifts("MOV", "UMOV", says="Copies 32 bits.")
+@lifts("MOV", "UMOV", says="Copies 32 bits, or 64.")
 def _mov(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return copy_of_pair(line)
     line.only()
     target = line.target()
     operand = line.operands[line.next] if line.next < len(line.operands) else None
@@ -24,8 +27,10 @@ def _mov(line: Line) -> Emit:
     return lambda block: block.write(target, block.read(a))
 
 
-@lifts("SEL", "USEL", says="Chooses one of two by a predicate.")
+@lifts("SEL", "USEL", says="Chooses one of two, or of two pairs, by a predicate.")
 def _sel(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return choice_of_pairs(line)
     line.only()
     return _choice(line, "int")
 
@@ -45,6 +50,29 @@ def _choice(line: Line, kind: str) -> Emit:
         block.write(target, chosen)
 
     return emit
+
+
+_RETURN = {"Rpc.LO": 0, "Rpc.HI": 1}
+
+
+@lifts("RPCMOV", says="Copies a word to or from the register of the return address.")
+def _rpcmov(line: Line) -> Emit:
+    """`RPCMOV.32 Rpc.LO, R2` and back: ptxas for sm_100 keeps values there for a while."""
+    line.only("32")
+    if line.peek(Word):
+        word = _return_word(line)
+        a = line.source()
+        return lambda block: block.write_return(word, block.read(a))
+    target = line.target()
+    word = _return_word(line)
+    return lambda block: block.write(target, block.return_word(word))
+
+
+def _return_word(line: Line) -> int:
+    found = line.take()
+    if not line.has("32") or not isinstance(found, Word) or found.text not in _RETURN:
+        raise DecodeProblem(f"operand {line.next} of {line.name}")
+    return _RETURN[found.text]
 
 
 # ---- Special registers. ------------------------------------------------------------------------
