@@ -60,7 +60,7 @@ def _rpcmov(line: Line) -> Emit:
 def _half(line: Line) -> int:
     """Read Rpc.LO or Rpc.HI; return its place in a warp's memory."""
     word = line.take()
-    if not isinstance(word, Word) or word.text not in _HALVES:
+    if not line.has("32") or not isinstance(word, Word) or word.text not in _HALVES:
         raise DecodeProblem(f"operand {line.next} of {line.name}")
     return _HALVES[word.text]
 

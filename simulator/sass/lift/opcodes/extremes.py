@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.opcodes.pairs import least_of_pairs
 from simulator.sass.lift.operands import DecodeProblem
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -14,8 +15,16 @@ _PAIRS = ("S16x2", "U16x2")
 
 
 # ---- Least and greatest. -----------------------------------------------------------------------
-@lifts("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX", says="Least or greatest of two, or of two pairs.")
+@lifts(
+    "IMNMX",
+    "VIMNMX",
+    "UIMNMX",
+    "UVIMNMX",
+    says="Least or greatest of two, of 64 bits too, or of two pairs.",
+)
 def _imnmx(line: Line) -> Emit:
+    if line.has("U64", "S64"):
+        return least_of_pairs(line)
     _check_modifiers(line)
     target, told = line.target(), line.predicate_targets()
     if told != (None, None) and not line.has(*_PAIRS):  # sm_100 has places for two of 32 bits

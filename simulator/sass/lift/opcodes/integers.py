@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from simulator.sass.lift.block import Block, join
-from simulator.sass.lift.line import NEVER, Bits, Line
+from simulator.sass.lift.line import NEVER, Line, SourceOperand
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
+from simulator.sass.lift.opcodes.pairs import comparison_of_pairs, sum_of_pairs
 from simulator.sass.lift.operands import DecodeProblem, Predicate
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -22,15 +23,23 @@ def _carries(total: Value, more: Value) -> tuple[Value, Value]:
 
 @lifts("IADD3", "UIADD3", says="Sum of three, with carries in and out.")
 def _iadd3(line: Line) -> Emit:
+    return _sum(line, 3)
+
+
+@lifts("VIADD", "UVIADD", "IADD", "UIADD", says="Sum of two, with a carry in and out.")
+def _viadd(line: Line) -> Emit:
+    return _sum(line, 2)
+
+
+def _sum(line: Line, count: int) -> Emit:
     if line.modifiers == ("64",):
-        return _sum_of_pairs(line)
+        return sum_of_pairs(line, count)
     line.only("X")
     target = line.target()
     first, second = line.predicate_targets()
-    inputs = line.sources("int", 3)
+    inputs = line.sources("int", count)
     if first is None and second is None and not line.has("X"):
-        a, b, c = inputs
-        return lambda block: block.write(target, block.read(a) + block.read(b) + block.read(c))
+        return lambda block: block.write(target, _added(block, inputs))
     before = [line.condition(NEVER), line.condition(NEVER)]
 
     def emit(block: Block) -> None:
@@ -56,30 +65,11 @@ def _iadd3(line: Line) -> Emit:
     return emit
 
 
-def _sum_of_pairs(line: Line, count: int = 3) -> Emit:
-    """IADD3.64: a sum of 64 bits; immediates and zero registers have a high word of zeros."""
-    target = line.target(2)
-    inputs = [line.source("int", words=2) for _ in range(count)]
-    for each in inputs:
-        if each.changed or (isinstance(each.place, Bits) and each.place.value >> 31):
-            raise DecodeProblem(f"operand of {line.instruction.opcode}")
-
-    def emit(block: Block) -> None:
-        total, *others = (block.pair(each) for each in inputs)
-        for other in others:
-            total = total + other
-        block.write_pair(target, total)
-
-    return emit
-
-
-@lifts("VIADD", "UVIADD", "IADD", "UIADD", says="Sum of two.")
-def _viadd(line: Line) -> Emit:
-    if line.modifiers == ("64",):
-        return _sum_of_pairs(line, 2)
-    line.only()
-    target, a, b = line.target(), line.source(), line.source()
-    return lambda block: block.write(target, block.read(a) + block.read(b))
+def _added(block: Block, inputs: list[SourceOperand]) -> Value:
+    total, *others = (block.read(each) for each in inputs)
+    for other in others:
+        total = total + other
+    return total
 
 
 # ---- Products. ---------------------------------------------------------------------------------
@@ -261,8 +251,10 @@ def _shifted(wide: Value, by: Value, right: bool, signed: bool, high: bool) -> V
 
 
 # ---- Comparisons. ------------------------------------------------------------------------------
-@lifts("ISETP", "UISETP", says="Compares integers, of 64 bits with a second instruction (EX).")
+@lifts("ISETP", "UISETP", says="Compares integers, of 64 bits too, or with a second one (EX).")
 def _isetp(line: Line) -> Emit:
+    if line.has("U64", "S64"):
+        return comparison_of_pairs(line)
     how, boolean = comparison(line, "U32", "EX")
     first, second = line.predicate_targets()
     a, b = line.source(), line.source()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
+from simulator.sass.lift.opcodes.pairs import choice_of_pairs, copy_of_pair
 from simulator.sass.lift.operands import DecodeProblem, Number, Predicate, Word
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -12,8 +13,10 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 
-@lifts("MOV", "UMOV", says="Copies 32 bits.")
+@lifts("MOV", "UMOV", says="Copies 32 bits, or 64.")
 def _mov(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return copy_of_pair(line)
     line.only()
     target = line.target()
     operand = line.operands[line.next] if line.next < len(line.operands) else None
@@ -24,8 +27,10 @@ def _mov(line: Line) -> Emit:
     return lambda block: block.write(target, block.read(a))
 
 
-@lifts("SEL", "USEL", says="Chooses one of two by a predicate.")
+@lifts("SEL", "USEL", says="Chooses one of two, or of two pairs, by a predicate.")
 def _sel(line: Line) -> Emit:
+    if line.modifiers == ("64",):
+        return choice_of_pairs(line)
     line.only()
     return _choice(line, "int")
 

@@ -15,13 +15,14 @@ from simulator.sass.found import launch_of
 from simulator.sass.report import CompiledReport
 from tests.sass_kernels import needs_tools
 
-CUBIN = (Path(__file__).parent / "grid.cubin").read_bytes()
+FOLDER = Path(__file__).parent
+CUBIN = (FOLDER / "grid.cubin").read_bytes()
 SIZE = 4 * 64
 
 
-def run(**more: Any) -> CompiledReport:
+def run(cubin: bytes = CUBIN, **more: Any) -> CompiledReport:
     args = [np.arange(SIZE, dtype=np.int32), np.int32(SIZE)]
-    return replay_compiled(CUBIN, **{"grid": 4, "block": 64, "args": args, **more})
+    return replay_compiled(cubin, **{"grid": 4, "block": 64, "args": args, **more})
 
 
 @needs_tools
@@ -32,6 +33,23 @@ def test_the_blocks_of_a_grid_wait_for_each_other() -> None:
     assert "all blocks ran at once" in report.notes[0]
     with pytest.raises(LaunchError, match="no timelines and no time"):
         report.timelines()
+
+
+@needs_tools
+def test_the_blocks_of_a_grid_wait_for_each_other_on_sm_120() -> None:  # ISETP.U64
+    report = run((FOLDER / "grid_sm_120.cubin").read_bytes(), cooperative=True)
+    assert report.arch == "sm_120"
+    assert set(report.outputs[0].tolist()) == {SIZE * (SIZE - 1) // 2}
+
+
+@needs_tools
+def test_the_blocks_of_a_grid_wait_for_each_other_on_sm_100() -> None:
+    # RPCMOV. All threads add 1 to a[0]; behind the barrier each block copies the sum.
+    cubin = (FOLDER / "arrivals_sm_100.cubin").read_bytes()
+    args = [np.zeros(8, np.int32)]
+    report = replay_compiled(cubin, grid=4, block=32, args=args, cooperative=True)
+    assert report.arch == "sm_100"
+    assert report.outputs[0].tolist() == [128] * 5 + [0] * 3
 
 
 @needs_tools
