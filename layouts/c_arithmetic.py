@@ -6,7 +6,16 @@ import operator
 import re
 from collections.abc import Callable
 
-__all__ = ["BINARY", "COMPARED", "ORDERED", "UNARY", "ShiftError", "integer_type", "unsigned"]
+__all__ = [
+    "BINARY",
+    "COMPARED",
+    "ORDERED",
+    "UNARY",
+    "ShiftError",
+    "integer_type",
+    "narrowed",
+    "unsigned",
+]
 
 
 def integer_type(token: str) -> tuple[int, bool]:
@@ -16,6 +25,21 @@ def integer_type(token: str) -> tuple[int, bool]:
     if words & {"char", "uchar", "int8_t", "uint8_t"}:
         return 8, unsigned
     return (16 if words & {"short", "ushort", "int16_t", "uint16_t"} else 32), unsigned
+
+
+def narrowed(token: str) -> Callable[[int], int] | None:
+    """Return what becomes of a number in a type narrower than `int`; None for other types.
+
+    >>> narrowed("uint8_t")(256), narrowed("signed char")(200), narrowed("bool")(4)
+    (0, -56, 1)
+    """
+    if re.search(r"\bbool\b", token):
+        return lambda value: int(value != 0)
+    bits, unsigned = integer_type(token)
+    if bits == 32:
+        return None
+    low = 0 if unsigned else 2 ** (bits - 1)
+    return lambda value: (value + low) % 2**bits - low
 
 
 class ShiftError(Exception):

@@ -82,6 +82,7 @@ class Parser:
         ("cast", rf"\(\s*(?:const\s+)?{_INTEGER}\s*\)"),
         ("number", r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0|[1-9][0-9]*)[uUlL]{0,3}(?![0-9a-zA-Z_])"),
         ("name", r"(?:threadIdx|blockDim)\s*\.\s*[xyz](?![0-9a-zA-Z_])|[A-Za-z_][A-Za-z_0-9]*"),
+        ("step", r"\+\+|--"),
         ("sign", r"==|!=|<<|>>|&&|\|\||[<>]=?|[-+*/%&|^~!?:()]"),
     )
     """Kinds of tokens with their patterns; the first that matches is taken."""

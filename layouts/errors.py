@@ -22,7 +22,11 @@ class ExpressionError(BankwiseError):
     A long expression is cut around that place.
     """
 
+    column: int
+    """Where it is wrong, from 0."""
+
     def __init__(self, problem: str, source: str, column: int) -> None:
+        self.column = column
         # A caret line only lines up under a source that is one line itself.
         shown = "".join(char if char.isprintable() else " " for char in source)
         first = max(0, column - _AROUND)

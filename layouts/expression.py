@@ -23,6 +23,7 @@ from layouts.c_arithmetic import (
     UNARY,
     ShiftError,
     integer_type,
+    narrowed,
     unsigned,
 )
 from layouts.c_parser import Parser, Token, Tree, UnexpectedError
@@ -83,7 +84,9 @@ class Expression:
         and for what C leaves undefined.
         """
         self.check(values)
-        return self._evaluate({name: integer(name, values[name], self) for name in self.names})
+        given = {name: integer(name, values[name], self) for name in self.names}
+        found: int = nested(self.source, lambda: self._evaluate(given))
+        return found
 
     def check(self, known: Collection[str]) -> None:
         """Raise ExpressionError if it uses a name that is not one of `names`."""
@@ -142,6 +145,13 @@ def parsed(text: str, source: str, parser: type[Parser] = Parser) -> Tree:
         column = len(text.rstrip()) if error.column is None else error.column
     ended = column == len(text.rstrip())
     problem = "expression ends too early" if ended else f"unexpected {source[column]!r}"
+    if (step := text[column : column + 2]) in ("++", "--"):
+        raise ExpressionError(
+            f"{step} changes a variable, at column {column + 1} (accepted: {step[0]} 1; - -x for"
+            " a sign twice)",
+            source,
+            column,
+        )
     raise ExpressionError(f"{problem} at column {column + 1} ({_ACCEPTED})", source, column)
 
 
@@ -280,11 +290,9 @@ class Compiler:
         return False
 
     def _cast(self, token: Token, inner: Evaluate) -> Evaluate:
-        bits, unsigned = integer_type(token)
-        if bits < 32:
-            most, low = 2**bits, 0 if unsigned else 2 ** (bits - 1)
-            return lambda values: (inner(values) + low) % most - low
-        if not unsigned:
+        if narrow := narrowed(token):
+            return lambda values: narrow(inner(values))
+        if not integer_type(token)[1]:
             return inner
 
         def evaluate(values: _Values) -> int:

@@ -20,3 +20,12 @@ MEASURED = Measurements(
     wavefronts=np.array([2, 1]),
     bank_conflicts=np.array([0, 0]),
 )
+
+
+def to_record(name: str) -> str:
+    """Say what to do about an instruction that a chip's recordings lack, or have alone."""
+    return (
+        f"in one of gpu_check/data/{name.lower()}_* and the table of instructions alone: on that"
+        f" GPU, python -m gpu_check.make_data gpu_check/data {name.lower()}; without one, a draft"
+        " that says so (CONTRIBUTING.md, Add an instruction)"
+    )

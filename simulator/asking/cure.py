@@ -235,7 +235,7 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
     sizes = question.array.sizes
     text = _columns(name, parts, sizes, layout)
     if len(text) > _LONGEST:
-        text = _columns(name, [*"pqrc"[-len(parts) :]], sizes, layout)
+        text = _columns(name, _letters(len(parts)), sizes, layout)
     if text:
         return text
     flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
@@ -252,13 +252,18 @@ def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) 
     if tile is None or asked.tile is not None or question.offsets:
         return ""
     sizes, last = question.array.sizes, question.subscripts[-1]
-    letters = [*"pqrc"[-len(sizes) :]]
+    letters = _letters(len(sizes))
     if text.startswith("(&"):  # it leaves its rows
         return f"int i = {_flat(letters, sizes)}; {text}"
     if question.source[last.start : last.end].strip() != "0":
         return ""
     found = _columns(question.array.name, letters, sizes, layout)
     return "" if found == text else found
+
+
+def _letters(dimensions: int) -> list[str]:
+    """Return names for the subscripts of any access; the row is r, and the column c."""
+    return [*(f"p{k}" for k in range(dimensions - 4)), *"pqrc"[-dimensions:]]
 
 
 def _flat(parts: Sequence[str], sizes: Sequence[int | None]) -> str:

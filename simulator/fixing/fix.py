@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import ChipError, LaunchError
+from simulator.errors import ChipError, LaunchError, OptionError
 from simulator.fixing.costs import Cost
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
@@ -244,7 +244,10 @@ def _together(fixes: Sequence[Fix]) -> list[str]:
     before = written[0].report if len(written) > 1 else None
     if before is None:
         return []
-    after = before.fixed(written)
+    try:
+        after = before.fixed(written)
+    except OptionError as error:  # each of them fits, all of them do not
+        return [f"Not all {len(written)} at once: {error}."]
     was, now = (each.totals()["all"] for each in (before, after))
     said = (
         f"All {len(written)} together: {was['bank_conflicts']:,} →"

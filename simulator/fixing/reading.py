@@ -60,18 +60,13 @@ def _pairs(touched: Touched, rows: Any) -> Any:
     return np.unique((touched.places[rows] * 32 + np.arange(32))[active])
 
 
-def _changed(instruction: Any) -> Any:
-    if (
-        not isinstance(instruction, np.ndarray)
-        or instruction.dtype.hasobject
-        or instruction.size < 2
-    ):
-        return instruction
+def _changed(argument: Any) -> Any:
+    if not isinstance(argument, np.ndarray) or argument.dtype.hasobject or argument.size < 2:
+        return argument
     random = np.random.default_rng(_SEED)
-    if instruction.dtype.kind in "iuf" and (instruction == instruction.flat[0]).all():
+    if argument.dtype.kind in "iuf" and (argument == argument.flat[0]).all():
         return np.ascontiguousarray(
-            instruction
-            + random.integers(0, 2, instruction.shape, np.uint8).astype(instruction.dtype)
+            argument + random.integers(0, 2, argument.shape, np.uint8).astype(argument.dtype)
         )
-    order = random.permutation(instruction.size)
-    return np.ascontiguousarray(instruction.reshape(-1)[order].reshape(instruction.shape))
+    order = random.permutation(argument.size)
+    return np.ascontiguousarray(argument.reshape(-1)[order].reshape(argument.shape))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.expression import Expression, check_known, integer
+from layouts.expression import Expression, check_known, integer, nested
 from layouts.shapes import is_integer
 from layouts.tile import Tile, TileLike
 from simulator.errors import AddressError, ExpressionError, OptionError
@@ -248,7 +248,7 @@ def read(
     }
     guessed = block is None and chosen == tuple(range(threads.warps))
     run = _Run(question, condition, {**(names or {}), **values}, mask, guessed)
-    found = [run.warp(threads, warp) for warp in chosen]
+    found = nested(text, lambda: [run.warp(threads, warp) for warp in chosen])
     asked = AskedAccess(
         question,
         known_op,

@@ -98,8 +98,7 @@ class Declarations:
         try:
             return parsed(" " * start + self.text[start:end], self.source, PlaceParser)
         except ExpressionError as error:
-            column = str(error).rsplit("\n", 1)[1].index("^") - 2
-            known = why(self.text[:end], column)
+            known = why(self.text[:end], error.column)
             if known is None:
                 raise
             problem, column, then = known
@@ -164,7 +163,7 @@ class Declarations:
                     at,
                 )
         try:
-            return int(evaluate(self.constants))
+            return int(nested(self.source, lambda: evaluate(self.constants)))
         except KeyError as error:  # a name that the text defines by a thread's numbers
             self.refuse(f"a dimension must be a number, and {error} is a thread's", start)
 

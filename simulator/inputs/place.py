@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from layouts.c_arithmetic import unsigned
 from layouts.c_parser import Token, Tree
 from layouts.expression import Compiler, Evaluate
 from simulator.inputs.refusals import not_of_a_thread
 from simulator.inputs.types import CType, member_of, type_at
 
-__all__ = ["Array", "ArrayPlace", "Index", "PlaceCompiler", "Scope"]
+__all__ = ["Array", "ArrayPlace", "Index", "PlaceCompiler", "Scope", "kept"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,25 @@ class Index:
 
 def _evaluated(values: Mapping[str, int]) -> int:
     raise TypeError("a copy of an index says where it stands, and does not evaluate")
+
+
+def kept(evaluate: Evaluate, narrow: Callable[[int], int] | None) -> Evaluate:
+    """Return a name's value, narrowed to its type: calculated once for a thread's numbers.
+
+    Else `a = a & a;` twenty times over would calculate it a million times.
+    """
+    last: Mapping[str, int] | None = None
+    found = 0
+
+    def again(values: Mapping[str, int]) -> int:
+        nonlocal last, found
+        if values is not last:
+            found = evaluate(values)
+            found = narrow(found) if narrow else found
+            last = values
+        return found
+
+    return again
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,8 @@ class Scope:
     """The type of an array that is not declared."""
     arrays: dict[str, Array] = field(default_factory=dict)
     locals: dict[str, Evaluate] = field(default_factory=dict)
+    kinds: dict[str, CType] = field(default_factory=dict)
+    """Types that the locals were declared with."""
     unsigned: set[str] = field(default_factory=set)
     """The locals of an unsigned type."""
     pointers: dict[str, ArrayPlace] = field(default_factory=dict)
@@ -102,6 +124,12 @@ class PlaceCompiler(Compiler):
         """Return the function that an index is. Raises ExpressionError for what memory holds."""
         return self._number(self.read(tree))
 
+    def is_unsigned(self, tree: Tree) -> bool:
+        """Return whether C gives an expression the type `unsigned`, as `sizeof` has."""
+        if tree.kind == "least":
+            return self.is_unsigned(tree.parts[1]) or self.is_unsigned(tree.parts[3])
+        return tree.kind == "sizeof" or super().is_unsigned(tree)
+
     def _number(self, found: ArrayPlace | Evaluate) -> Evaluate:
         if isinstance(found, ArrayPlace):
             name = found.array.name
@@ -124,7 +152,9 @@ class PlaceCompiler(Compiler):
             case "sizeof":
                 return self._sizeof(parts[0])
             case "least":
-                choose = min if "min" in parts[0] else max
+                choose: Callable[[int, int], int] = min if "min" in parts[0] else max
+                if self.is_unsigned(tree):
+                    choose = unsigned(choose)
                 first_, second_ = self.index(parts[1]), self.index(parts[3])
                 return lambda values: choose(first_(values), second_(values))
             case "subscript":

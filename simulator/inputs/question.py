@@ -18,13 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from layouts.c_arithmetic import narrowed
 from layouts.errors import short
 from layouts.expression import Evaluate, nested
 from layouts.triton import is_triton
 from simulator.errors import ExpressionError
 from simulator.inputs.declaring import Declarations
 from simulator.inputs.functions import Called, called_on
-from simulator.inputs.place import Array, ArrayPlace, Index
+from simulator.inputs.place import Array, ArrayPlace, Index, kept
 from simulator.inputs.records import record_at
 from simulator.inputs.statements import alone, assignment, closing, parts, statements
 from simulator.inputs.types import CType, is_unsigned, type_at
@@ -293,7 +294,9 @@ class _Reader(Declarations):
         if isinstance(one, ArrayPlace):
             self.scope.pointers[name] = one
             return None
-        self.scope.locals[name] = one
+        if type_ := type_ or self.scope.kinds.get(name):  # a name that is set again keeps its type
+            self.scope.kinds[name] = type_
+        self.scope.locals[name] = kept(one, narrowed(type_.name) if type_ else None)
         if is_unsigned(type_.name) if type_ else compiler.is_unsigned(trees[0]):
             self.scope.unsigned.add(name)
         return None

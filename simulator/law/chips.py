@@ -28,7 +28,10 @@ CHIPS = (
     "V100", "T4", "A100", "RTX 3080", "RTX 3090", "L4", "RTX 4090", "H100", "H200", "B200",
     "RTX 5090", "Jetson Orin", "Jetson Thor",
 )  # fmt: skip
-"""Names of the built-in chips, by compute capability as far as generations go."""
+"""Names of the built-in chips, by compute capability as far as generations go.
+
+The last of a capability stands for it where an architecture is named and no chip.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from layouts.errors import short
+from layouts.shapes import is_integer
 from simulator.errors import LaunchError
-from simulator.law.chips import ChipLike
+from simulator.law.chips import ChipLike, optional_chip
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Arch
+from simulator.sass.code.device import device_for
 from simulator.sass.code.options import make_options
 from simulator.sass.found import is_source, launch_of, launches_in, wanted_launches
 from simulator.sass.replay import Blocks, replay_compiled
@@ -39,8 +44,9 @@ def replay_file(
     Its host code is read, not run. Arrays that it fills are random; where data decide an address,
     a note of the report says so.
 
-    Raises LaunchError before anything runs: for a file without a launch, and for a launch with
-    values that are not known. Else it raises what `replay_compiled` does.
+    Raises LaunchError before anything runs: for a file without a launch, for a launch with values
+    that are not known, and for a `let` or a `kernel` of another type. Else it raises what
+    `replay_compiled` does.
 
     Parameters
     ----------
@@ -60,14 +66,17 @@ def replay_file(
     >>> report.grid, report.block, report.bank_conflicts
     ((32, 32, 1), (32, 32, 1), 1015808)
     """
-    path = Path(file)
+    path, values = Path(file), _values(let)
+    if not (kernel is None or isinstance(kernel, str)):
+        raise LaunchError(f"kernel {short(kernel)} is not a name (accepted: text; None for all)")
     if not is_source(path):
         raise LaunchError(
             f"{path} is compiled code, which has no launch (accepted: CUDA source; replay_compiled"
             " with grid, block and args)"
         )
     compiler = make_options(include, define or {}, options)
-    wanted, _ = wanted_launches(launches_in(path, compiler, let), path.name, kernel)
+    device = device_for(optional_chip(chip), arch)
+    wanted, _ = wanted_launches(launches_in(path, compiler, values, device), path.name, kernel)
     if not wanted:
         raise LaunchError(
             f"no launch{f' of {kernel}' if kernel else ''} stands in {path.name} (accepted:"
@@ -88,3 +97,18 @@ def replay_file(
         )
         for launch in launches
     ]  # fmt: skip
+
+
+def _values(let: object) -> dict[str, int | float]:
+    if not isinstance(let, Mapping | None):
+        raise LaunchError(f"let {short(let)} is not a mapping (accepted: {{'NAME': 1024}})")
+    found: dict[str, int | float] = {}
+    for name, value in (let or {}).items():
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (isinstance(name, str) and is_number and isfinite(value)):
+            raise LaunchError(
+                f"let {{{short(name)}: {short(value)}}} is not a name with a number (accepted:"
+                " {'NAME': 1024})"
+            )
+        found[name] = int(value) if is_integer(value) else float(value)
+    return found

@@ -51,9 +51,19 @@ TEXTS = [
     "float s[64]; unsigned t = threadIdx.x; s[(t - 1) % 32]",
     "float s[64]; s[(uint8_t)(lane + 256) * 2]",
     "float s[64]; s[min(lane + 1, 31) & 0b111111]",
+    "float s[64]; float* p = s + 32; p[lane]",
+    "float s[64]; float* p = s + 32; p[lane] = out[lane]",
+    "float s[64]; float* p = s + 32; out[lane * w] = p[lane]",
+    "float s[64]; s[min(threadIdx.x - 1, 40)]",
+    "float s[64]; s[max(threadIdx.x - 1, 0) & 63]",
+    "float s[256]; uint8_t i = lane * 16; s[i]",
+    "float s[256]; char i = lane * 16; s[i + 128]",
+    "float s[64]; bool b = lane & 4; s[b]",
 ]
 
 REFUSED = [
+    "int x = 3; float s[32]; s[++x]",
+    "int x = 3; float s[32]; s[x - --x]",
     "mytype s[32]; s[lane]",
     "float s[32][32]; s[lane]",
     "float s[32]; s[lane].x",
@@ -90,7 +100,6 @@ BEYOND = [
     ("struct P { float x, y; }; P p[32]; p[lane].y", "struct"),
     ("using T = float; T s[32]; s[lane]", "using"),
     ("int s[32]; atomicAdd(&s[lane], 1)", "atomicAdd"),
-    ("float s[64]; float* p = s + 32; p[lane]", "*"),
 ]
 """What the page refuses by name, for the command line reads it."""
 

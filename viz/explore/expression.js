@@ -19,7 +19,7 @@ const Expression = (() => {
     String.raw`(?<blank>\s+|//[^\n]*|/\*[^]*?\*/)`,
     String.raw`(?<number>0[xX][0-9a-fA-F]+[uUlL]{0,3}(?!\w)|0[bB][01]+[uUlL]{0,3}(?!\w)|(?:0|[1-9][0-9]*)[uUlL]{0,3}(?!\w))`,
     String.raw`(?<name>[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)`,
-    String.raw`(?<sign><<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:()[\],;.])`,
+    String.raw`(?<sign>\+\+|--|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:()[\],;.])`,
   ].join("|"), "y");
 
   function tokens(text) {
@@ -139,6 +139,17 @@ const Expression = (() => {
     return found > MOST ? found - 2 ** 32 : found;
   };
 
+  const isPositive = (word) => /^(u|size_t)/.test(word);
+
+  // What becomes of a number in a type narrower than `int`; null for other types.
+  function narrowed(words) {
+    if (words.includes("bool")) return (value) => Number(value !== 0);
+    const bits = Math.min(...words.map((word) => INTEGERS.get(word) ?? 32));
+    if (bits === 32) return null;
+    const low = words.some(isPositive) ? 0 : 2 ** (bits - 1);
+    return (value) => ((value + low) & (2 ** bits - 1)) - low;
+  }
+
   // Reads an expression; gives a function of the values of names. `names` remembers what it uses:
   // each name with its first token. `locals` are functions of names that the text itself defines.
   function read(reader, names, locals = new Map()) {
@@ -208,13 +219,9 @@ const Expression = (() => {
     // A cast by these words: narrow types cut, and a number below 0 does not become unsigned.
     function converted(tokens, inner) {
       const words = tokens.map(({ text }) => text.replace("std::", ""));
-      const bits = Math.min(...words.map((word) => INTEGERS.get(word) ?? 32));
-      const positive = words.some((word) => /^(u|size_t)/.test(word));
-      if (bits < 32) {
-        const low = positive ? 0 : 2 ** (bits - 1);
-        return (values) => ((inner(values) + low) & (2 ** bits - 1)) - low;
-      }
-      if (!positive) return unsigned((values) => inner(values), false);
+      const narrow = narrowed(words);
+      if (narrow) return (values) => narrow(inner(values));
+      if (!words.some(isPositive)) return unsigned((values) => inner(values), false);
       return unsigned((values) => {
         const value = inner(values);
         if (value < 0) {
@@ -259,8 +266,11 @@ const Expression = (() => {
         reader.need(",");
         const other = ternary();
         reader.need(")");
-        const choose = token.text.endsWith("min") ? Math.min : Math.max;
-        return (values) => choose(one(values), other(values));
+        const wraps = Boolean(one.unsigned || other.unsigned);
+        const choose = token.text.endsWith("min") ? (a, b) => Math.min(a, b)
+          : (a, b) => Math.max(a, b);
+        const apply = wraps ? wrapped(choose) : choose;
+        return unsigned((values) => apply(one(values), other(values)), wraps);
       }
       let name = token.text;
       let end = token.end;
@@ -282,5 +292,5 @@ const Expression = (() => {
     return ternary();
   }
 
-  return { Reader, read };
+  return { Reader, narrowed, read };
 })();

@@ -5,7 +5,7 @@
 //     float s[64][64]; *(float4*)&s[tid / 16][tid % 16 * 4]
 "use strict";
 const Question = (() => {
-  const { Reader, read } = Expression;
+  const { Reader, narrowed, read } = Expression;
 
   const BYTES = new Map(Object.entries(FACTS.types)); // of C's and CUDA's types
   const SIGNED = new Set(FACTS.signed);
@@ -345,8 +345,10 @@ const Question = (() => {
   }
 
   // A value under the type of the name that gets it.
-  const typed = (node, { name }) =>
-    Object.assign((values) => node(values), { unsigned: UNSIGNED.test(name) });
+  function typed(node, { name }) {
+    const narrow = narrowed(name.split(" ")) ?? ((value) => value);
+    return Object.assign((values) => narrow(node(values)), { unsigned: UNSIGNED.test(name) });
+  }
 
   // Reads a statement: an access, or null for a declaration.
   function readStatement(reader, scope) {
@@ -379,7 +381,7 @@ const Question = (() => {
       } while (reader.take(","));
       if (!accesses(own.slice(set + 1))) return null;
     } else if (set >= 0 && accesses(own.slice(set + 1))
-      && !accesses(own.slice(0, set))) {
+      && !own.slice(0, set).some(({ text }) => arrays.has(text) || pointers.has(text))) {
       reader.at += set + 1; // value = s[...], sum += s[...], out[i] = s[...]
     }
     if (!accesses(own) && !own.some(({ text }, k) => k === 0 && text === "*")) {

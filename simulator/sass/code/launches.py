@@ -104,10 +104,17 @@ def find_launches(
     `chip`: what host code asks of its device is told of it; None: an H200.
 
     Raises LaunchError for an assumed name that no host code has that launches, or device code has.
+    It raises one for host code that is nested too deeply, too.
     """
     source = Source(text, outside or {})
     reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))
-    reader.read()
+    try:
+        reader.read()
+    except RecursionError:
+        raise LaunchError(
+            "the host code is nested too deeply to be read for its launches (accepted: a kernel"
+            " with its grid, block and args)"
+        ) from None
     _check_assumed(reader)
     return Launches(
         reader.kernels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from simulator.sass.code.hostvalues import SHORT_TYPES, SIZES, plain_type
 
@@ -36,38 +37,56 @@ def extents_of(kind: str) -> tuple[str, list[str]]:
 
 def numbers_of(
     kind: str, aliases: Mapping[str, str], fields: Fields,
-    elements: Callable[[Sequence[str]], int | None], depth: int = 0,
+    elements: Callable[[Sequence[str]], int | None],
 ) -> tuple[str, int] | None:  # fmt: skip
     """Return the numbers of a value: their type, and how many; None where they are not known.
 
-    Those of a structure that mixes types are bytes. `elements` counts those of an array by its
-    extents.
+    Those of a structure that mixes types are bytes; what pads it counts, too. `elements` counts
+    those of an array by its extents.
 
     >>> pair = {"Pair": [("float", "x"), ("float", "y")], "Mixed": [("char", "c"), ("Pair", "p")]}
     >>> [numbers_of(each, {}, pair, lambda _: 3) for each in ("Pair", "Pair[3]", "Mixed", "Other")]
     [('f32', 2), ('f32', 6), ('u8', 12), None]
     """
+    found = _laid(kind, aliases, fields, elements, 0)
+    return None if found is None else (found.kind, found.bytes // BYTES[found.kind])
+
+
+class _Laid(NamedTuple):
+    """How a type lies in memory; `alignment` is in bytes."""
+
+    kind: str
+    bytes: int
+    alignment: int
+
+
+def _laid(
+    kind: str, aliases: Mapping[str, str], fields: Fields,
+    elements: Callable[[Sequence[str]], int | None], depth: int,
+) -> _Laid | None:  # fmt: skip
     kind, extents = extents_of(plain_type(kind))
     count = elements(extents) if extents else 1
     short = ("u64", 1) if kind.endswith("*") else short_type(kind, aliases)
     if count is None or depth > _DEEPEST:
         return None
     if short is not None:
-        return short[0], short[1] * count
+        one, many = BYTES[short[0]], short[1]
+        # float4 is read at once: CUDA C++ Programming Guide, "Built-in Vector Types".
+        alignment = one if many == 3 else min(one * many, 16)
+        return _Laid(short[0], one * many * count, alignment)
     inner = [
-        numbers_of(each, aliases, fields, elements, depth + 1)
+        _laid(each, aliases, fields, elements, depth + 1)
         for each, _ in fields.get(plain_type(aliases.get(kind, kind)), ())
     ]
     known = [each for each in inner if each is not None]
     if not inner or len(known) < len(inner):
         return None
-    if len({each for each, _ in known}) == 1:
-        return known[0][0], sum(many for _, many in known) * count
-    end = widest = 0
-    for each, many in known:
-        end = -(-end // BYTES[each]) * BYTES[each] + BYTES[each] * many
-        widest = max(widest, BYTES[each])
-    return "u8", -(-end // widest) * widest * count
+    end, widest = 0, max(each.alignment for each in known)
+    for each in known:
+        end = -(-end // each.alignment) * each.alignment + each.bytes
+    kinds = {each.kind for each in known}
+    whole = -(-end // widest) * widest
+    return _Laid(kinds.pop() if len(kinds) == 1 else "u8", whole * count, widest)
 
 
 def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:

@@ -199,31 +199,58 @@ def aliases(source: Source) -> dict[str, str]:
 
 
 def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
-    """Return the members of each struct, type and name, in order."""
+    """Return the members of each struct, type and name, in order; base classes come first.
+
+    A union has none. What a reader of members could not lay out, such as a bit field, is a member
+    of a type that nothing knows.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for node in walk(source.root):
-        if node.type not in _CLASSES:
+        body = node.child_by_field_name("body")
+        if node.type not in _CLASSES or node.type == "union_specifier" or body is None:
             continue
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if body is None:
-            continue
+        name, up = node.child_by_field_name("name"), node.parent
         known = text_of(name) if name is not None else ""
-        up = node.parent
         if up is not None and up.type == "type_definition":  # typedef struct { … } Name;
             declared = up.child_by_field_name("declarator")
             known = text_of(declared) if declared is not None else known
-        members = []
-        for each in body.named_children:
-            kind = each.child_by_field_name("type")
-            if each.type != "field_declaration" or kind is None:
-                continue
-            for declared in each.children_by_field_name("declarator"):
-                stars = text_of(declared).count("*")
-                extents = "".join(re.findall(r"\[[^\]]*\]", text_of(declared)))
-                names = [n for n in walk(declared) if n.type == "field_identifier"]
-                if names and declared.type != "function_declarator":
-                    own = plain_type(text_of(kind) + "*" * stars) + extents
-                    members.append((own, text_of(names[-1])))
         if known:
-            found[known] = members
-    return found
+            found[known] = [*_bases(node), *_members(body)]
+    empty = {name for name, members in found.items() if not members}
+    return {  # an empty base class takes no byte
+        name: [each for each in members if each[0] not in empty or each[0] != each[1]]
+        for name, members in found.items()
+    }
+
+
+def _bases(node: Node) -> list[tuple[str, str]]:
+    clauses = [each for each in node.named_children if each.type == "base_class_clause"]
+    named = [each for clause in clauses for each in clause.named_children]
+    kinds = [plain_type(text_of(each)) for each in named if each.type != "access_specifier"]
+    return [(each, each) for each in kinds]
+
+
+def _members(body: Node) -> list[tuple[str, str]]:
+    members = []
+    if any(text_of(each).startswith("virtual ") for each in body.named_children):
+        members.append(("virtual table", ""))
+    for each in body.named_children:
+        kind, declarators = (
+            each.child_by_field_name("type"),
+            each.children_by_field_name("declarator"),
+        )
+        if each.type != "field_declaration" or kind is None or text_of(each).startswith("static "):
+            continue
+        if not declarators and kind.type in _CLASSES and kind.child_by_field_name("name") is None:
+            members.append(("unnamed", ""))
+        bits = any(part.type == "bitfield_clause" for part in each.named_children)
+        for declared in declarators:
+            names = [n for n in walk(declared) if n.type == "field_identifier"]
+            stars = text_of(declared).count("*")
+            call = next((n for n in walk(declared) if n.type == "function_declarator"), None)
+            if not names or (call is not None and "(*" not in text_of(call)):
+                continue  # a function
+            extents = "".join(re.findall(r"\[[^\]]*\]", text_of(declared)))
+            own = "void*" if call else plain_type(text_of(kind) + "*" * stars) + extents
+            members.append(("bit field" if bits else own, text_of(names[0])))
+    return members

@@ -20,7 +20,6 @@ from simulator.sass.lift.layout import (
     FAULTED,
     PREDICATES,
     REGISTERS,
-    RETURN,
     ROW,
     SCRATCH,
     SPECIAL,
@@ -38,7 +37,7 @@ from simulator.sass.lift.values import Value
 __all__ = ["Block", "lift", "symbol"]
 
 WORDS = vector(I32)
-_OWN = ("register", "return", "predicate", "uniform", "uniform predicate")
+_OWN = ("register", "predicate", "uniform", "uniform predicate")
 _SIGNS = {32: 0x8000_0000, 16: 0x8000_8000}
 
 
@@ -118,7 +117,7 @@ class Block:
         if key not in self._known:
             at = self.at
             offset = _offset(what, number)
-            if what in ("register", "return"):
+            if what == "register":
                 self._known[key] = at.load(self.warp, WORDS, offset)
             else:
                 word = at.load(self.warp, I32, offset)
@@ -133,7 +132,7 @@ class Block:
         key = (what, number)
         if self.active is not None:
             value = self.active.choose(value, self._get(what, number))
-        if what in ("register", "return", "predicate"):
+        if what in ("register", "predicate"):
             value = value.spread()
         self._known[key] = value
         self._changed.add(key)
@@ -251,10 +250,6 @@ class Block:
             value = self._get("uniform predicate", which.number)
         return ~value if which.negated else value
 
-    def return_word(self, which: int) -> Value:
-        """Read a word of the register of the return address."""
-        return self._get("return", which)
-
     def special(self, row: int) -> Value:
         """Read one of the rows of special registers."""
         return self.at.load(self.warp, WORDS, SPECIAL + row * ROW)
@@ -286,10 +281,6 @@ class Block:
             self.active = self.taken != 0
         yield
         self.active = active
-
-    def write_return(self, which: int, value: Value) -> None:
-        """Write a word of the register of the return address."""
-        self._set("return", which, value.as_bits)
 
     def write_condition(self, which: int | None, value: Value) -> None:
         """Write a predicate."""
@@ -343,11 +334,13 @@ class Block:
     # ---- Convergence barriers, which lie in memory. --------------------------------------------
     def write_barrier(self, which: int, lanes: Value) -> None:
         """Set a convergence barrier of the lanes that take part."""
-        at, place = self.at, barrier_row(which)
-        value = lanes.spread()
+        self.store_row(barrier_row(which), lanes.spread())
+
+    def store_row(self, place: int, value: Value) -> None:
+        """Store a word of each lane that takes part, at a place in the warp's memory."""
         if self.active is not None:
-            value = self.active.choose(value, at.load(self.warp, WORDS, place))
-        at.store(value, self.warp, place)
+            value = self.active.choose(value, self.at.load(self.warp, WORDS, place))
+        self.at.store(value, self.warp, place)
 
     def leave_barrier(self, which: int) -> None:
         """Take the lanes that take part out of a convergence barrier."""
@@ -365,8 +358,6 @@ def join(low: Value, high: Value) -> Value:
 def _offset(what: str, number: int) -> int:
     if what == "register":
         return REGISTERS + number * ROW
-    if what == "return":
-        return RETURN + number * ROW
     if what == "predicate":
         return PREDICATES + 4 * number
     if what == "uniform":

@@ -19,7 +19,7 @@ __all__ = [
     "NUMBER",
     "PREDICATES",
     "REGISTERS",
-    "RETURN",
+    "RETURN_PLACE",
     "ROW",
     "SCRATCH",
     "SLOT_BITS",
@@ -88,9 +88,9 @@ SPECIAL = SCRATCH + 4 * ROW
 """Four rows: SR_TID.X, .Y, .Z, and SR_TID, which packs them."""
 BARRIERS = SPECIAL + 4 * ROW
 """16 rows: the convergence barriers."""
-RETURN = BARRIERS + 16 * ROW
-"""Two rows: the register of the return address, Rpc.LO and Rpc.HI."""
-REGISTERS = RETURN + 2 * ROW
+RETURN_PLACE = BARRIERS + 16 * ROW
+"""Two rows: the halves of Rpc, in which compiled code also keeps other words."""
+REGISTERS = RETURN_PLACE + 2 * ROW
 
 
 # What is noted of an access: its row of the trace, and above it the line of its first byte; and

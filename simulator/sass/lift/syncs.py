@@ -14,7 +14,8 @@ Each form comes from the PTX named (NVRTC 13.5, sm_90a; the tests compile them a
     ARRIVES.LDGSTSBAR.64.ARVCNT           cp.async.mbarrier.arrive.noinc: an arrival then
     …RED…                                 .shared::cluster: no state is returned
     …OPTOUT…                              arrive_drop
-    …TMASK…                               .noComplete
+    …TMASK…                               .noComplete: lanes arrive together, and the state's
+                                            lower half is the mask of those at one mbarrier
     SYNCS.PHASECHK.TRANS64                test_wait: bit 31 of a register is the phase asked for
     SYNCS.PHASECHK.TRANS64.TRYWAIT        try_wait
 """

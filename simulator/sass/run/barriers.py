@@ -40,6 +40,8 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
             mbarrier.invalidate(owner.shared, place)
     elif request.form.arrivals == "one" and form.bytes == "none" and request.target.number < 0:
         _arrive_often(units, call, request, addresses)
+    elif not form.completes and form.bytes == "none" and request.target.number >= 0:
+        _arrive_together(units, call, request, addresses, data)
     else:
         _arrive(units, call, request, addresses, data)
     return Reply.GO_ON
@@ -82,6 +84,31 @@ def _arrive(
         if target >= 0:
             units.warps.row(call.warp, target)[lane] = before & 0xFFFFFFFF
             units.warps.row(call.warp, target + 1)[lane] = before >> 32
+        _changed(owner, place)
+
+
+def _arrive_together(
+    units: Units, call: Call, request: Mbarrier, addresses: list[int], data: list[int]
+) -> None:
+    """Let the lanes at one mbarrier arrive by `.noComplete`, each as often as it says.
+
+    Compiled code makes each lane's state: it adds the arrivals of the lanes below, which a mask in
+    the lower half names, to the state before all. (NVRTC 13.5; the chip's was not recorded.)
+    """
+    form, target = request.form, request.target.number
+    low, high = (units.warps.row(call.warp, target + half) for half in range(2))
+    _note_arrivals(units, call, [addresses[lane] for lane in lanes_of(call.taken)])
+    groups: dict[tuple[int, int], list[int]] = {}
+    for lane in lanes_of(call.taken):
+        groups.setdefault((addresses[lane], _amount(form.arrivals, data[lane])), []).append(lane)
+    for (address, count), lanes in groups.items():
+        owner, place = units.block_at(address)
+        words = [
+            mbarrier.arrive(owner.shared, place, count, drop=form.drops, completes=False)
+            for _ in lanes
+        ]
+        low[lanes] = sum(1 << lane for lane in lanes)
+        high[lanes] = words[0] >> 32
         _changed(owner, place)
 
 

@@ -11,6 +11,7 @@ NumPy, no CuPy, no compiler. In OUT it leaves
     CHIP_sass_instructions.csv   a row per SASS instruction that touches shared memory
     CHIP_sass_global.csv         a row per SASS instruction that touches global memory
     CHIP_hopper_units.csv        a row per SASS instruction of Hopper's units
+    CHIP_sass_source.csv         a row per SASS instruction: how often warps and threads execute it
     CHIP_sass_outputs.json.gz    what the kernels left in the arrays that were zeros
     CHIP_sass_kernels.csv        a row per kernel: the profiler's totals and the hardware counters
     source.csv, raw.csv          what ncu itself prints of the same report
@@ -90,6 +91,7 @@ TABLES = {
             "memory_l2_theoretical_sectors_global",
         ),
     ),
+    "source": (re.compile(r"^"), ("inst_executed", "thread_inst_executed")),
     "global": (re.compile(r"\b(LDG|STG|LDGSTS|RED|REDG|ATOM|ATOMG|LD|ST)\b"), PER_GLOBAL),
 }
 

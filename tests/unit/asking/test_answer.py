@@ -318,3 +318,10 @@ def test_a_cure_says_a_long_index_once() -> None:
     assert int(again.cycles.sum()) == cure.cycles
     (cure,) = explain("float s[1024]; s[i * 32 + threadIdx.x / 2 * 64 % 512]", names={"i": 0}).cures
     assert cure.text.startswith("int at = i * 32")
+
+
+def test_an_array_of_any_number_of_dimensions_is_answered() -> None:
+    sizes = "[1]" * 5
+    answer = explain(f"float s{sizes}[32][32]; s{'[0]' * 5}[lane][0]")
+    assert "p0" in str(answer)
+    assert "32 wavefronts" in str(answer)

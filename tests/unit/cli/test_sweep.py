@@ -182,7 +182,7 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
         ("simulate --warp-shape 4x8,4x9", "warp shape '4x9' has 36 lanes, a warp has 32"),
         ("simulate --warp-shape all,4x8", "--warp-shape: 'all,4x8' has 'all' beside other values"),
         ("simulate --lane-order z-order,zz", "unknown lane order 'zz': accepted: row-major"),
-        ("simulate --lane-order (4,4):(4,1)", "has 16 elements (accepted: 32, one a lane)"),
+        ("simulate --lane-order (4,4):(4,1)", "has 16 elements (accepted: 32, one per lane)"),
         ("simulate --fragment nope", "unknown fragment 'nope': accepted: contiguous, split"),
         ("simulate --fragment (8,8):(1", "(8,8):(1"),
         ("simulate --lds 96", "lds 96 is not a load width in bits (accepted: 32, 64, 128)"),

@@ -51,3 +51,21 @@ def test_a_padding_of_one_word_is_compiled_and_parts_the_accesses() -> None:
     said = fixes_table(list(fixes.values())).text[-1]
     assert said.startswith(f"All {len(fixes)} together: {was:,} → 0 bank conflicts, ")
     assert [each.tobytes() for each in both.outputs] == [each.tobytes() for each in report.outputs]
+
+
+def test_paddings_that_fit_one_by_one_but_not_together_are_told() -> None:
+    source = """
+__global__ void k(float *out) {
+    __shared__ float a[66][64], b[124][64];
+    const int x = threadIdx.x;
+    for (int r = threadIdx.y; r < 64; r += 8)
+        a[r][x] = out[r * 64 + x], b[r][x] = out[r * 64 + x] + 1;
+    __syncthreads();
+    for (int r = threadIdx.y; r < 64; r += 8) out[r * 64 + x] = a[x][r] + b[x][r];
+}"""
+    report = replay_compiled(source, grid=1, block=(32, 8), args=[np.zeros(4096, np.float32)])
+    fixes = report.fixes()
+    assert [each.text for each in fixes] == ["a[66][65]", "b[124][65]"]
+    said = fixes_table(fixes).text
+    assert len(said) == 3
+    assert said[-1].startswith("Not all 2 at once: these fixes do not fit together: static shared")

@@ -323,3 +323,55 @@ def test_a_store_says_that_the_load_to_its_right_was_not_asked() -> None:
     noted = "the store is asked; the load to the right of = is a question of its own"
     assert noted in read("float s[32][32]; s[0][lane] = s[lane][0];").assumed
     assert noted not in read("float s[32][32]; s[0][lane] = in[lane];").assumed
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        # sizeof is unsigned, and so are min and max of an unsigned number: -1 is the greatest.
+        ("lane - 8 < sizeof(float)", [int(8 <= each < 12) for each in range(32)]),
+        ("(lane - 8) % sizeof(float4)", [each % 16 for each in range(-8, 24)]),
+        ("min(threadIdx.x - 1, 40)", [40, *range(31)]),
+        ("max(threadIdx.x - 1, 0) & 63", [63, *range(31)]),
+        ("max((int)threadIdx.x - 1, 0)", [0, *range(31)]),
+        # A name is of its type.
+        ("i", [each * 16 % 256 for each in range(32)]),
+        ("j + 128", [(each * 16 + 128) % 256 for each in range(32)]),
+        ("b", [each >> 2 & 1 for each in range(32)]),
+    ],
+)
+def test_numbers_are_of_the_types_that_c_gives_them(text: str, places: list[int]) -> None:
+    declared = "uint8_t i = lane * 16; char j = lane * 16; bool b = lane & 4; float s[256];"
+    asked = read(f"{declared} s[{text}]", block=32)
+    assert asked.addresses()[0].tolist() == [4 * each for each in places]
+
+
+@pytest.mark.parametrize("step", ["++x", "--x", "x++ + 1", "x-- - 1"])
+def test_an_index_that_changes_a_variable_is_refused(step: str) -> None:
+    with pytest.raises(ExpressionError, match=r"(\+\+|--) changes a variable, at column \d+"):
+        read(f"int x = 3; float s[64]; s[{step}]")
+
+
+@pytest.mark.parametrize("blanks", [1, 200])
+def test_a_long_question_is_refused_in_the_same_words(blanks: int) -> None:
+    with pytest.raises(ExpressionError, match="a comma in brackets at column") as refused:
+        read(f"float s[64][64];{' ' * blanks}s[lane, 1]")
+    assert refused.value.column == 22 + blanks
+
+
+def test_a_name_set_from_itself_is_calculated_once() -> None:
+    asked = read(f"int a = lane; {'a = a & a; ' * 60}float s[32]; s[a]")
+    assert asked.addresses()[0].tolist() == [4 * lane for lane in range(32)]
+
+
+def test_names_that_are_deep_together_are_refused() -> None:
+    deep = "".join(f"int a = a{'+0' * 400}; " for _ in range(4))
+    with pytest.raises(ExpressionError, match="nested too deeply"):
+        read(f"int a = lane; {deep}float s[32]; s[a]")
+
+
+def test_a_name_that_is_set_again_keeps_its_type() -> None:
+    narrow = read("unsigned char a = 255; a = a + 1; float s[512]; s[a]")
+    assert not narrow.addresses().any()
+    signed = read("int x = 0; x = threadIdx.x - 1; float s[64]; s[x / 2]", block=32)
+    assert signed.addresses()[0, :4].tolist() == [0, 0, 0, 4]

@@ -78,6 +78,11 @@ class TestCapabilities:
             "registers_per_block": "max_registers_per_block",
             "registers_per_sm": "max_registers_per_multiprocessor",
         }
+        unknown = [each for each in CAPABILITIES if f"sm_{each}" not in traits]
+        assert unknown == [], (
+            "not in the header of the installed nvidia-cuda-cccl: give a chip's limits as facts of"
+            " its own file (docs/how-to/own-chip.md), or install a newer wheel"
+        )
         for capability, limits in CAPABILITIES.items():
             said = traits[f"sm_{capability}"]
             assert asdict(limits) == {name: said[field] for name, field in named.items()}, (

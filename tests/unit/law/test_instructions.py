@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,19 @@ def test_aliases_parse_to_the_same_thing(alias: str, name: str) -> None:
 
 
 def test_there_are_no_other_aliases() -> None:
-    assert {alias for known in INSTRUCTIONS.values() for alias in known.aliases} == set(ALIASES)
+    named = {alias for known in INSTRUCTIONS.values() for alias in known.aliases}
+    assert named ^ set(ALIASES) == set(), "put it into ALIASES, above, with its instruction"
+
+
+def test_the_example_of_a_new_instruction_is_in_the_code() -> None:
+    """CONTRIBUTING.md shows a diff: each of its lines is there, in its order."""
+    root = Path(__file__).parents[3]
+    text = (root / "CONTRIBUTING.md").read_text().partition("## Add an instruction")[2]
+    diff = text.partition("```diff\n")[2].partition("```")[0]
+    shown = [line[1:] for line in diff.splitlines() if line[0] in " +" and line[:3] != "+++"]
+    code = iter((root / "simulator/law/instructions.py").read_text().splitlines())
+    assert len(shown) > 5
+    assert [line for line in shown if line not in code] == []
 
 
 def test_every_spelling_is_unique() -> None:

@@ -104,7 +104,7 @@ def test_long_and_deep_expressions_are_refused() -> None:
     with pytest.raises(ExpressionError, match="expression of 4097 characters"):
         Expression("1" * 4097)
     with pytest.raises(ExpressionError, match="nested too deeply"):
-        Expression("-" * 4000 + "1")({})
+        Expression("~" * 4000 + "1")({})
     assert Expression("(" * 150 + "1" + ")" * 150)({}) == 1
 
 
@@ -170,3 +170,16 @@ def test_a_long_expression_is_cut_around_its_caret(before: int, after: int) -> N
     assert len(shown) <= 210
     assert shown.startswith("  ...") == (before > 20)
     assert shown.endswith("...") == (after > 20)
+
+
+def test_a_sum_that_is_too_deep_where_it_is_called_is_refused() -> None:
+    """It is called from a deeper place than it was read at."""
+    readable = [Expression("+".join(["1"] * terms)) for terms in range(500, 700, 20)]
+
+    def called(expression: Expression, depth: int) -> int:
+        return called(expression, depth - 1) if depth else expression({})
+
+    for each in readable:
+        assert each({}) == each.source.count("1")
+    with pytest.raises(ExpressionError, match="nested too deeply"):
+        called(readable[-1], 300)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bankwise import replay_file
+from simulator import Chip
 from simulator.errors import LaunchError
 
 KERNEL = "__global__ void twice(float* a, int n) { a[threadIdx.x] *= n; }\n"
@@ -33,3 +35,40 @@ def test_what_cannot_be_replayed_is_refused_at_once(
     file.write_text(text)
     with pytest.raises(LaunchError, match=said):
         replay_file(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"let": [("n", 8)]}, r"let \[\('n', 8\)\] is not a mapping"),
+        ({"let": {"n": "8"}}, r"let \{'n': '8'\} is not a name with a number"),
+        ({"let": {"n": None}}, r"let \{'n': None\} is not a name with a number"),
+        ({"let": {"n": float("nan")}}, r"let \{'n': nan\} is not a name with a number"),
+        ({"let": {5: 8}}, r"let \{5: 8\} is not a name with a number"),
+        ({"kernel": 3}, "kernel 3 is not a name"),
+    ],
+)
+def test_what_is_not_a_number_or_a_name_is_refused(asked: Any, said: str) -> None:
+    with pytest.raises(LaunchError, match=said):
+        replay_file("no.cu", **asked)
+
+
+def test_numbers_of_numpy_are_taken(tmp_path: Path) -> None:
+    file = tmp_path / "grid.cu"
+    file.write_text(
+        "__global__ void k(int n) {}\nint main(int c, char **v) { int n = atoi(v[1]);"
+        " k<<<n, 32>>>(n); }"
+    )
+    (report,) = replay_file(file, let={"n": np.int64(3)})
+    assert report.grid == (3, 1, 1)
+
+
+@pytest.mark.parametrize("chip", ["H200", "RTX 4090"])
+def test_host_code_is_told_of_the_chip(tmp_path: Path, chip: str) -> None:
+    file = tmp_path / "grid.cu"
+    file.write_text(
+        "__global__ void k() {}\nint main() { cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);"
+        " k<<<p.multiProcessorCount, 32>>>(); }"
+    )
+    (report,) = replay_file(file, chip=chip)
+    assert report.grid == (Chip.of(chip).multiprocessors, 1, 1)

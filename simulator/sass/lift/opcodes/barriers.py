@@ -1,11 +1,12 @@
-"""Moving convergence barriers and what a barrier of the block found into registers."""
+"""Moving convergence barriers, return addresses and what a barrier found into registers."""
 
 from __future__ import annotations
 
 from simulator.sass.lift.block import WORDS, Block
+from simulator.sass.lift.layout import RETURN_PLACE, ROW
 from simulator.sass.lift.line import Line
 from simulator.sass.lift.opcodes.control import barrier
-from simulator.sass.lift.operands import ConvergenceBarrier, DecodeProblem, Predicate
+from simulator.sass.lift.operands import ConvergenceBarrier, DecodeProblem, Predicate, Word
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 
@@ -41,6 +42,27 @@ def _between(which: int, source: int, clear: bool) -> Emit:
             block.write_barrier(source, block.at.i32(0))
 
     return emit
+
+
+_HALVES = {"Rpc.LO": RETURN_PLACE, "Rpc.HI": RETURN_PLACE + ROW}
+
+
+@lifts("RPCMOV", says="Writes or reads half of the register for return addresses.")
+def _rpcmov(line: Line) -> Emit:
+    line.only("32")
+    if line.peek(Word):
+        place, source = _half(line), line.source()
+        return lambda block: block.store_row(place, block.read(source).spread())
+    target, place = line.target(), _half(line)
+    return lambda block: block.write(target, block.at.load(block.warp, WORDS, place))
+
+
+def _half(line: Line) -> int:
+    """Read Rpc.LO or Rpc.HI; return its place in a warp's memory."""
+    word = line.take()
+    if not line.has("32") or not isinstance(word, Word) or word.text not in _HALVES:
+        raise DecodeProblem(f"operand {line.next} of {line.name}")
+    return _HALVES[word.text]
 
 
 @lifts("B2R", says="Reads what BAR.RED found.")

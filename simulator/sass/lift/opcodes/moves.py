@@ -52,29 +52,6 @@ def _choice(line: Line, kind: str) -> Emit:
     return emit
 
 
-_RETURN = {"Rpc.LO": 0, "Rpc.HI": 1}
-
-
-@lifts("RPCMOV", says="Copies a word to or from the register of the return address.")
-def _rpcmov(line: Line) -> Emit:
-    """`RPCMOV.32 Rpc.LO, R2` and back: ptxas for sm_100 keeps values there for a while."""
-    line.only("32")
-    if line.peek(Word):
-        word = _return_word(line)
-        a = line.source()
-        return lambda block: block.write_return(word, block.read(a))
-    target = line.target()
-    word = _return_word(line)
-    return lambda block: block.write(target, block.return_word(word))
-
-
-def _return_word(line: Line) -> int:
-    found = line.take()
-    if not line.has("32") or not isinstance(found, Word) or found.text not in _RETURN:
-        raise DecodeProblem(f"operand {line.next} of {line.name}")
-    return _RETURN[found.text]
-
-
 # ---- Special registers. ------------------------------------------------------------------------
 _ROWS = {"SR_TID.X": 0, "SR_TID.Y": 1, "SR_TID.Z": 2, "SR_TID": 3}
 _BLOCK = {"SR_CTAID.X": "block_x", "SR_CTAID.Y": "block_y", "SR_CTAID.Z": "block_z",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.errors import LaunchError
 from simulator.sass.code.launches import find_launches
 
 pytest.importorskip("tree_sitter_cuda")
@@ -63,3 +64,9 @@ def test_a_function_of_both_sides_is_read_whatever_the_order_of_its_marks() -> N
         f"{KERNEL}{helper}int main() {{ k<<<half(64), 32>>>(0, 1); }}"
     ).launches
     assert found.grid == "32"
+
+
+def test_host_code_that_is_nested_too_deeply_is_refused() -> None:
+    body = "{" * 3000 + "k<<<1, 32>>>(0, 1);" + "}" * 3000
+    with pytest.raises(LaunchError, match="nested too deeply"):
+        find_launches(f"{KERNEL}int main() {{ {body} }}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from simulator.sass.code.launches import find_launches
+from simulator.sass.code.records import numbers_of
+from simulator.sass.code.signatures import field_types
+from simulator.sass.code.source import Source
 
 pytest.importorskip("tree_sitter_cuda")
 
@@ -33,3 +36,52 @@ def test_arrays_inside_a_structure_are_described_element_by_element() -> None:
     )
     (found,) = find_launches(text).launches
     assert found.arguments == ("{i32=<v.n>, {f32=<w[0]>, f32=<w[1]>, f32=<w[2]>}}",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("Mixed", ("u8", 16)),
+        ("Outer", ("u8", 24)),  # Mixed begins at a multiple of 8
+        ("Behind", ("u8", 24)),
+        ("Vectors", ("f32", 8)),  # float4 begins at a multiple of 16
+        ("Pair", ("u8", 16)),
+        ("Halves", ("f16", 4)),
+        ("Three", ("f32", 4)),
+        ("Mixed[3]", ("u8", 48)),
+    ],
+)
+def test_members_lie_where_cuda_puts_them(kind: str, numbers: tuple[str, int]) -> None:
+    """As sizeof of nvcc says."""
+    fields = {
+        "Mixed": [("char", "c"), ("double", "d")],
+        "Outer": [("int", "a"), ("Mixed", "m")],
+        "Behind": [("Mixed", "m"), ("char", "x")],
+        "Vectors": [("float", "a"), ("float4", "b")],
+        "Pair": [("int", "a"), ("float2", "b")],
+        "Halves": [("half", "h"), ("half2", "g")],
+        "Three": [("float", "a"), ("float3", "b")],
+    }
+    assert numbers_of(kind, {}, fields, lambda extents: int(extents[0])) == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("struct K : B, Empty { int n; };", ("u8", 24)),  # B's 16 bytes first, and 8 in its steps
+        ("struct K { static int n; float x; float *at(int i); void f(); };", ("f32", 1)),
+        ("struct K { void (*f)(int); float *p, *q; };", ("u64", 3)),
+        ("struct K { union { float f; double d; }; int n; };", None),
+        ("struct K { int n : 3; };", None),
+        ("struct K { virtual void f(); int n; };", None),
+        ("struct K { U u; int n; };", None),
+        ("union K { float f; double d; };", None),
+        ("struct K : T<int> { int n; };", None),
+    ],
+)
+def test_only_what_lies_as_its_members_do_is_counted(
+    text: str, numbers: tuple[str, int] | None
+) -> None:
+    before = "struct Empty {}; struct B { double d; int i; }; union U { float f; double d; };\n"
+    fields = field_types(Source(before + text))
+    assert numbers_of("K", {}, fields, lambda extents: int(extents[0])) == numbers

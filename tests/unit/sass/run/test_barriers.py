@@ -151,6 +151,30 @@ extern "C" __global__ void states(u32 *out) {
     assert (ran(source, [np.zeros(64, np.uint32)]).outputs[0] == 64 - np.arange(64)).all()
 
 
+def test_lanes_that_arrive_without_completing_have_a_state_each() -> None:
+    """Odd and even lanes at a barrier each; the first two warps with other counts."""
+    source = """
+extern "C" __global__ void states(u32 *out) {
+    __shared__ alignas(8) u64 barriers[2];
+    if (threadIdx.x < 2) barrier_init(&barriers[threadIdx.x], 100);
+    __syncthreads();
+    u64 state; u32 pending, warp = threadIdx.x / 32;
+    if (threadIdx.x < 64 && threadIdx.x % 32 >= 10) {
+        asm volatile("mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], %2;"
+                     : "=l"(state) : "r"(shared_address(&barriers[threadIdx.x % 2])), "r"(warp + 1)
+                     : "memory");
+        asm volatile("mbarrier.pending_count.b64 %0, %1;" : "=r"(pending) : "l"(state));
+        out[threadIdx.x] = pending;
+    }
+}"""
+    lanes = np.arange(10, 32)
+    first = 100 - (lanes - 10) // 2
+    found = ran(source, [np.zeros(64, np.uint32)]).outputs[0].reshape(2, 32)
+    assert not found[:, :10].any()
+    assert (found[0, 10:] == first).all()
+    assert (found[1, 10:] == 89 - 2 * ((lanes - 10) // 2)).all()
+
+
 def test_copies_of_threads_arrive_at_an_mbarrier() -> None:
     source = """
 extern "C" __global__ void copies(const int *in, int *out) {
