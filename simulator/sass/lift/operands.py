@@ -37,7 +37,7 @@ class Signs:
     absolute: bool = False
     inverted: bool = False
     half: str = ""
-    """H0_H0, H1_H1, B1, …: a part of the register."""
+    """H0_H0, H1_H1, B1, …: a part of the register; F32x2.HI_LO, …: both words of a pair."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ def _operand(text: str) -> Operand:
     body, signs = _signs(text)
     if found := _REGISTER.fullmatch(body):
         parts = [part for part in found[3].split(".") if part and part != "reuse"]
-        if len(parts) > 1:
+        if len(parts) > 1 and parts[0] != "F32x2":
             raise DecodeProblem(f"operand {text}")
-        part = parts[0] if parts else ""
+        part = ".".join(parts)
         number = -1 if found[2] == "Z" else int(found[2])
         half = Signs(signs.negative, signs.absolute, signs.inverted, part)
         return Register(number, found[1] == "UR", half)

@@ -14,7 +14,8 @@ RECORDED = Path(__file__).parents[3] / "gpu_check/data/h100_pipes.csv"
 FREE = {
     "NOP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT",
     "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "UTMACMDFLUSH", "UTMACCTL", "KILL",
-    "BPT", "WARPGROUP", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "QSPC",
+    "BPT", "WARPGROUP", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "QSPC", "CREDUX", "FADD2",
+    "FMUL2", "FFMA2",
 }  # fmt: skip
 """Opcodes that are known to cost no more than an issue slot, or whose cost nobody published."""
 SPLIT = {"IMAD.WIDE", "BAR"}  # their loops hold other instructions, or wait for other warps

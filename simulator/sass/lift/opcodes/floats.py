@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.functions import FUNCTIONS
 from simulator.sass.lift.helpers import call
-from simulator.sass.lift.line import Condition, Line, TargetOperand
+from simulator.sass.lift.line import Condition, Line, SourceOperand, TargetOperand
 from simulator.sass.lift.numbers import (
     NEAREST,
     ROUNDINGS,
@@ -18,7 +20,7 @@ from simulator.sass.lift.numbers import (
     to16,
 )
 from simulator.sass.lift.opcodes.comparisons import compare_floats, comparison, join_outcome
-from simulator.sass.lift.operands import DecodeProblem, Number
+from simulator.sass.lift.operands import DecodeProblem, Number, Register
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
 
@@ -32,26 +34,73 @@ def _float(line: Line) -> Emit:
     target = line.target()
     inputs = line.sources("float", 3 if line.name == "FFMA" else 2)
 
-    def nearest(a: Value, b: Value, c: Value | None = None) -> Value:
-        if c is not None:
-            return fused(a, b, c)
-        return a + b if line.name == "FADD" else a * b
-
-    def wide(a: Value, b: Value, c: Value | None = None) -> Value:
-        """Calculate in float64, where products are exact; what is rounded once more."""
-        if line.name == "FADD":
-            return sum_to_odd(a, b, how)
-        return a * b if c is None else sum_to_odd(a * b, c, how)
-
     def emit(block: Block) -> None:
         values = [block.floats(each) for each in inputs]
-        if how == NEAREST and not saturates:
-            block.write(target, nearest(*values))
-            return
-        found = directed(wide(*(each.double for each in values)), how)
-        block.write(target, clamped(found) if saturates else found)
+        block.write(target, _calculated(line.name, how, values, saturates))
 
     return emit
+
+
+@lifts("FADD2", "FMUL2", "FFMA2", says="As FADD, FMUL and FFMA, of the two floats of a pair.")
+def _two_floats(line: Line) -> Emit:
+    line.only(*ROUNDINGS, "FTZ")
+    name, how, target = line.name.removesuffix("2"), rounding(line), line.target(2)
+    inputs = [_two_sources(line) for _ in range(3 if name == "FFMA" else 2)]
+
+    def emit(block: Block) -> None:
+        found = [
+            _calculated(name, how, [block.floats(each[which]) for each in inputs])
+            for which in range(2)
+        ]
+        for which, value in enumerate(found):
+            block.write(target, value, which)
+
+    return emit
+
+
+def _two_sources(line: Line) -> tuple[SourceOperand, SourceOperand]:
+    """Read the two floats of an operand, the lower first; an immediate is both."""
+    operand = line.operands[line.next] if line.next < len(line.operands) else None
+    if isinstance(operand, Number):
+        both = line.source("float")
+        return both, both
+    line.take()
+    if not isinstance(operand, Register) or operand.signs.half not in _ORDERS:
+        raise DecodeProblem(f"operand {line.next} of {line.name}")
+    pair, signs = line.named(operand, 2), replace(operand.signs, half="")
+    low, high = (
+        line.changed(
+            pair if pair.number < 0 else replace(pair, number=pair.number + word), signs, "float"
+        )
+        for word in _ORDERS[operand.signs.half]
+    )
+    return low, high
+
+
+_ORDERS = {
+    "F32x2.HI_LO": (0, 1),
+    "F32x2.LO_HI": (1, 0),
+    "F32x2.HI_HI": (1, 1),
+    "F32x2.LO_LO": (0, 0),
+}
+"""Which words of a pair its lower and its upper float are; the upper is named first."""
+
+
+def _calculated(name: str, how: int, values: list[Value], saturates: bool = False) -> Value:
+    """Return what FADD, FMUL or FFMA makes of its values, rounded."""
+    a, b, *added = values
+    if how == NEAREST and not saturates:
+        if added:
+            return fused(a, b, added[0])
+        return a + b if name == "FADD" else a * b
+    # In float64, where products are exact; what is rounded once more.
+    x, y = a.double, b.double
+    if name == "FADD":
+        found = sum_to_odd(x, y, how)
+    else:
+        found = sum_to_odd(x * y, added[0].double, how) if added else x * y
+    found = directed(found, how)
+    return clamped(found) if saturates else found
 
 
 @lifts("FMNMX", says="Least or greatest of two floats.")

@@ -143,6 +143,37 @@ def _redux(line: Line) -> Emit:
     return emit
 
 
+@lifts("CREDUX", says="Least or greatest float of the warp.")
+def _credux(line: Line) -> Emit:
+    """As `redux.sync.max.f32` of PTX: not-a-numbers lose, or win with NAN; -0 is below 0."""
+    line.only("MIN", "MAX", "F32", "NAN")
+    if not line.has("F32") or line.has("MIN") == line.has("MAX"):
+        raise DecodeProblem("modifiers of CREDUX")
+    how, nothing = _REDUCTIONS["MAX.S32" if line.has("MAX") else "MIN.S32"]
+    target, a = line.target(), line.source()
+
+    def emit(block: Block) -> None:
+        words = block.read(a).spread()
+        odd = nothing ^ 0xFFFFFFFF if line.has("NAN") else nothing
+        keys = ((words & 0x7FFFFFFF) > _INFINITY).choose(odd, _by_order(words))
+        if block.active is not None:
+            keys = block.active.choose(keys, nothing)
+        found = _by_order(keys.reduced(how))
+        is_number = (found & 0x7FFFFFFF) <= _INFINITY
+        with block.once():
+            block.write(target, is_number.choose(found, 0x7FFFFFFF))
+
+    return emit
+
+
+_INFINITY = 0x7F800000
+
+
+def _by_order(bits: Value) -> Value:
+    """Return floats' bits as integers of the same order, or back."""
+    return bits ^ (bits.shift_signed(31) & 0x7FFFFFFF)
+
+
 @lifts("MATCH", says="Lanes with the same value.")
 def _match(line: Line) -> Emit:
     line.only("ANY", "ALL", "U64")

@@ -40,6 +40,8 @@ def _read(block: Block, source: SourceOperand) -> Value:
 def sum_of_pairs(line: Line, count: int) -> Emit:
     """Lift IADD.64 and IADD3.64: a sum of two or three pairs."""
     target = line.target(2)
+    if line.predicate_targets() != (None, None):  # carries; none was seen
+        raise DecodeProblem(f"predicates of {line.name}")
     inputs = [_source(line) for _ in range(count)]
 
     def emit(block: Block) -> None:

@@ -19,7 +19,7 @@ LANES = st.lists(st.integers(0, 3), min_size=32, max_size=32)
 @given(WORDS, WORDS, WORDS, WORDS, st.integers(0, (1 << 31) - 1))
 @settings(max_examples=examples(30), deadline=None)
 def test_a_sum_of_pairs_carries(a: int, b: int, c: int, d: int, more: int) -> None:
-    lines = [f"UIADD3.64 UR8, UR4, {more:#x}, UR6"]
+    lines = [f"UIADD3.64 UR8, UPT, UPT, UR4, {more:#x}, UR6"]
     read = run_warp(lines, {"UR4": a, "UR5": b, "UR6": c, "UR7": d}).read
     wanted = (a + (b << 32) + c + (d << 32) + more) % (1 << 64)
     assert int(read("UR8")[0]) | int(read("UR9")[0]) << 32 == wanted
