@@ -313,14 +313,8 @@ def chunks(store: Path) -> dict[int, str]:
         return dict(database.execute("SELECT start, outcome FROM chunks"))
 
 
-@pytest.mark.parametrize(
-    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
-)
-def test_an_interrupted_sweep_continues(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, how: signal.Signals
-) -> None:
-    store, rows = tmp_path / "store", tmp_path / "rows.csv"
-    command = [*LONG, "--jobs", "1", "--store", str(store), "--csv", str(rows)]
+def interrupt(command: list[str], store: Path, how: signal.Signals) -> None:
+    """Run a sweep, and interrupt it when it has kept some chunks."""
     process = subprocess.Popen(
         [sys.executable, "-m", "simulator", *command],
         stdout=subprocess.DEVNULL,
@@ -338,15 +332,27 @@ def test_an_interrupted_sweep_continues(
     if how is signal.SIGINT:
         assert process.returncode == 130
         assert said.strip() == f"{store} keeps what is done: the same command continues."
+
+
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_an_interrupted_sweep_continues(tmp_path: Path, how: signal.Signals) -> None:
+    whole = tmp_path / "whole.csv"
+    assert main([*LONG, "--store", str(tmp_path / "all"), "--csv", str(whole)]) == 0
+    for attempt in range(5):
+        store, rows = tmp_path / f"store{attempt}", tmp_path / f"rows{attempt}.csv"
+        command = [*LONG, "--jobs", "1", "--store", str(store), "--csv", str(rows)]
+        interrupt(command, store, how)
+        done = chunks(store)
+        if len(done) < len(chunks(tmp_path / "all")):
+            break  # else the sweep was quicker than this process
     assert not rows.exists()
-    done = chunks(store)
-    assert 9 < len(done) < 7000 // 64
+    assert 9 < len(done) < len(chunks(tmp_path / "all"))
     assert main(command) == 0
     assert done.items() <= chunks(store).items()  # and went on from there
-    assert not list(tmp_path.glob("store-*"))
-    capsys.readouterr()
-    assert main([*LONG, "--csv", str(tmp_path / "whole.csv")]) == 0
-    assert rows.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert not list(tmp_path.glob("store?-*"))
+    assert rows.read_bytes() == whole.read_bytes()
 
 
 def test_the_bar_is_for_terminals() -> None:
