@@ -68,6 +68,9 @@ def read_layout(text: str) -> Notation:
     return _Reader(text).layout()
 
 
+_SWIZZLED = "Sw<3,3,3> o 0 o (64,64):(64,1)"
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -84,12 +87,13 @@ class _Reader:
         self.place = found.start(kind) if found and kind else len(self.text.rstrip())
         self.end = found.end() if found else len(self.text)
 
-    def fail(self, expected: str) -> NoReturn:
+    def fail(self, expected: str, like: str = "") -> NoReturn:
         # Show only the line, and of a long line only the neighbourhood.
         start = max(self.text.rfind("\n", 0, self.place) + 1, self.place - 60)
         line = self.text[start : self.place + 40].split("\n")[0].replace("\t", " ")
         raise LayoutError(
-            f"malformed layout: expected {expected} at column {self.place + 1}\n"
+            f"malformed layout: expected {expected} at column {self.place + 1}"
+            f"{f' (such as {like})' if like else ''}\n"
             f"  {line}\n  {' ' * (self.place - start)}^"
         )
 
@@ -98,13 +102,13 @@ class _Reader:
             self.fail(f"{sign!r}")
         self.advance()
 
-    def integer(self, what: str, signed: bool = False) -> int:
+    def integer(self, what: str, signed: bool = False, like: str = "") -> int:
         if signed and self.sign == "-":
             self.advance()
             return -self.integer(what)
         digits = self.sign.removeprefix("_")
         if not (digits.isascii() and digits.isdecimal()):
-            self.fail(what)
+            self.fail(what, like)
         if len(digits) > _DIGITS:
             self.fail(f"a number of at most {_DIGITS} digits")
         self.advance()
@@ -162,14 +166,14 @@ class _Reader:
             if self.sign == "o":
                 self.advance()
             elif self.sign.removeprefix("_") not in _POINTERS:
-                self.fail("'o'")
+                self.fail("'o'", _SWIZZLED)
             if self.sign.removeprefix("_") in _POINTERS and len(swizzles) == 1 and not element:
                 element, address = self.pointer()
                 self.expect("o")
                 swizzles, offset = self.of_bytes(swizzles[0], element, address)
                 break
             if self.sign not in _SWIZZLES:
-                offset = self.integer("the offset, an integer")
+                offset = self.integer("the offset, an integer", like=_SWIZZLED)
                 self.expect("o")
         shape = self.nest("a shape" if swizzles else "a shape or 'Sw<B,M,S> o'")
         self.expect(":")

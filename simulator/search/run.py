@@ -28,7 +28,7 @@ from simulator.search.optimum import (
     amount,
     worst_accesses,
 )
-from simulator.search.pricing import Objective, misfit, price, recount
+from simulator.search.pricing import Objective, lower_bound, misfit, price, recount
 from simulator.search.swizzles import Found, Swizzles, TileProblem, best_layout, single_terms
 from simulator.search.tile import TileLayout
 from simulator.sweeps.grid import Grid
@@ -275,6 +275,11 @@ class Search:
             why = "a wavefront carries at most 128 bytes"
             if any(_waits(each.instruction) for each in case.groups):
                 why += ", and lanes that update one word wait for one another"
+            alone = (
+                lower_bound([each], case.element, self.objective, self.rule) for each in case.groups
+            )
+            if sum(alone) < least:
+                why += ", and what one access takes as a vector stays whole for the others"
             text = (
                 f"Proved: no layout of any kind does better than {cost}{among}:"
                 f" {why}, so {found.cost:,} is the least."

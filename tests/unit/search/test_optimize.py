@@ -43,6 +43,14 @@ def test_transpose_by_swizzle_costs_no_bytes() -> None:
     assert "no layout of any kind does better than 64 cycles" in str(found)
 
 
+def test_a_floor_that_vectors_raise_says_so() -> None:
+    """Each access alone could take 40 cycles; a float4 stays whole, so 16 banks hold a column."""
+    wide, narrow = "float s[64][64]; *(float4*)&s[ty][tx*4]", "s[tx][ty]"
+    found = optimize([wide, narrow], block="16x16")
+    assert (found.cost, found.certificate.kind) == (48, "floor")
+    assert "and what one access takes as a vector stays whole" in str(found)
+
+
 def test_fp16_tile_of_ldmatrix_and_wide_stores() -> None:
     """Rows of 64 halves, as CUTLASS swizzles them: Sw<3,3,3>."""
     read = Access(
