@@ -16,7 +16,7 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["PATTERNS", "banks_source", "measure_banks", "rewritten"]
+__all__ = ["PATTERNS", "banks_source", "issued", "measure_banks", "rewritten"]
 
 _COUNT, _TURNS = 256, 32
 _FFMA = 0x223
@@ -106,24 +106,31 @@ def measure_banks(device: int = 0) -> list[dict[str, Any]]:
     open_gpu(device)
     import cupy
 
-    rows = []
     with cupy.cuda.Device(device):
         with TemporaryDirectory() as folder:
             image = compiled(banks_source(), Path(folder))
-        zeros, sink = cupy.zeros(32, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
-        when = cupy.zeros(64, dtype=np.int64)
-        for name, pattern in PATTERNS.items():
-            module = cupy.cuda.function.Module()
-            module.load(rewritten(image, pattern))
-            kernel = module.get_function("banks")
-            row: dict[str, Any] = {"registers": name}
-            for warps in (4, 8, 16):
-                least = float("inf")
-                for _ in range(4):
-                    kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
-                    times = when.get()[: 2 * warps]
-                    elapsed = int(times[1::2].max() - times[0::2].min())
-                    least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
-                row[f"warps_{warps // 4}"] = round(least, 4)
-            rows.append(row)
-    return rows
+        return [
+            {"registers": name, **issued(rewritten(image, pattern), 1, 4)}
+            for name, pattern in PATTERNS.items()
+        ]
+
+
+def issued(image: bytes, count: int, digits: int) -> dict[str, float]:
+    """Return the cycles that `count` instructions of the loop take, by how many warps issue."""
+    import cupy
+
+    zeros, sink = cupy.zeros(32, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
+    when = cupy.zeros(64, dtype=np.int64)
+    module = cupy.cuda.function.Module()
+    module.load(image)
+    kernel = module.get_function("banks")
+    found = {}
+    for warps in (4, 8, 16):
+        least = float("inf")
+        for _ in range(4):
+            kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
+            times = when.get()[: 2 * warps]
+            elapsed = int(times[1::2].max() - times[0::2].min())
+            least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
+        found[f"warps_{warps // 4}"] = round(least * count, digits)
+    return found

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import banks_source
+from gpu_check.timing.banks import banks_source, issued
 
 __all__ = ["DISPATCHED", "dispatched", "kinds", "measure_dispatch", "templates_source"]
 
-_COUNT, _TURNS = 256, 32
 _NONE = 255
 _OPCODES = {
     "FFMA": 0x223, "FADD": 0x221, "IMAD": 0x224, "IMAD.WIDE": 0x225, "IMAD.HI": 0x227,
@@ -130,26 +129,11 @@ def measure_dispatch(device: int = 0) -> list[dict[str, Any]]:
     open_gpu(device)
     import cupy
 
-    rows = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         image = compiled(banks_source(), Path(folder))
         forms = kinds(compiled(templates_source(), Path(folder)))
-        zeros, sink = cupy.zeros(32, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
-        when = cupy.zeros(64, dtype=np.int64)
-        for name, pattern in DISPATCHED.items():
-            if any(each.split()[0] not in forms for each in pattern):
-                continue
-            module = cupy.cuda.function.Module()
-            module.load(dispatched(image, forms, pattern))
-            kernel = module.get_function("banks")
-            row: dict[str, Any] = {"instructions": name}
-            for warps in (4, 8, 16):
-                least = float("inf")
-                for _ in range(4):
-                    kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
-                    times = when.get()[: 2 * warps]
-                    elapsed = int(times[1::2].max() - times[0::2].min())
-                    least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
-                row[f"warps_{warps // 4}"] = round(least * len(pattern), 3)
-            rows.append(row)
-    return rows
+        return [
+            {"instructions": name, **issued(dispatched(image, forms, pattern), len(pattern), 3)}
+            for name, pattern in DISPATCHED.items()
+            if all(each.split()[0] in forms for each in pattern)
+        ]
