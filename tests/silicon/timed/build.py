@@ -7,6 +7,8 @@ The committed cubins are what was measured: rebuild them only to measure anew. K
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +154,34 @@ def gemm(name: str, size: int) -> dict[str, Any]:
     return case(f"{name} {size}", cubin, known.entry, [*launch.grid], [*launch.block], args, pair)
 
 
+def compiled(path: Path, architecture: str = "sm_90") -> bytes:
+    """Return a source's cubin, in which the folders that it names are nobody's."""
+    image = load(path, architecture, None, make_options((), {}, ()))[0].image
+    for folder in {str(path.parent).encode(), *re.findall(rb"/[ -~]+/cu13/include", image)}:
+        image = image.replace(folder, path.parent.name.encode().rjust(len(folder), b"/"))
+    return image
+
+
+def write_set(
+    name: str, sources: Mapping[str, str], cases: list[dict[str, Any]], maps: list[dict[str, Any]]
+) -> None:
+    """Compile the sources of a held-out set, by their architectures, and write its launches.
+
+    Those that take tensor maps have a list of their own: not every driver encodes them.
+    """
+    for source, architecture in sources.items():
+        image = compiled(HERE / name / f"{source}.cu", architecture)
+        (HERE / "cubins" / f"{name}_{source}.cubin").write_bytes(image)
+    for end, launches in (("", cases), ("_maps", maps)):
+        (HERE / f"{name}{end}.json").write_text(json.dumps(launches, indent=1) + "\n")
+
+
 def main() -> None:
     gemms = [gemm(name, size) for size in (1024, 4096) for name in GEMMS]
     (HERE / "gemms.json").write_text(json.dumps(gemms, indent=1) + "\n")
     own = [GEMM_SOURCES / f"{GEMMS[name].file}.cu" for name in GEMMS if name not in CUBINS]
     for path in [*sorted((HERE / "cuda").glob("*.cu")), *own]:
-        cubin, _ = load(path, "sm_90", None, make_options((), {}, ()))
-        (HERE / "cubins" / f"{path.stem}.cubin").write_bytes(cubin.image)
+        (HERE / "cubins" / f"{path.stem}.cubin").write_bytes(compiled(path))
     (HERE / "cases.json").write_text(json.dumps(CASES, indent=1) + "\n")
 
 

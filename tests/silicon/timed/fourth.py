@@ -8,16 +8,12 @@ later commit.
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
-from simulator.sass.code.images import load
-from simulator.sass.code.options import make_options
-from tests.silicon.timed.build import HERE, SASS, case
+from tests.silicon.timed.build import SASS, case, write_set
 from tests.silicon.timed.third import floats, zeros
 
-SOURCES = ("elements", "rows", "tiles")
+SOURCES = dict.fromkeys(("elements", "rows", "tiles"), "sm_90")
 
 
 def one(
@@ -161,18 +157,7 @@ def maps() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    for name in SOURCES:
-        path = HERE / "fourth" / f"{name}.cu"
-        cubin, _ = load(path, "sm_90", None, make_options((), {}, ()))
-        # Cubins name folders: let them be nobody's.
-        folders = {str(path.parent).encode(), *re.findall(rb"/[ -~]+/cu13/include", cubin.image)}
-        neutral = cubin.image
-        for folder in folders:
-            neutral = neutral.replace(folder, b"fourth".rjust(len(folder), b"/"))
-        (HERE / "cubins" / f"fourth_{name}.cubin").write_bytes(neutral)
-    every = [*elements(), *rows(), *tiles(), *bulk()]
-    (HERE / "fourth.json").write_text(json.dumps(every, indent=1) + "\n")
-    (HERE / "fourth_maps.json").write_text(json.dumps(maps(), indent=1) + "\n")
+    write_set("fourth", SOURCES, [*elements(), *rows(), *tiles(), *bulk()], maps())
 
 
 if __name__ == "__main__":

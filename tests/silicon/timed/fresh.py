@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from simulator.sass.code.images import load
-from simulator.sass.code.options import make_options
-from tests.silicon.timed.build import HERE, case
+from tests.silicon.timed.build import HERE, case, compiled
 
 
 def image(name: str, kernel: str, grid: list[int], block: list[int], args: list[str],
@@ -113,10 +111,7 @@ def cases() -> list[dict[str, Any]]:
 
 def main() -> None:
     for path in sorted((HERE / "fresh").glob("*.cu")):
-        cubin, _ = load(path, "sm_90", None, make_options((), {}, ()))
-        folder = str(path.parent).encode()  # cubins name it: let it be nobody's
-        neutral = cubin.image.replace(folder, b"fresh".rjust(len(folder), b"/"))
-        (HERE / "cubins" / f"{path.stem}.cubin").write_bytes(neutral)
+        (HERE / "cubins" / f"{path.stem}.cubin").write_bytes(compiled(path))
     (HERE / "fresh.json").write_text(json.dumps(cases(), indent=1) + "\n")
 
 

@@ -7,13 +7,9 @@ Other kernels than those of `build.py` and `fresh.py`, measured after the model 
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
-from simulator.sass.code.images import load
-from simulator.sass.code.options import make_options
-from tests.silicon.timed.build import HERE, SASS, case
+from tests.silicon.timed.build import SASS, case, write_set
 
 SOURCES = {"elements": "sm_90", "rows": "sm_90", "shared": "sm_90", "copies": "sm_90a"}
 
@@ -144,18 +140,7 @@ def maps() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    for name, architecture in SOURCES.items():
-        path = HERE / "third" / f"{name}.cu"
-        cubin, _ = load(path, architecture, None, make_options((), {}, ()))
-        # Cubins name folders: let them be nobody's.
-        folders = {str(path.parent).encode(), *re.findall(rb"/[ -~]+/cu13/include", cubin.image)}
-        neutral = cubin.image
-        for folder in folders:
-            neutral = neutral.replace(folder, b"third".rjust(len(folder), b"/"))
-        (HERE / "cubins" / f"third_{name}.cubin").write_bytes(neutral)
-    every = [*elements(), *rows(), *shared(), *copies()]
-    (HERE / "third.json").write_text(json.dumps(every, indent=1) + "\n")
-    (HERE / "third_maps.json").write_text(json.dumps(maps(), indent=1) + "\n")
+    write_set("third", SOURCES, [*elements(), *rows(), *shared(), *copies()], maps())
 
 
 if __name__ == "__main__":
