@@ -278,7 +278,7 @@ class Search:
             alone = (
                 lower_bound([each], case.element, self.objective, self.rule) for each in case.groups
             )
-            if sum(alone) < least:
+            if len(case.groups) > 1 and sum(alone) < least:
                 why += ", and what one access takes as a vector stays whole for the others"
             text = (
                 f"Proved: no layout of any kind does better than {cost}{among}:"

@@ -13,8 +13,7 @@ __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
-_L1, _OF_L2 = NUMBERS.index("l1_latency"), NUMBERS.index("l2_rate")
-_LOCAL_MISSED = NUMBERS.index("local_missed")
+_L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
@@ -213,7 +212,7 @@ def _send(
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
             if missing:
-                done = max(done, lower(state, machine, missing, False, 0.0, machine[_OF_L2], now))
+                done = max(done, lower(state, machine, missing, False, 0.0, machine[_L2_RATE], now))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     state.counts[2] += held

@@ -60,11 +60,10 @@ def _two_floats(line: Line) -> Emit:
 
 def _two_sources(line: Line) -> tuple[SourceOperand, SourceOperand]:
     """Read the two floats of an operand, the lower first; an immediate is both."""
-    operand = line.operands[line.next] if line.next < len(line.operands) else None
-    if isinstance(operand, Number):
+    if line.peek(Number):
         both = line.source("float")
         return both, both
-    line.take()
+    operand = line.take()
     if not isinstance(operand, Register) or operand.signs.half not in _ORDERS:
         raise DecodeProblem(f"operand {line.next} of {line.name}")
     pair, signs = line.named(operand, 2), replace(operand.signs, half="")

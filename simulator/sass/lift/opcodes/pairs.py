@@ -22,13 +22,9 @@ _ALL = (1 << 64) - 1
 
 def _source(line: Line) -> SourceOperand:
     """Read a pair; an immediate is what is printed, with its sign, in 64 bits."""
-    operand = line.operands[line.next] if line.next < len(line.operands) else None
-    if not isinstance(operand, Number):
+    if not line.peek(Number):
         return line.source("int", words=2)
-    line.take()
-    if not isinstance(operand.value, int):
-        raise DecodeProblem(f"operand {line.next} of {line.name}")
-    return SourceOperand(Bits(operand.value & _ALL))
+    return SourceOperand(Bits(line.immediate() & _ALL))
 
 
 def _read(block: Block, source: SourceOperand) -> Value:
