@@ -231,11 +231,11 @@ PackagedTable = Literal[
     "h100_timed_fifth_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
     "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
     "h100_timed_gemms_estimates", "h100_timed_kernels", "h100_timed_later_estimates",
-    "h100_timed_sixth", "h100_timed_sixth_estimates", "h100_timed_third",
-    "h100_timed_third_estimates", "h100_tma", "h100_traffic", "h100_transposes", "h100_turns",
-    "h100_waits", "h100_wgmma", "h200_bandwidth", "h200_clock_classes", "h200_contention",
-    "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_pipes",
-    "h200_tags",
+    "h100_timed_newest_estimates", "h100_timed_sixth", "h100_timed_sixth_estimates",
+    "h100_timed_third", "h100_timed_third_estimates", "h100_tma", "h100_traffic",
+    "h100_transposes", "h100_turns", "h100_waits", "h100_wgmma", "h200_bandwidth",
+    "h200_clock_classes", "h200_contention", "h200_gemm_stalls", "h200_kernels", "h200_latency",
+    "h200_launches", "h200_pipes", "h200_tags",
 ]  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """What accesses of global memory take of L1: its data pipe, and what copies ask the L2 for.
 
-A load holds the data pipe as one of shared memory does at the same addresses, or for as long as the
-fullest of four tag banks looks up its lines, whichever is more; and a cycle returns 128 bytes. So
-it was for all 272 patterns of `gpu_check/data/h100_gathers.csv`.
+A load holds the data pipe as one of shared memory does at the same addresses. It is longer where
+the fullest of four tag banks takes longer to look up its lines. A cycle returns 128 bytes at most.
+So it was for all 272 patterns of `gpu_check/data/h100_gathers.csv`.
 """
 
 from __future__ import annotations
