@@ -5,7 +5,8 @@ repository, in which 07 looks for libdevice; PyTorch must be installed. Each fil
 per target inside
 `bankwise.triton()`, its host code included, its sweeps of sizes left out, tuned kernels with one
 configuration (`--config`). 06, 09 and 10 are tests with a table of cases or sizes: their own
-function is called with the sizes here. What a file holds its kernel to is what counts; where it
+function is called with the sizes here. 05 is held to float64, not to PyTorch's halves on the CPU.
+What a file holds its kernel to is what counts; where it
 prints a difference only, that is held to the tolerance here. `--table` prints what OUT holds.
 """
 
@@ -56,6 +57,14 @@ CHECKS: dict[str, Callable[[Names], str]] = {
 }
 
 
+def _layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Normalize in float64: PyTorch's sums of halves are 0.14 off on a CPU, and 05 allows 0.01."""
+    import torch
+
+    x, weight, bias = (each.double() for each in (x, weight, bias))
+    return torch.native_layer_norm(x, shape, weight, bias, eps)[0]
+
+
 def _attention(names: Names, arch: str) -> list[tuple[str, Callable[[], Any]]]:
     specialised = [False, True] if arch == "sm_100" else [False]
     cases = []
@@ -68,10 +77,12 @@ def _attention(names: Names, arch: str) -> list[tuple[str, Callable[[], Any]]]:
     return cases
 
 
-def _persistent(names: Names, _arch: str) -> list[tuple[str, Callable[[], Any]]]:
+def _persistent(names: Names, arch: str) -> list[tuple[str, Callable[[], Any]]]:
     import torch
 
-    kinds = {"fp16": torch.float16, "fp8": torch.float8_e4m3fn}
+    kinds = {"fp16": torch.float16}
+    if arch != "sm_80":  # Triton has that type from Hopper on
+        kinds["fp8"] = torch.float8_e4m3fn
     return [
         (f"{name}, {size}³", lambda size=size, kind=kind: names["validate"](size, size, size, kind))  # type: ignore[misc]
         for name, kind in kinds.items()
@@ -94,10 +105,12 @@ CASES = {"06": _attention, "09": _persistent, "10": _scaled}
 
 def _attempt(path: Path, arch: Any, config: Any) -> dict[str, Any]:
     """Run a file, and return what came of each of its cases."""
-    import torch  # noqa: F401  before the replay, which then speaks for its GPU
+    import torch  # before the replay, which then speaks for its GPU
 
     number = path.name[:2]
     found: dict[str, str] = {}
+    if number == "05":
+        torch.nn.functional.layer_norm = _layer_norm
     with bankwise.triton(arch=arch, config=config) as launches:
         name = "__main__" if number in SCRIPTS else "tutorial"
         names: Names = {}

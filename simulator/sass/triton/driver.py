@@ -224,6 +224,8 @@ def _descriptor(descriptor: Any, meta: Any, _launch: Any) -> list[Any]:
         )
     base = unwrapped(descriptor.base)
     strides = [each * base.itemsize for each in descriptor.strides]
+    if base.itemsize == 1:
+        base = base.view(np.uint8)  # NumPy has no stride tricks for ml_dtypes' floats of 8 bits
     array = np.lib.stride_tricks.as_strided(base, list(descriptor.shape), strides)
     tiles = TensorMap(
         array,

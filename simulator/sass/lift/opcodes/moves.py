@@ -35,7 +35,7 @@ def _sel(line: Line) -> Emit:
     return _choice(line, "int")
 
 
-@lifts("FSEL", says="As SEL, for floats.")
+@lifts("FSEL", "UFSEL", says="As SEL, for floats.")
 def _fsel(line: Line) -> Emit:
     line.only("FTZ")
     return _choice(line, "float")
