@@ -267,7 +267,7 @@ VOTEU.[ANY|ALL|EQ] {u}, {upd}, {p}
 REDUX[|.SUM|.AND|.OR|.XOR|.MIN|.MAX|.MIN.S32|.MAX.S32|.SUM.S32] {u}, {r}
 MATCH.ANY[|.U64] {d}, {r}
 MATCH.ALL[|.U64] {pd}, {d}, {r}
-R2UR {u}, {r}
+R2UR[|.BROADCAST] {u}, {r}
 """
 _UNIFORM = f"""
 UMOV {{u}}, {{ui}}
