@@ -24,7 +24,7 @@ from simulator.sass.code.hostvalues import (
     plain_type,
     type_size,
 )
-from simulator.sass.code.preprocessor import Macro, expand
+from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.source import parser
 
 if TYPE_CHECKING:
@@ -408,7 +408,7 @@ class Evaluator:
         macro = self.macros.get(name)
         if macro is not None and macro.parameters is not None:
             texts = [f"({text_of(each)})" for each in given]
-            found = self.from_text(expand(macro, texts))
+            found = self.from_text(macro.put(texts))
             if not isinstance(found, Unknown):
                 return found
             values = [self.value(each) for each in given]  # CHECK(cudaMalloc(…))
