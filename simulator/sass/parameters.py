@@ -123,7 +123,7 @@ class Parameters:
         """Every array that the kernel may reach, those inside structures too."""
         self.mapped: set[int] = set()
         """Numbers of the arrays that tensor maps describe, as they lie."""
-        self._tables: dict[int, list[int | None]] = {}  # arrays of pointers
+        self._tables: dict[int, list[_Array | None]] = {}  # arrays of pointers
         self._images: dict[int, list[_Map]] = {}  # arrays of tensor maps
         self._map_alignment = 64
         self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
@@ -136,7 +136,9 @@ class Parameters:
     def data(self, addresses: Sequence[int]) -> list[bytes]:
         """Return each parameter's bytes; `addresses` are those of `arrays`."""
         for number, members in self._tables.items():
-            table = [0 if each is None else addresses[each] for each in members]
+            table = [
+                0 if each is None else addresses[each.number] + each.inside for each in members
+            ]
             self.arrays[number][:] = np.array(table, dtype=np.uint64)
         for number, maps in self._images.items():
             image = b"".join(each.map.encode(addresses[each.number]) for each in maps)
@@ -248,7 +250,7 @@ class Parameters:
                 " array of pointers)"
             )
         number = self._numbered(np.zeros(max(len(members), 1), dtype=np.uint64)).number
-        self._tables[number] = [None if each is None else each.number for each in members]
+        self._tables[number] = list(members)
         return number
 
     def _map(self, index: int, value: _Map, size: int) -> _Piece:

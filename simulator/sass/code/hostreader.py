@@ -46,8 +46,10 @@ LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx
 _MOST_STEPS = 200_000
 _DEEPEST_CALL = 12
 _MOST_PASSES = 32  # of a loop that launches
+_MOST_POINTERS = 256  # passes of a loop that fills an array of pointers
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
+_FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -293,10 +295,12 @@ class HostReader(Declarer):
         """Read a loop's body once; what it assigned is not known afterwards."""
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
-        launches = body is not None and _LAUNCHES.search(text_of(body))
+        said = "" if body is None else text_of(body)
+        passes = _MOST_PASSES if _LAUNCHES.search(said) else 1
+        passes = _MOST_POINTERS if _FILLS.search(said) else passes
         before = self._snapshot()
         try:
-            for _ in range(_MOST_PASSES if launches else 1):
+            for _ in range(passes):
                 known = self.value(condition) if condition is not None else Unknown("")
                 if not isinstance(known, Unknown) and not known:
                     break

@@ -41,6 +41,7 @@ __all__ = ["FoundLaunch", "Launches", "find_launches"]
 _ALLOCATE = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsync", "cuMemAlloc",
              "cudaHostAlloc", "hipMalloc"}  # fmt: skip
 
+_COPY = {"cudaMemcpy", "cudaMemcpyAsync", "memcpy"}
 _ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute": None}
 # What host code asks of the device, with the answer; None: by the attribute.
 
@@ -220,6 +221,11 @@ class _Reader(HostReader):
                 answer = attribute(text_of(given[1]), self.device)
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
+            return 0
+        if name in _COPY and len(given) >= 3:
+            target, source = self.value(given[0]), self.value(given[1])
+            if isinstance(target, Allocation) and isinstance(source, Allocation):
+                target.pointers = source.pointers or target.pointers
             return 0
         if name.startswith("cudaMemset") and len(given) >= 3:
             target = self.value(given[0])
