@@ -207,7 +207,7 @@ def main() -> None:
         copy = Path(folder)
         for name in COPIED:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("conftest.py", "pyproject.toml", "README.md"):
+        for name in ("conftest.py", "pyproject.toml", "README.md", "CONTRIBUTING.md"):
             shutil.copy(ROOT / name, copy / name)
         os.environ["NUMBA_CACHE_DIR"] = str(copy / ".numba")
         os.environ["BANKWISE_EXAMPLES"] = os.environ.get("BANKWISE_EXAMPLES", "10")
