@@ -81,6 +81,22 @@ PARTS: dict[str, Part] = {
             "simulator/law/copies.py",
         ),
     ),
+    "neighbours": Part(
+        ("simulator/law/neighbours.py", "simulator/law/neighbour_atomics.py"),
+        (
+            "tests/unit/law/test_neighbours.py",
+            "tests/unit/law/test_neighbour_atomics.py",
+            "simulator/law/neighbours.py",
+            "tests/silicon/test_hopper_units.py",
+        ),
+    ),
+    "learnt": Part(
+        ("simulator/law/tables.py", "simulator/law/chip_files.py"),
+        (
+            "tests/unit/law/test_chip_files.py",
+            "simulator/law/chip_files.py",
+        ),
+    ),
     "masks": Part(
         ("simulator/law/masks.py",), ("tests/unit/law/test_masks.py", "simulator/law/masks.py")
     ),
