@@ -11,11 +11,15 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+TESTS = Path(__file__).parent
 
 
 class Plugin:
@@ -31,6 +35,22 @@ class Plugin:
             folder = TemporaryDirectory()
             config.add_cleanup(folder.cleanup)
             self.folder = folder.name
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Import this process's share of the tests first.
+
+        Pytest rewrites assertions as it imports a file, and keeps the result. All processes import
+        all files, in one order: each would rewrite each file.
+        """
+        given = getattr(session.config, "workerinput", None)
+        if given is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+            return
+        mine = int(given["workerid"].removeprefix("gw"))
+        for path in sorted(TESTS.rglob("test_*.py"))[mine :: given["workercount"]]:
+            # What is wrong with a file, or skips it, is told when it is collected.
+            with suppress(Exception, pytest.skip.Exception):
+                import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
 
     def pytest_collection_finish(self) -> None:
         """Let Python's collector pass over the tests themselves: they live to the end."""

@@ -8,6 +8,7 @@ those further off, and the least and most cycles above the law.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import as_file, files
 from typing import NamedTuple
 
@@ -40,8 +41,13 @@ class NeighbourRow(NamedTuple):
     most: float
 
 
-def held_to_the_law() -> Iterator[NeighbourRow]:
-    """Yield a row for each kind of load and store in each recording; atomics have another law."""
+@cache
+def held_to_the_law() -> tuple[NeighbourRow, ...]:
+    """Return a row for each kind of load and store in each recording; atomics have another law."""
+    return tuple(_held_to_the_law())
+
+
+def _held_to_the_law() -> Iterator[NeighbourRow]:
     for recording in _RECORDINGS:
         source = files("gpu_check").joinpath(f"data/{recording}.npz")
         with as_file(source) as path, np.load(path, allow_pickle=False) as read:

@@ -38,6 +38,7 @@ FLOORS = {
 
 _ASYNC = "STAS"  # st.async: it has the addresses of a store
 _SECTOR, _PIECE, _LINE, _WORD = 32, 16, 128, 4
+_PER_LINE = _LINE // _SECTOR
 _NOWHERE = 1 << 40  # above every address
 
 
@@ -135,10 +136,14 @@ def _stored(
     words.sort(axis=1)
     first = np.diff(words, axis=1, prepend=-1) != 0  # of each word
     pieces = _distinct(np.where(words == _NOWHERE, _NOWHERE, words // (_PIECE // _WORD)))
-    per = _SECTOR // _WORD
-    saved = np.zeros(len(words), dtype=np.int64)
-    for row, (mine, new) in enumerate(zip(words, first & (words != _NOWHERE), strict=True)):
-        sectors, sizes = np.unique(mine[new] // per, return_counts=True)
-        _, whole = np.unique(sectors[sizes == per] // (_LINE // _SECTOR), return_counts=True)
-        saved[row] = whole[whole > 1].sum()  # two pieces become one sector
+    rows, places = np.nonzero(first & (words != _NOWHERE))
+    sectors = words[rows, places] // (_SECTOR // _WORD)
+    # Rows lie a whole number of lines apart, so that all are counted at once.
+    apart = (int(sectors.max(initial=0)) // _PER_LINE + 1) * _PER_LINE
+    sectors, sizes = np.unique(rows * apart + sectors, return_counts=True)
+    lines, whole = np.unique(sectors[sizes == _SECTOR // _WORD] // _PER_LINE, return_counts=True)
+    joined = whole > 1  # two pieces become one sector
+    saved = np.bincount(
+        lines[joined] * _PER_LINE // apart, weights=whole[joined], minlength=len(words)
+    ).astype(np.int64)
     return pieces - saved

@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("bankwise", "gpu_check", "layouts", "pytest_bankwise", "simulator", "viz")
+from tests.sources import trees
+
 MOST_WORDS = 25
 FROM = 6
 """Parameters of a function from which on its docstring lists them."""
@@ -26,14 +25,11 @@ def documented() -> tuple[tuple[str, Documented, str], ...]:
 
 
 def _documented() -> Iterator[tuple[str, Documented, str]]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in (tree, *_public(tree)):
-                text = ast.get_docstring(node)
-                if text:
-                    name = getattr(node, "name", "")
-                    yield f"{path.relative_to(ROOT)} {name}".strip(), node, text
+    for path, tree in trees():
+        for node in (tree, *_public(tree)):
+            text = ast.get_docstring(node)
+            if text:
+                yield f"{path} {getattr(node, 'name', '')}".strip(), node, text
 
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef]:
