@@ -126,8 +126,9 @@ def _judge_here(copy: Path, part: Part) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
         del sys.modules[name]
     options = [
-        "-x", "-q", "-o", "addopts=", "--import-mode=importlib", "--assert=plain",
-        "-p", "no:cacheprovider", "--hypothesis-seed=0", "-m", "not slow", "--rootdir", str(copy),
+        "-x", "-q", "-o", "addopts=", "--doctest-modules", "--import-mode=importlib",
+        "--assert=plain", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-m", "not slow",
+        "--rootdir", str(copy),
     ]  # fmt: skip
     code = pytest.main([*options, *part.tests])
     os._exit(int(code))
@@ -207,7 +208,7 @@ def main() -> None:
         copy = Path(folder)
         for name in COPIED:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("conftest.py", "pyproject.toml", "README.md"):
+        for name in ("conftest.py", "pyproject.toml", "README.md", "CONTRIBUTING.md"):
             shutil.copy(ROOT / name, copy / name)
         os.environ["NUMBA_CACHE_DIR"] = str(copy / ".numba")
         os.environ["BANKWISE_EXAMPLES"] = os.environ.get("BANKWISE_EXAMPLES", "10")

@@ -97,6 +97,7 @@ def test_residues_are_what_repeats() -> None:
         assert np.abs(each.cycles - expected_cycles(op, counts))[few].max() < 0.03
         next_few = (counts.wavefronts <= 4) & ~few
         assert (each.cycles - counts.cycles)[next_few].max() < 0.03
+        assert np.abs(each.cycles - expected_cycles(op, counts))[next_few].max() < 0.03
 
 
 def test_copies_have_no_floor_by_phases_but_one_of_their_own() -> None:
