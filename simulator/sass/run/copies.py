@@ -75,7 +75,7 @@ def _price(units: Units, call: Call, places: NDArray[np.uint32], words: int) -> 
 
 
 def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
-    row = fields.counts[0] * fields.itemsize
+    row = fields.row_bytes
     units.sees(call.number, "tile", place, fields.bytes, fields.swizzle or 0, row)
 
 
