@@ -11,7 +11,6 @@ from simulator.results.columns import COPIED, COSTS, NEIGHBOUR, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.lift.data_addresses import addressed_by_data
 from simulator.sass.lift.program import Program
 from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
@@ -193,9 +192,7 @@ def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
 
 def _of_data(launch: GridRun, tally: Tally) -> list[str]:
     """Return a note where the data that a kernel is given decide which banks it touches."""
-    program = launch.program
-    found = addressed_by_data(program.instructions, program.touches)
-    done = [number for number in found if tally.executed[number]]
+    done = [number for number in launch.program.addressed_by_data if tally.executed[number]]
     if not done:
         return []
     others = f" (and so at {plural(len(done) - 1, 'other instruction')})" if len(done) > 1 else ""
