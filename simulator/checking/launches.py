@@ -117,7 +117,7 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
             yield replace(one, error=problem), path, {}
             continue
         try:
-            yield one, path, {**options, **launch_of(each)}
+            yield one, path, {**options, **launch_of(each, options.get("symbols"))}
         except LaunchError as error:
             yield replace(one, error=str(error)), path, {}
 

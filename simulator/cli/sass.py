@@ -243,10 +243,10 @@ def _run_file(
     architecture(options["arch"])  # refused once, not at each launch
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
+        launch |= {"symbols": {**launch["symbols"], **symbols}}
         common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
         return {
-            rule: _replay(path, rule=rule, symbols=symbols, options=compiler, **common, **launch)
-            for rule in rules
+            rule: _replay(path, rule=rule, options=compiler, **common, **launch) for rule in rules
         }
 
     told = _Told(options, output)

@@ -89,10 +89,10 @@ def replay_file(
                 f" known: {', '.join(each.unknown)} (accepted: let={{'NAME': 1024}}, or"
                 " replay_compiled with kernel, grid, block and args)"
             )
-    launches = [launch_of(each) for each in wanted]
+    launches = [launch_of(each, symbols) for each in wanted]
     return [
         replay_compiled(
-            path, blocks=blocks, arch=arch, chip=chip, symbols=symbols, include=include,
+            path, blocks=blocks, arch=arch, chip=chip, include=include,
             define=define, options=options, max_instructions=max_instructions, rule=rule, **launch,
         )
         for launch in launches

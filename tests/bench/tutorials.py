@@ -147,9 +147,9 @@ def _table(rows: list[dict[str, Any]]) -> str:
         row = cells.get((file, arch))
         if row is None:
             return "not run"
-        cases = row.get("cases") or {"file": row.get("why", "")}
+        cases = row["cases"] if "cases" in row else {"file": row["why"]}
         right = sum(each == "right" for each in cases.values())
-        if right == len(cases) and not row["launches"]:
+        if right == len(cases) and not row.get("launches"):
             return "not for this target, by the file"
         if right == len(cases):
             return "right" if len(cases) == 1 else f"right ({right} cases)"

@@ -12,6 +12,7 @@ from simulator.sass.code.hostvalues import (
     Allocation,
     Cell,
     Dim3,
+    Reference,
     Type,
     Unknown,
     plain_type,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
-__all__ = ["Described", "describe", "placeholder"]
+__all__ = ["Described", "describe", "placeholder", "symbol_text"]
 
 _MOST_MEMBERS = 256
 _TEXTURES = {
@@ -178,6 +179,21 @@ def _table(value: Any, element: str, name: str, reader: HostReader, described: D
         own = inside[i].value if i in inside else Unknown(f"{name}[{i}]")
         whole.append(_pointer(own, element[:-1], f"{name}[{i}]", reader, described))
     return f"[{', '.join(whole)}]"
+
+
+def symbol_text(value: Any, size: Any, reader: HostReader) -> str | None:
+    """Return what host code copies to a variable of the device; None where it is not known."""
+    if isinstance(value, Reference):
+        cell = value.cell
+        short = short_type(cell.type, reader.aliases)
+        if short is None or short[1] > 1 or not isinstance(cell.value, int | float):
+            return None
+        return f"{short[0]}={_scalar(cell.value, short[0], Described())}"
+    if not isinstance(value, Allocation) or not isinstance(size, int):
+        return None
+    kind, _ = reader.numbers(value.element or "") or ("u8", 1)
+    fill = "zeros" if value.zero else "random"
+    return f"{fill}:{kind}[{max(size // BYTES[kind], 1)}]"
 
 
 def placeholder(signature: Signature) -> tuple[str, ...]:

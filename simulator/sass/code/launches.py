@@ -15,7 +15,7 @@ from simulator.errors import LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
-from simulator.sass.code.describing import Described, describe
+from simulator.sass.code.describing import Described, describe, symbol_text
 from simulator.sass.code.device import attribute, device_for, properties
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
@@ -61,6 +61,8 @@ class FoundLaunch:
     """Names in the source whose values are asked for."""
     signature: Signature | None = field(default=None, compare=False)
     cooperative: bool = False
+    symbols: tuple[tuple[str, str], ...] = ()
+    """Variables that host code sets before it, and values as arguments are written."""
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
@@ -72,6 +74,8 @@ class FoundLaunch:
             parts.append("--cooperative")
         for each in self.arguments:
             parts += ["--arg", _quoted(each)]
+        for name, value in self.symbols:
+            parts += ["--set", _quoted(f"{name}={value}")]
         return " ".join(parts)
 
 
@@ -172,6 +176,7 @@ class _Reader(HostReader):
             for name, listed in signatures(each).items():
                 self.kernels.setdefault(name, []).extend(listed)
         self.found: list[FoundLaunch] = []
+        self.symbols: dict[str, str] = {}
         self.possible: list[FoundLaunch] = []
         """Those on ways that the program does not take."""
 
@@ -221,6 +226,12 @@ class _Reader(HostReader):
                 answer = attribute(text_of(given[1]), self.device)
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
+            return 0
+        if name.startswith("cudaMemcpyToSymbol") and len(given) >= 3:
+            variable = text_of(given[0]).lstrip("&")
+            told = symbol_text(self.value(given[1]), self.value(given[2]), self)
+            if told is not None and variable.isidentifier():
+                self.symbols[variable] = told
             return 0
         if name in _COPY and len(given) >= 3:
             target, source = self.value(given[0]), self.value(given[1])
@@ -348,5 +359,6 @@ class _Reader(HostReader):
                 full, node.start_point.row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
                 tuple(dict.fromkeys(described.unknown)), signature, cooperative,
+                tuple(self.symbols.items()),
             )
         )  # fmt: skip

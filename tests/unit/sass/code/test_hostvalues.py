@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simulator.sass.code.launches import find_launches
+from simulator.sass.found import launch_of
 
 POINTERS = """
 struct Args { float *p[3]; int n; };
@@ -56,3 +58,24 @@ def test_unsigned_arithmetic_wraps_as_in_c(expression: str, value: int) -> None:
     text = f"__global__ void k(int n) {{}}\nint main() {{ k<<<1, 1>>>({expression}); }}"
     (launch,) = find_launches(text).launches
     assert launch.arguments == (f"i32={value}",)
+
+
+def test_variables_of_the_device_are_set_as_host_code_does() -> None:
+    text = """
+__constant__ float mask[7]; __device__ int count; __constant__ float unused[3];
+__global__ void k(float *a) { a[threadIdx.x] = mask[threadIdx.x % 7] + count; }
+int main() {
+    float *a, *h = new float[7]; int n = 5; cudaMalloc(&a, 32 * sizeof(float));
+    cudaMemcpyToSymbol(mask, h, 7 * sizeof(float)); cudaMemcpyToSymbol(unused, h, 12);
+    cudaMemcpyToSymbol(count, &n, sizeof(int));
+    k<<<1, 32>>>(a);
+}
+"""
+    (launch,) = find_launches(text).launches
+    assert dict(launch.symbols) == {
+        "mask": "random:f32[7]", "unused": "random:f32[3]", "count": "i32=5"
+    }  # fmt: skip
+    assert "--set mask=random:f32[7]" in launch.command("a.cu").replace("'", "")
+    given = launch_of(launch, {"count": np.int32(9)})
+    assert given["symbols"]["count"] == 9
+    assert given["symbols"]["mask"].value.shape == (7,)
