@@ -120,7 +120,7 @@ def load(path: Path) -> Recording:
     Accesses of one instruction that have the same figures come together: those counted apart
     from those only timed.
 
-    Raises RecordingError for a file that is no recording, is damaged, or of another format.
+    Raises RecordingError for a file that is not a recording, is damaged, or of another format.
     """
     try:
         read, provenance = _read(path)

@@ -37,7 +37,7 @@ def sweep_heatmap(
     which that is. The best cells are framed. More than 64 values along an axis are put together,
     and the line below the title says so.
 
-    Raises DrawError for columns of unequal length, unknown names, or values that are no
+    Raises DrawError for columns of unequal length, unknown names, or values that are not
     numbers.
 
     Parameters

@@ -219,7 +219,7 @@ class _Search:
             )  # fmt: skip
         family = f"None of these has fewer: {', '.join(searched)}."
         if not proved:
-            family += " That is no proof: swizzles of several terms were not all tried."
+            family += " That is not a proof: swizzles of several terms were not all tried."
         return Choice(_whole(candidates), proved and not self.left, self._left(family))
 
     def _left(self, text: str) -> str:

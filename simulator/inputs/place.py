@@ -192,7 +192,7 @@ class PlaceCompiler(Compiler):
         return super().index(tree)
 
     def _row(self, tree: Tree) -> ArrayPlace | None:
-        """Return the row that `*(s + i)` is; None where what is followed is no row's address."""
+        """Return the row that `*(s + i)` is; None where what is followed is not a row's address."""
         if tree.kind != "binary" or tree.parts[1] != "+":
             return None
         base, _, index = tree.parts

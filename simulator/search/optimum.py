@@ -30,9 +30,9 @@ class Certificate:
 
     kind: Literal["floor", "exhaustive", "sampled"]
     """`floor`: no layout of any kind is. `exhaustive`: none of the family searched. `sampled`:
-    none of those that were tried; that is no proof."""
+    none of those that were tried; that is not a proof."""
     floor: int
-    """What no layout of any kind undercuts: each phase carries its bytes, 128 a wavefront."""
+    """What no layout of any kind undercuts: each phase carries its bytes, 128 per wavefront."""
     layouts: int
     """Layouts, over all choices of the free values, that are known to be no better."""
     text: str

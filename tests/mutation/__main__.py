@@ -135,7 +135,10 @@ def _judge_here(copy: Path, part: Part) -> None:
 
 
 def survivors() -> dict[tuple[str, str, str], str]:
-    """Return why a mutant that is known to survive does: by path, line, and line changed."""
+    """Return why a mutant that is known to survive does: by path, line, and line changed.
+
+    A line changed that is "*" stands for any: the line itself changes nothing that is counted.
+    """
     with SURVIVORS.open("rb") as file:
         listed: list[dict[str, str]] = tomllib.load(file)["survivor"]
     return {(each["path"], each["line"], each["becomes"]): each["reason"] for each in listed}
@@ -169,7 +172,9 @@ def run(
                 os.utime(copy / path, (2e9 + number, 2e9 + number))
                 verdict = judge(copy, part, given.patience)
             if verdict == "survived":
-                reason = known.get((path, mutant.before, mutant.after))
+                reason = known.get((path, mutant.before, mutant.after)) or known.get(
+                    (path, mutant.before, "*")
+                )
                 verdict = "equivalent" if reason else "hole"
                 print(f"  {verdict}: {mutant}", f"({reason})" if reason else "", flush=True)
             counted[verdict] += 1

@@ -65,6 +65,31 @@ def test_a_sentence_is_read_once() -> None:
     assert long == {}
 
 
+NOT_ENGLISH = {
+    r"\b(?<!there )(?:is|are|was|be) none\b(?! of)": 'is not a ..., not "is none"',
+    r"\b(?<!there )(?:is|are) no (?!longer|more|less|fewer|greater|other|better|worse|larger)"
+    r"\w+": "is not a ...",
+    r"\b(?:one|once|two|\d[\d,.]*|bytes?|cycles?|entry|entries|wavefronts?) an? "
+    r"(?:lane|warp|access|turn|second|phase|wavefront|block|thread|cycle|row)\b": "per",
+}
+"""What a docstring or a message does not say, and what it says instead."""
+
+
+def test_docstrings_and_messages_say_what_is_not_and_per_what() -> None:
+    found, many = [], 0
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                many += 1
+                text = " ".join(node.value.split())
+                for pattern, instead in NOT_ENGLISH.items():
+                    said = re.search(pattern, text)
+                    if said:
+                        found.append(f"{path}:{node.lineno}: {said[0]!r}; better: {instead}")
+    assert many > 20_000
+    assert found == []
+
+
 def test_it_begins_with_what_is_returned_or_done() -> None:
     found = []
     for place, node, text in documented():

@@ -32,7 +32,7 @@ class RaceState(NamedTuple):
     """(3, n): how many instructions before each order warps, but for barriers; how many arrive at
     the cluster's barrier; how many wait there."""
     bars: NDArray[np.int64]
-    """Of each instruction: the barrier, as `_barrier` gives it; -1: it is none."""
+    """Of each instruction: the barrier, as `_barrier` gives it; -1: not one."""
     ends: NDArray[np.int64]
     """Where the straight run from each instruction ends."""
     lanes: NDArray[np.int64]

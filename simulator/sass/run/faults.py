@@ -36,8 +36,8 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
     name = "max_instructions" if is_given else "the limit of a block"
     return LimitError(
         f"{launch.kernel.name} executed {limit} warp instructions, {name}"
-        f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
-        " no endless loop; --cooperative, cooperative=True in Python, if blocks wait for others)"
+        f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if the"
+        " loop has an end; --cooperative, cooperative=True in Python, if blocks wait for others)"
     )
 
 

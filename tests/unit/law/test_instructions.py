@@ -68,6 +68,7 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
     with pytest.raises(InstructionError) as caught:
         instruction(odd)
     assert str(caught.value).startswith(f"unknown instruction {odd!r} (accepted, nearest first: ")
+    assert str(caught.value).count(", ") == 5  # four names, "..." and one before "nearest"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,7 @@ def test_instructions_that_no_engine_counts_are_refused(
     [
         ("LDS.64", {"groups": (range(16), [*range(16, 32)])}, ()),  # what it would be anyway
         ("LDS.64", {"groups": [[*EVEN], [*ODD]]}, (EVEN, ODD)),
+        ("LDSM.16.M88", {"groups": [range(8)]}, ()),
         ("LDS.128", {"groups": (EVEN, ODD), "phases": 2}, (EVEN, ODD)),
         ("LDS.64", {"groups": (ODD, EVEN)}, (ODD, EVEN)),
     ],
@@ -136,10 +138,12 @@ def test_phases_are_groups_of_lanes(op: str, given: dict[str, Any], kept: object
     assert made.groups == kept
     assert made.is_regular == (not kept)
     assert list(map(list, made.phase_lanes)) == list(map(list, kept or given["groups"]))
-    assert made.fused_lanes == (range(32),)
+    assert made.fused_lanes == ((range(32),) if made.fuses else ())
 
 
 def test_what_fuses_may_be_said_too() -> None:
+    fours = tuple(range(first, first + 8) for first in range(0, 32, 8))
+    assert replace(instruction("LDS.128"), groups=fours).groups == ()
     same = replace(instruction("LDS.128"), fused_groups=(range(16), range(16, 32)))
     assert (same.fused_groups, same.is_regular) == ((), True)
     all_ = replace(instruction("LDS.128"), fused_groups=[range(32)])
@@ -169,6 +173,22 @@ def test_the_largest_figures_fit(engine: str) -> None:
     assert counts.cycles.tolist() == [252, 252, 0]
     short = replace(slow, passes=1, phase_cycles=0)
     assert count(short, [0] * 32, 1, engine=engine).cycles == 255
+
+
+def test_names_say_widths() -> None:
+    """Of U8 one byte per lane, of a matrix a row of 16, without a number a word."""
+    bits = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+    for known in INSTRUCTIONS.values():
+        said = 16 if known.is_matrix else bits.get(known.name.rsplit(".", 1)[-1], 4)
+        assert known.width == said, known.name
+        assert known.element == (2 if known.is_matrix else 4)
+
+
+def test_chips_that_have_it() -> None:
+    """PTX ISA 9.0 says from which on: ldmatrix sm_75, cp.async sm_80, stmatrix sm_90."""
+    since = {"LDSM": 75, "LDGSTS": 80, "STSM": 90}
+    for known in INSTRUCTIONS.values():
+        assert known.capability == since.get(known.name.split(".")[0], 70), known.name
 
 
 def test_rules_of_the_atomics() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -55,6 +55,39 @@ def test_the_block_with_least_work_stands_for_those_that_did_not_run() -> None:
     assert "sampled blocks differ" in found.notes[0]
 
 
+def test_a_pipe_that_a_block_leaves_alone_is_bounded_by_the_blocks_that_ran() -> None:
+    long = work([Line("MUFU.RCP", "R0,R1")], times=2)
+    none = work([Line("MUFU.RCP", "R0,R1")], times=0)
+    both = replace(long, traces=(*long.traces, *none.traces), grid=(132 * 40, 1, 1))
+    assert bound_of(both, "H100").pipes["xu"] == 2 * 8 / 4
+
+
+def test_loads_hold_the_data_pipe_elsewhere_as_their_bytes_do() -> None:
+    """Two warps three times: a wavefront of 128 bytes each, and a store holds it not at all."""
+    body = [Line("LDG.E", "R0,[R2.64]", lines=4), Line("STG.E", "[R2.64],R0", lines=4)]
+    found = bound_of(work(body, warps=2, times=3), "A100")
+    assert not rates_of("A100").is_measured
+    assert found.pipes["shared"] == found.floors["shared"] == 6
+
+
+def test_every_sm_moves_its_share() -> None:
+    """1,000 blocks read and write 4 sectors of their own: 7.6 of an SM's, and none has half one."""
+    for op, way in (("LDG.E", "to_sm"), ("STG.E", "from_sm")):
+        operands = "R0,[R2.64]" if op == "LDG.E" else "[R2.64],R0"
+        found = bound_of(work([Line(op, operands, lines=4)], blocks=1000, resident=1000), "H100")
+        rate = memory_rate(f"{way}_bytes", Chip.of("H100"))
+        assert rate is not None
+        assert found.pipes[way] == pytest.approx(1000 * 4 * 32 / 132 / rate, rel=1e-12)
+
+
+def test_a_bound_is_a_time_and_does_not_change() -> None:
+    found = bound_of(work(BODY), "H100", clock_mhz=1000)
+    assert found.seconds is not None
+    assert found.seconds * 1e9 == pytest.approx(found.cycles, rel=1e-12)
+    with pytest.raises(FrozenInstanceError):
+        found.chip = "A100"  # type: ignore[misc]
+
+
 def test_only_what_takes_half_a_percent_is_printed() -> None:
     """100 FFMA on one sub-partition: 101 issue slots; one MUFU of 8 cycles, one warp's LDS of 1."""
     body = [Line("FFMA", "R0,R1,R2,R3")] * 999 + [Line("LDS", "R0,[R1]", cycles=1, floor=1)]
@@ -69,7 +102,9 @@ def test_the_l2_and_dram_move_what_cannot_be_there_already() -> None:
     h100 = Chip.of("H100")
     assert (h100.l2_bytes, h100.dram_gb_per_s) == (50 << 20, 3352.32)
     far = far_cycles((50 << 20) + 3000, (50 << 20) + 6000, h100, 1000)
-    assert far == {"dram": pytest.approx(9000 / 3352.32)}  # at 1 GHz a GB/s is a byte per cycle
+    assert far == {
+        "dram": pytest.approx(9000 / 3352.32, rel=1e-12)
+    }  # at 1 GHz a GB/s is a byte per cycle
     assert far_cycles(1 << 20, 1 << 20, h100, None) == {"dram": 0}
     assert far_cycles(1 << 40, 0, Chip.of("B200"), None) == {}  # its clock is not known
 
