@@ -7,26 +7,28 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "access", "lower"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_L2", "OF_STORES", "access", "lower"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
+    "launch_latency", "read_latency", "branch", "fence", "youngest", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
+    "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
+    "store_asked", "store_read",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
-_COPY_RATE = NUMBERS.index("copy_rate")
+_STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
 _REQUEST = NUMBERS.index("request")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
-_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MEMORY = 1000.0
 """Cycles over which a place's load is taken."""
 _MOST_LOAD = 0.97
@@ -39,9 +41,12 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 @jit()
 def access(
     trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
-    share: float, now: int,
+    bypasses: bool, share: float, now: int,
 ) -> int:  # fmt: skip
-    """Serve an access to global memory; when its data are there."""
+    """Serve an access to global memory; when its data are there.
+
+    `bypasses`: L1 is not asked, and keeps nothing of it.
+    """
     done = now + int(machine[_L1])
     first = trace[state.bases + base] + state.apart[warp]
     for place in range(trace[at + 4], trace[at + 5]):
@@ -52,6 +57,10 @@ def access(
             state.counts[6] += sectors
             done = max(done, _atomic(state, machine, sectors, now))
             continue
+        if bypasses and kind != _STORE:
+            state.counts[3] += sectors
+            done = max(done, lower(state, machine, sectors, False, share, machine[_L2_RATE], now))
+            continue
         sets = state.sets
         index = (line ^ line // sets) % sets
         way = _find(state, index, line, kind == _STORE)
@@ -60,6 +69,7 @@ def access(
             lower(state, machine, sectors, True, share, 0.0, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
+                state.free[OF_STORES] += machine[_STORE_READ]
             continue
         state.counts[3] += sectors
         if state.tags[index, way] != line:
@@ -118,13 +128,15 @@ def lower(
     `rate`: bytes per cycle of what is read.
     """
     state.counts[5] += sectors
-    rate = machine[_COPY_RATE] if is_store else rate
-    cycles = max(32 * sectors / rate, machine[_REQUEST])
-    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
     if is_store:
         cycles = max(32 * sectors / machine[_STORE_RATE], machine[_STORE_REQUEST])
-        there = _ask(state, OF_STORES, cycles, 0.0, now)
-    there += machine[_L2]
+        there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
+    else:
+        cycles = max(32 * sectors / rate, machine[_REQUEST])
+        there = _ask(state, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+        # What is asked for takes the way on which stores go.
+        asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+        state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
     unit = min(sectors, _LINE)
     state.dram_rest += sectors / unit * share

@@ -217,7 +217,7 @@ def _load_wavefronts(work: Work, trace: BlockTrace, rates: Rates) -> float:
         for number, each in enumerate(work.instructions)
         if each.opcode.split(".")[0] in ("LDG", "LD")
     ]
-    held = rows.held if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
+    held = rows.floor if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
     chosen = ~rows.is_shared & np.isin(rows.number, loads)
     return float((held * trace.accesses())[chosen].sum())
 

@@ -324,7 +324,9 @@ class Worker:
                 self.set("noting", int(not self.races.is_over))
             if self.recorder:
                 events = self.events[: self.get("event_count")]
-                noted = Noted(events, heads, self.trace[:rows], figures, cycles, floors)
+                noted = Noted(
+                    events, heads, self.trace[:rows], self.sources[:rows], figures, cycles, floors
+                )
                 self.recorder.add(noted)
                 self.set("event_count", 0)
             if launch.witness:
