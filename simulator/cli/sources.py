@@ -198,7 +198,7 @@ def run_launches(
             found += hottest(first, each.kernel)
     for name in idle:
         said = "\n".join(commands(launches, file, name)[1:])
-        problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
+        problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")
     if not replayed:
         if launches.is_doubtful:
             compiles()
@@ -301,8 +301,8 @@ def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
         found = _CHECK.fullmatch(text)
         if not found or int(found[1]) >= len(report.outputs):
             raise LaunchError(
-                f"--check {text!r} (accepted: ARG=FILE.npy[:tolerance], ARG from 0 to"
-                f" {len(report.outputs) - 1})"
+                f"--check {text!r} is not a comparison (accepted: ARG=FILE.npy[:tolerance],"
+                f" ARG from 0 to {len(report.outputs) - 1})"
             )
         output, wanted = report.outputs[int(found[1])], argument(found[2])
         if not isinstance(output, np.ndarray) or output.size != wanted.size:

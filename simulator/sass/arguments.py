@@ -102,7 +102,7 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     if text.endswith(".npy"):
         return _file(text)
     named = f"; named arrays: {', '.join(arrays)}" if arrays else ""
-    raise LaunchError(f"argument {text!r} ({_EXAMPLES}{named})")
+    raise LaunchError(f"argument {text!r} is not known ({_EXAMPLES}{named})")
 
 
 def _members(
@@ -134,7 +134,7 @@ def _type_name(given: str, text: str) -> str:
     if name in TYPES:
         return name
     advice = "accepted: f8e4m3, f8e5m2" if name in _FP8 else accepted(name, TYPES)
-    raise LaunchError(f"argument {text!r}: type {given!r}: {advice}")
+    raise LaunchError(f"argument {text!r}: unknown type {given!r}: {advice}")
 
 
 def _dtype(name: str) -> np.dtype[Any]:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts.errors import plural
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Parameter
 from simulator.sass.code.demangling import demangled, parameter_types
@@ -96,7 +97,8 @@ def _wrong_number(given: int, parameters: Sequence[Parameter], kernel: str) -> s
     """Say how many arguments a kernel takes, and which of them are missing."""
     types = parameter_types(kernel)
     known = len(types) == len(parameters)
-    said = f"{given} arguments for the {len(parameters)} parameters of {demangled(kernel)}"
+    arguments = plural(given, "argument")
+    said = f"{arguments} for the {plural(len(parameters), 'parameter')} of {demangled(kernel)}"
     if parameters:
         sizes = ", ".join(str(each.size) for each in parameters)
         said += f"({', '.join(types)})" if known else f" (their bytes: {sizes})"

@@ -79,7 +79,7 @@ def replay_file(
     wanted, _ = wanted_launches(launches_in(path, compiler, values, device), path.name, kernel)
     if not wanted:
         raise LaunchError(
-            f"no launch{f' of {kernel}' if kernel else ''} stands in {path.name} (accepted:"
+            f"no launch{f' of {kernel}' if kernel else ''} is in {path.name} (accepted:"
             " replay_compiled with kernel, grid, block and args)"
         )
     for each in wanted:

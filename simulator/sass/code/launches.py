@@ -144,7 +144,8 @@ def _check_assumed(reader: _Reader) -> None:
         raise LaunchError(
             f"--let {name}={value}: {name} is "
             + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
-               if is_macro else "not a variable of host code that launches a kernel")
+               if is_macro else "not a variable of host code that launches a kernel (accepted: a"
+               " variable that a launch needs; without --let, each launch names them)")
         )  # fmt: skip
 
 
