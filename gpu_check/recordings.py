@@ -1,4 +1,4 @@
-"""Measurements kept in a file: what `bankwise gpu-check --save` writes and `--recorded` reads.
+"""Measurements kept in a file: what `bankwise gpu-check --save` writes and `--load` reads.
 
 One NPZ holds any number of accesses of any instructions, counted or timed or both, and where
 they come from. Data of an H200 is part of the package; gpu_check/data/README.md describes it.
@@ -46,7 +46,7 @@ _COLUMNS = {
     "cycles": np.float32,
     "spread": np.float32,
 }
-"""Arrays, a row an access; -1 and NaN where a figure was not measured. Narrower types are read."""
+"""Arrays, a row per access; -1 and NaN where a figure was not measured. Narrower types are read."""
 
 _COUNTS = ("wavefronts", "bank_conflicts")
 _TIMES = ("cycles", "spread")

@@ -7,7 +7,14 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from simulator.law.chips import Chip
-from simulator.timing.pipes import bound_of, far_cycles, memory_rate
+from simulator.timing.pipes import (
+    TimeBound,
+    bound_of,
+    far_cycles,
+    memory_rate,
+    operand_wavefronts,
+    product_cycles,
+)
 from simulator.timing.rates import rates_of
 from tests.unit.timing.works import Line, work
 
@@ -86,6 +93,28 @@ def test_a_bound_is_a_time_and_does_not_change() -> None:
     assert found.seconds * 1e9 == pytest.approx(found.cycles, rel=1e-12)
     with pytest.raises(FrozenInstanceError):
         found.chip = "A100"  # type: ignore[misc]
+
+
+def test_a_product_reads_a_from_registers_or_from_shared_memory() -> None:
+    """64 columns of B, and 64 rows of A, of 32 bytes each: 128 per wavefront, by four warps."""
+    lines = [
+        Line("HGMMA.64x64x16.F32", "R24,R4,gdesc[UR4],R24"),
+        Line("HGMMA.64x64x16.F32", "R24,gdesc[UR4],R24"),
+        Line("HMMA.16816.F32", "R24,R4,R8,R24"),
+    ]
+    instructions = work(lines).instructions[:3]
+    assert [operand_wavefronts(each) for each in instructions] == [4, 8, 0]
+    assert [product_cycles(each) for each in instructions[:2]] == [13, 32]
+
+
+def test_the_verdict_says_what_is_next() -> None:
+    cycles, floors = {"shared": 100.0, "fma": 200.0}, {"shared": 50.0, "fma": 200.0}
+    held = "Without bank conflicts at most ×1.25; no gain where it runs at its bound: FMA."
+    assert TimeBound("H100", cycles, floors, None).verdict() == held
+    none = "No gain: there are no bank conflicts to remove."
+    assert TimeBound("H100", floors, floors, None).verdict() == none
+    assert TimeBound("H100", {"shared": 4.0}, {"shared": 0.0}, None).speedup == 1
+    assert TimeBound("H100", cycles, floors, None).seconds is None
 
 
 def test_only_what_takes_half_a_percent_is_printed() -> None:
