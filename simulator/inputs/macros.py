@@ -37,9 +37,17 @@ class Macro(NamedTuple):
     parameters: tuple[str, ...] | None
     body: str
 
+    @property
+    def is_variadic(self) -> bool:
+        """Whether it takes any number of arguments behind its named ones."""
+        return bool(self.parameters) and (self.parameters or ("",))[-1] == "..."
+
     def put(self, arguments: Sequence[str]) -> str:
         """Return the body with arguments in the parameters' places."""
-        values = dict(zip(self.parameters or (), arguments, strict=False))
+        names = self.parameters or ()
+        values = dict(zip(names, arguments, strict=False))
+        if self.is_variadic:
+            values["__VA_ARGS__"] = ", ".join(arguments[len(names) - 1 :])
         return _WORD.sub(lambda name: values.get(name[0], name[0]), self.body)
 
 
@@ -104,7 +112,8 @@ def _written(text: str, macros: Mapping[str, Macro], within: tuple[str, ...]) ->
             if called is None:  # named, and not called
                 continue
             given, end = called
-            if len(given) != len(macro.parameters):
+            least = len(macro.parameters) - macro.is_variadic
+            if len(given) < least or (len(given) > least and not macro.is_variadic):
                 raise ExpressionError(
                     f"{word[0]} has {len(macro.parameters)} parameters, and {len(given)} arguments"
                     f" are given at column {word.start() + 1}",

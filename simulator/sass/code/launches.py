@@ -212,6 +212,9 @@ class _Reader(HostReader):
 
     def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
         """Evaluate a call: allocations, launches and functions of the source count."""
+        if name in self.launchers and name in self.macros:
+            self.read_macro(name, node)
+            return 0
         if name in _ALLOCATE and len(given) >= 2:
             cell = self.value(given[0])
             size = self.value(given[1])
@@ -330,6 +333,8 @@ class _Reader(HostReader):
         self, function: Node, configuration: list[Any], values: list[Any], node: Node,
         cooperative: bool = False, types: Sequence[str | None] = (),
     ) -> None:  # fmt: skip
+        while function.type == "parenthesized_expression":  # a macro has it so
+            function = function.named_children[0]
         name = text_of(function)
         cell = self.find(name)
         if cell is not None and isinstance(cell.value, Unknown) and cell.value.name != name:
@@ -355,9 +360,10 @@ class _Reader(HostReader):
         if instance or (signature is not None and signature.template):
             full += f"<{', '.join(shown)}>"
         shared = configuration[2] if len(configuration) > 2 else 0
+        row = node.start_point.row if self.row is None else self.row
         (self.possible if self.maybe else self.found).append(
             FoundLaunch(
-                full, node.start_point.row + 1, described.shape(configuration[0]),
+                full, row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
                 tuple(dict.fromkeys(described.unknown)), signature, cooperative,
                 tuple(self.symbols.items()),

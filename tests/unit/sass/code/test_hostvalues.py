@@ -79,3 +79,28 @@ int main() {
     given = launch_of(launch, {"count": np.int32(9)})
     assert given["symbols"]["count"] == 9
     assert given["symbols"]["mask"].value.shape == (7,)
+
+
+MACROS = """
+#define CHECK(call) do { cudaError_t e = call; if (e) exit(1); } while (0)
+#define LAUNCH(kernel, blocks, threads, shared, stream, ...) \\
+  do { if ((blocks) > 0) { (kernel)<<<(blocks), (threads), (shared), (stream)>>>(__VA_ARGS__); } \\
+    CHECK(cudaGetLastError()); } while (0)
+#define RUN(n) LAUNCH(scale, (n + 31) / 32, 32, 0, 0, out, n)
+template <typename T, int N> __global__ void many(T *a, int n) {}
+__global__ void scale(float *a, int n) {}
+void other(float *out) { LAUNCH((many<float, 8>), 2, 64, 128, nullptr, out, 7); }
+int main() {
+    int n = 100; float *out; CHECK(cudaMalloc(&out, n * sizeof(float)));
+    RUN(n);
+    other(out);
+}
+"""
+
+
+def test_a_launch_in_a_macro_is_one_where_the_macro_is_called() -> None:
+    scale, many = find_launches(MACROS).launches
+    assert (scale.kernel, scale.line, scale.grid, scale.block) == ("scale", 12, "4", "32")
+    assert scale.arguments == ("random:f32[100]", "i32=100")
+    assert (many.kernel, many.line, many.grid, many.block) == ("many<float, 8>", 9, "2", "64")
+    assert (many.shared_bytes, many.arguments) == ("128", ("random:f32[100]", "i32=7"))
