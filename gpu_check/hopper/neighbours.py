@@ -22,8 +22,8 @@ from simulator.law.instructions import instruction
 from simulator.law.masks import active_table
 
 __all__ = [
-    "COUNTERS", "MORE", "OPS", "WAYS", "Reach", "again", "count", "counted", "drawn", "measure",
-    "sources", "trial",
+    "ATOMICS", "COUNTERS", "EVERY", "MORE", "OPS", "WAYS", "WINDOW", "Reach", "again", "count",
+    "counted", "drawn", "measure", "sources", "trial",
 ]  # fmt: skip
 
 COUNTERS = {
@@ -42,6 +42,9 @@ COUNTERS = {
 
 WAYS = {"neighbour": 0, "both": 1, "home": 2}
 """Who accesses whom, as the kernels have it."""
+
+WINDOW = 2048
+"""Where the kernels' dynamic shared memory begins in the shared window."""
 
 _WARPS = 32
 _COPIES = 8

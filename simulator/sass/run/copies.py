@@ -64,15 +64,16 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     return Reply.GO_ON
 
 
-def _price(units: Units, call: Call, places: NDArray[np.uint32], words: int) -> None:
-    """Count what st.async costs; `words` 0: red.async, of which that is not known."""
-    site, costs = units.cluster.site_of(call.number), {}
-    if words:
-        active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
-        op = "STAS" if words == 1 else f"STAS.{32 * words}"
-        packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
-        costs = {"packets": int(packets[0]), "packet_tenths": round(10 * float(cycles[0]))}
-    units.count(site, requests=1, **costs)
+def _price(units: Units, call: Call, places: NDArray[np.uint32], request: AsyncStore) -> None:
+    """Count what st.async and red.async cost."""
+    active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
+    name = "REDAS" if request.operation else "STAS"
+    op = name if request.words == 1 else f"{name}.{32 * request.words}"
+    packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
+    units.count(
+        units.cluster.site_of(call.number), requests=1, packets=int(packets[0]),
+        packet_tenths=round(10 * float(cycles[0])),
+    )  # fmt: skip
 
 
 def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
@@ -223,7 +224,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
     combine = reduction(request.operation, request.element) if request.operation else None
     rows = [units.warps.row(call.warp, request.data.number + i) for i in range(request.words)]
     size = 4 * request.words
-    _price(units, call, places, 0 if combine else request.words)
+    _price(units, call, places, request)
     for lane in lanes_of(call.taken):
         owner, place = units.block_at(int(places[lane]))
         if place % size or place + size > owner.shared.size:
