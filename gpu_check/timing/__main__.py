@@ -23,8 +23,8 @@ from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
-from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
+from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes

@@ -1,14 +1,18 @@
 """How blocks follow one another on an SM: what is between the end of one and the start of the next.
 
 Every warp notes when it begins and ends. Blocks wait for a given time, or load some lines that the
-L2 holds. `interval`: from one block's start to the next one's on the same SM while places are free;
-`gap`: from the end of a block to the start of the one that takes its place, while none is; `spread`:
-from the start of a block's first warp to that of its last; `life`: from there to its end, `warp`: of
-a warp alone. Medians, and `slow`: the interval at 90 %; `place`: the gap at 90 %.
+L2 holds. All figures are cycles, and medians but for two.
+
+`interval`: from one block's start to the next one's on the same SM while places are free; `slow`:
+the same at 90 %. `gap`: from the end of a block to the start of the one in its place, while all are
+taken; `place`: the same at 90 %. `spread`: from the start of a block's first warp to that of its
+last; `life`: from the first start to the block's end; `warp`: from a warp's start to its end;
+`all`: from an SM's first start to its last end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,8 +41,8 @@ template <int LOADS, int STORES> __device__ void run(unsigned* data, int wait,
     }
     while (clock64() - start < wait) {}
     for (int k = 0; k < STORES; ++k)
-        asm volatile("st.global.b32 [%0], %1;" :: "l"(data + WORDS + (me + k * gridDim.x * blockDim.x)
-                     % WORDS), "r"(sum));
+        asm volatile("st.global.b32 [%0], %1;" :: "l"(data + WORDS
+                     + (me + k * gridDim.x * blockDim.x) % WORDS), "r"(sum));
     if (sum == 12345) *sink = sum;
     if ((threadIdx.x & 31) == 0) {
         int sm;
@@ -121,5 +125,5 @@ def block_gaps(
     }  # fmt: skip
 
 
-def _share(values: list[float], percent: int) -> float:
+def _share(values: Sequence[float], percent: int) -> float:
     return round(float(np.percentile(values, percent)), 1) if values else float("nan")

@@ -1,7 +1,7 @@
-"""What operands in constant memory cost, by how many words the code names and how many warps read them.
+"""What words of constant memory cost, by how many the code reads and how many warps read them.
 
-A loop of FFMAs, each with a word of a table in constant memory that the instruction names. `indexed`:
-words at an index that all lanes share, a loop of its own for each place.
+A loop of FFMAs, each with a word of a table in constant memory. `named`: the code names each word;
+`indexed`: at an index that a loop counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["constants_source", "measure_constant_operands"]
 _WORDS = (16, 32, 64, 96, 128, 192, 256, 512, 1024)
 _SOURCE = """
 __constant__ float table[8192];
-extern "C" __global__ void __launch_bounds__(1024, 2) named{words}(long long* when, float* sink, int turns) {{
+extern "C" __global__ void __launch_bounds__(1024, 2)
+named{words}(long long* when, float* sink, int turns) {{
     const float by = sink[0];
     float sum[4] = {{by, by + 1, by + 2, by + 3}};
     long long start = 0;

@@ -1,7 +1,7 @@
 """What fences cost: of the block, the chip, the system, and those of a cluster's barrier.
 
-A turn of each warp: some stores, a fence, a load. `alone`: without a fence. `cluster`: the barrier of
-a cluster of one or two blocks that releases and acquires, `relaxed`: one that does not.
+A turn of each warp: some stores, a fence, a load. `alone`: without a fence. `cluster`: the barrier
+of a cluster of one or two blocks that releases and acquires, `relaxed`: one that does not.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ _LOAD = (
 
 
 def fences_source(cluster: int) -> tuple[str, dict[str, tuple[str, int, bool]]]:
-    """Return CUDA source of all loops in clusters of so many, and the fence, stores and load of each."""
+    """Return CUDA source of all loops, and of each its fence, stores, and whether it loads.
+
+    `cluster`: blocks of a cluster.
+    """
     text, found = "", {}
     for number, fence in enumerate(FENCES):
         for stores in _STORES:
@@ -71,7 +74,7 @@ def fences_source(cluster: int) -> tuple[str, dict[str, tuple[str, int, bool]]]:
 
 
 def measure_fences(device: int = 0) -> list[dict[str, Any]]:
-    """Return a row per fence, stores, load, cluster, SMs and warps: cycles per turn of all warps."""
+    """Return a row per fence, stores, load, cluster, SMs and warps: cycles of a turn."""
     chip = open_gpu(device)
     import cupy
 

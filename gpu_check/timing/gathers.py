@@ -1,8 +1,8 @@
-"""What loads of global memory take in L1, by where their lanes read: rows that begin anywhere, gathers.
+"""What loads of global memory take in L1, by where their lanes read: any rows, and gathers.
 
-The loop is that of `paths`: all that it reads is in L1. What is varied is one thing at a time: where
-a row begins, how many rows the lanes read and where, how far lanes are apart, and how far lines are
-apart whose words lie in banks of their own.
+The loop is that of `paths`: all that it reads is in L1. One thing is varied at a time: where a row
+begins, how many rows the lanes read and where, how far lanes are apart, and how far lines are apart
+whose words lie in banks of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _WIDTHS = (4, 8, 16)
 _COPIES, _TURNS = 64, 16
 _SPANS = (128, 256, 512, 1024, 2048, 4096, 16384)
 _DRAWS = 3
+_STEPS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20, 24, 31, 33)
 
 
 def gather_patterns() -> list[tuple[int, str, list[int]]]:
@@ -33,16 +34,16 @@ def gather_patterns() -> list[tuple[int, str, list[int]]]:
     rng = np.random.default_rng(17)
     lane = np.arange(32)
     for width in _WIDTHS:
-        for begin in range(0, 128, width):
-            found.append((width, f"row from {begin}", width * lane + begin))
+        found += [
+            (width, f"row from {begin}", width * lane + begin) for begin in range(0, 128, width)
+        ]
         for rows in (2, 4, 8, 16):
             share = 32 // rows
             for draw in range(_DRAWS):
                 begins = rng.integers(0, 8192 // width, rows) * width
                 offsets = begins[lane // share] + lane % share * width
                 found.append((width, f"{rows} rows, draw {draw}", offsets))
-        for step in (2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20, 24, 31, 33):
-            found.append((width, f"every {step}", width * step * lane))
+        found += [(width, f"every {step}", width * step * lane) for step in _STEPS]
         for span in _SPANS:
             for draw in range(_DRAWS):
                 offsets = rng.integers(0, span // width, 32) * width

@@ -1,7 +1,7 @@
 """How long loads take beside stores: all SMs load from the L2, and store what they loaded.
 
-Each warp loads a line or four, waits for it, and stores some: `separate`, to memory of their own, or
-`place`, where they loaded. `cycles` are those of a turn. With few warps a load takes its latency,
+Each warp loads some lines, waits for them, and stores some: `separate`, to other memory, or
+`place`, where it loaded. `cycles` are those of a turn. With few warps a load takes its latency,
 with many the L2 delivers and takes what it can.
 """
 

@@ -1,8 +1,9 @@
 """What cp.async takes whose rows in shared memory begin at multiples of other sizes than a row.
 
-A warp copies rows of some 16 bytes each; sources are rows of 1 KiB apart that the L2 holds. In shared
-memory rows lie `pitch` bytes apart. Under the profiler: elapsed cycles less those of no turns, and
-sectors that L1 was asked for and the L2 served, per copy of a warp.
+A warp copies rows; sources are rows 1 KiB apart that the L2 holds. In shared memory rows lie
+`pitch` bytes apart. Under the profiler, per copy of a warp: elapsed cycles, what L1 was asked for,
+what the L2 looked up, and the sectors that came to the SM (`filled`). Those of few turns are taken
+off.
 
 `python -m gpu_check.timing.scattered_copies CUBIN` is the process that ncu watches.
 """
@@ -37,20 +38,22 @@ template <int BYTES> __device__ void run(const char* data, int pitch, int lanes,
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int row = lane / lanes, place = lane % lanes;
     const int rows = 32 / lanes;
-    const unsigned to = (unsigned)__cvta_generic_to_shared(s) + warp * 4 * rows * pitch + row * pitch
+    const unsigned to = (unsigned)__cvta_generic_to_shared(s) + (4 * warp * rows + row) * pitch
                         + place * BYTES + shift;
-    const char* source = data + ((blockIdx.x * blockDim.x / 32 + warp) * 61 % 512) * 8192 + row * 1024
-                         + place * BYTES + from;
+    const char* source = data + ((blockIdx.x * blockDim.x / 32 + warp) * 61 % 512) * 8192
+                         + row * 1024 + place * BYTES + from;
     #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn) {
         #pragma unroll
-        for (int k = 0; k < EACH; ++k)
+        for (int k = 0; k < EACH; ++k) {
+            const unsigned here = to + k * rows * pitch;
             if (BYTES == 16)
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to + k * rows * pitch),
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(here),
                              "l"(source + k * 128));
             else
-                asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(to + k * rows * pitch),
+                asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(here),
                              "l"(source + k * 128), "n"(BYTES));
+        }
         asm volatile("cp.async.commit_group; cp.async.wait_group 0;");
         source += 8192 * 37;
         if (source >= data + (8 << 20)) source -= 8 << 20;
@@ -58,7 +61,8 @@ template <int BYTES> __device__ void run(const char* data, int pitch, int lanes,
     if (s[threadIdx.x] == 123) *sink = 1;
 }
 #define KERNEL(B) extern "C" __global__ void copies##B(const char* data, int pitch, int lanes, \\
-    int shift, int from, int turns, unsigned* sink) { run<B>(data, pitch, lanes, shift, from, turns, sink); }
+    int shift, int from, int turns, unsigned* sink) \\
+    { run<B>(data, pitch, lanes, shift, from, turns, sink); }
 KERNEL(4) KERNEL(8) KERNEL(16)
 """
 CASES = [
@@ -71,7 +75,8 @@ CASES = [
     (16, 4, 64, 0, 16), (16, 4, 80, 0, 16), (16, 8, 128, 0, 16), (16, 8, 144, 0, 32),
     (16, 32, 512, 0, 0), (16, 32, 512, 16, 0), (16, 1, 16, 0, 0), (16, 1, 80, 0, 0),
     (8, 8, 64, 0, 0), (8, 8, 72, 0, 0), (8, 8, 80, 0, 0), (8, 32, 256, 8, 0),
-    (4, 32, 128, 0, 0), (4, 32, 132, 4, 0), (4, 16, 64, 0, 0), (4, 16, 68, 0, 0), (4, 32, 128, 0, 4),
+    (4, 32, 128, 0, 0), (4, 32, 132, 4, 0), (4, 16, 64, 0, 0), (4, 16, 68, 0, 0),
+    (4, 32, 128, 0, 4),
 ]  # fmt: skip
 """Bytes of a lane, lanes of a row, pitch, begin in shared memory, begin of the sources."""
 _WARPS = 8

@@ -93,6 +93,7 @@ def estimate(
     numbers["store_request"] = asks
     for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
         numbers[name] *= busy
+    numbers["l2_own"] = min(alone, machine["l2_rate"] / busy)
     numbers["tma_l2_rate"] = min(machine["tma_rate"], shared / busy)
     rate = machine["atom_near_rate" if _meet_near(work) else "atom_rate"]
     numbers["atom_rate"] = min(machine["atom_alone"], rate / busy)

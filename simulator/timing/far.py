@@ -7,7 +7,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_L2", "OF_STORES", "access", "lower"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "access", "lower"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -17,7 +17,7 @@ NUMBERS = (
     "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
-    "store_asked", "store_read",
+    "store_asked", "store_read", "l2_own",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -28,7 +28,7 @@ _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
-OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MEMORY = 1000.0
 """Cycles over which a place's load is taken."""
 _MOST_LOAD = 0.97
@@ -40,15 +40,15 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
 @jit()
 def access(
-    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
-    bypasses: bool, share: float, now: int,
+    trace: Any, state: Any, machine: Any, at: int, first: int, kind: int,
+    bypasses: float, share: float, now: int,
 ) -> int:  # fmt: skip
     """Serve an access to global memory; when its data are there.
 
-    `bypasses`: L1 is not asked, and keeps nothing of it.
+    `first`: the line of the first lane. `bypasses`: bytes per cycle from the L2, where L1 is not
+    asked, and keeps nothing of it; 0: it is asked.
     """
     done = now + int(machine[_L1])
-    first = trace[state.bases + base] + state.apart[warp]
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
         mask = trace[state.lines + 2 * place + 1]
@@ -59,7 +59,7 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            done = max(done, lower(state, machine, sectors, False, share, machine[_L2_RATE], now))
+            done = max(done, lower(state, machine, sectors, False, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
@@ -131,9 +131,10 @@ def lower(
     if is_store:
         cycles = max(32 * sectors / machine[_STORE_RATE], machine[_STORE_REQUEST])
         there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
+        state.stored = state.free[OF_STORES]
     else:
         cycles = max(32 * sectors / rate, machine[_REQUEST])
-        there = _ask(state, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+        there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
         # What is asked for takes the way on which stores go.
         asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
         state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked

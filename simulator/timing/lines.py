@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.law.accesses import NO_SOURCE
-from simulator.law.masks import active_table
 from simulator.law.copies import LINE, TAG_PARITIES
 from simulator.law.counting import count
+from simulator.law.masks import active_table
 
 __all__ = ["copy_fills", "load_cycles", "store_cycles"]
 

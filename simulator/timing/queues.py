@@ -12,6 +12,7 @@ __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
+_OWN_RATE = NUMBERS.index("l2_own")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
@@ -60,10 +61,13 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
                 return
             if done > best:
                 best, why = done, _LONG
-    elif code[number].kind == _EXIT and state.stores[warp] > 0:
-        state.next[warp] = NEVER
-        state.why[warp] = _DRAIN
-        return
+    elif code[number].kind == _EXIT:
+        if state.stores[warp] > 0:
+            state.next[warp] = NEVER
+            state.why[warp] = _DRAIN
+            return
+        if state.drained[warp] > best:
+            best, why = state.drained[warp], _DRAIN
     elif code[number].kind == _PRODUCTS_WAIT:
         left = state.products[warp] - code[number].number
         if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:
@@ -214,13 +218,15 @@ def _send(
             sent = trace[at + 4]
         else:
             held += trace[at + 2]
-            bypasses = code[number].bypasses > 0
-            there = access(trace, state, machine, at, base, warp, kind, bypasses, share, now)
+            # Sectors that go to two places of shared memory are sent twice, to this SM alone.
+            again = sent - _sectors(trace, state, at) if code[number].bypasses else 0
+            rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
+            bypasses = rate if code[number].bypasses else 0.0
+            first = trace[state.bases + base] + state.apart[warp]
+            there = access(trace, state, machine, at, first, kind, bypasses, share, now)
             base += 1
-            sent -= _sectors(trace, state, at)
-            if bypasses and sent > 0:  # sectors that go to two places of shared memory
-                again = lower(state, machine, sent, False, 0.0, machine[_L2_RATE], now)
-                there = max(there, again)
+            if again > 0:
+                there = max(there, lower(state, machine, again, False, 0.0, rate, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     sectors = code[number].sectors
     if sectors:  # of local memory: L1 holds what is stored
@@ -270,6 +276,7 @@ def _send(
             state.bank[warp & 3, bank] = free + code[number].written[bank]
     if kind in (_STORE, _ATOMIC):
         state.stores[warp] -= 1
+        state.drained[warp] = now
     settle(code, state, warp, number, read, done + extra)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
-from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_L2, OF_STORES
+from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.queues import dispatch, enqueue, evaluate, expect, next_event
 from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GROUPS, NEVER, Kind, Stall
@@ -100,8 +100,7 @@ def simulate(
         if now >= NEVER:
             return -1
     # Stores and atomics may be on their way.
-    for place in (OF_L2, OF_STORES, OF_ATOMICS):
-        now = max(now, int(state.free[place]))
+    now = max(now, int(state.stored), int(state.free[OF_ATOMICS]))
     state.counts[0] = now
     return now
 
@@ -154,6 +153,7 @@ def _launch(
         state.fetched[warp] = 0
         state.fenced[warp] = 0
         state.stores[warp] = 0
+        state.drained[warp] = 0
         state.since[warp] = -1
         state.throttle[warp] = 0
         state.pending[warp, :] = 0

@@ -213,7 +213,9 @@ STATE = np.dtype(
         # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
         # takes the next fence; until when a sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),
+        ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
+        ("stored", np.float64),  # when the last store is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
         # What each was asked for lately, in cycles, and when.

@@ -132,9 +132,7 @@ class Tracer:
             size, held = len(lanes) * site.width, (cycles[place], floors[place])
             if not is_shared:
                 held = loads.get(place) or (store_cycles(size, [mask for _, mask in lines]),) * 2
-            row = _Row(
-                site.number, is_shared, *held, fills.get(place, sectors[place]), size, lines
-            )
+            row = _Row(site.number, is_shared, *held, fills.get(place, sectors[place]), size, lines)
             named[place] = self._rows.setdefault(row, len(self._rows))
         return named
 
@@ -164,9 +162,7 @@ class Tracer:
         targets = noted.trace[places].astype(np.int64) + noted.heads[places, 2:3]
         sources = noted.sources[places].astype(np.int64)
         masks = noted.heads[places, 1].view(np.uint32)
-        return dict(
-            zip(places.tolist(), copy_fills(targets, sources, masks).tolist(), strict=True)
-        )
+        return dict(zip(places.tolist(), copy_fills(targets, sources, masks).tolist(), strict=True))
 
     def beside(self) -> Tracer:
         """Return a tracer of another block that runs at the same time: it knows the same steps."""

@@ -69,7 +69,9 @@ def elements() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    def each(name: str, kernel: str, grid: list[int], block: int, args: list[str]) -> dict[str, Any]:
+    def each(
+        name: str, kernel: str, grid: list[int], block: int, args: list[str]
+    ) -> dict[str, Any]:
         return one(name, "rows", kernel, grid, [block], args)
 
     return [
