@@ -34,11 +34,18 @@ class Declarer(Evaluator):
         super().__init__(macros, aliases)
         self.fields: dict[str, list[tuple[str, str]]] = {}
         """Members of the source's structures, type and name."""
+        self.alignments: dict[str, int] = {}
+        """What `alignas` and `__align__` say of structures, in bytes."""
 
     # ---- Types. ------------------------------------------------------------------------------
     def numbers(self, kind: str) -> tuple[str, int] | None:
         """Return the numbers of a value of a type: see `numbers_of`."""
-        return numbers_of(kind, self.aliases, self.fields, self.elements)
+        found = numbers_of(kind, self.aliases, self.fields, self.elements)
+        alignment = self.alignments.get(plain_type(self.aliases.get(kind, kind)))
+        if found is None or alignment is None:
+            return found
+        size = BYTES[found[0]]
+        return found[0], -(-found[1] * size // alignment) * alignment // size
 
     def elements(self, extents: Sequence[str]) -> int | None:
         """Count an array's elements; None where an extent is not known."""

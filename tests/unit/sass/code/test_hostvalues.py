@@ -104,3 +104,18 @@ def test_a_launch_in_a_macro_is_one_where_the_macro_is_called() -> None:
     assert scale.arguments == ("random:f32[100]", "i32=100")
     assert (many.kernel, many.line, many.grid, many.block) == ("many<float, 8>", 9, "2", "64")
     assert (many.shared_bytes, many.arguments) == ("128", ("random:f32[100]", "i32=7"))
+
+
+def test_an_aligned_structure_has_the_bytes_behind_its_members() -> None:
+    text = """
+struct alignas(16) Point { float x, y, z; };
+struct __align__(8) Small { int a; };
+__global__ void k(Point *p, Small *s) {}
+int main() {
+    Point *p; Small *s; cudaMalloc(&p, 10 * sizeof(Point)); cudaMalloc(&s, 10 * sizeof(Small));
+    k<<<1, sizeof(Point)>>>(p, s);
+}
+"""
+    (launch,) = find_launches(text).launches
+    assert launch.arguments == ("random:f32[40]", "random:i32[20]")
+    assert launch.block == "16"

@@ -140,6 +140,7 @@ def test_a_class_may_have_members_that_only_host_code_uses() -> None:
 struct Named { std::string name; std::map<int, std::string> more; std::vector<int> v; int n; };
 struct Plain { int n; };
 __global__ void k(int *a, Named *named) {
+    a[1] = FP_NAN + FP_NORMAL;
     a[0] = sizeof(Named) == 32 + 48 + 24 + 8 ? named->n : -1;
 }
 """
