@@ -140,7 +140,7 @@ def _arrive_in_cluster(state, warp):  # type: ignore[no-untyped-def]
         state.cluster_clocks[turn & 1] = 0
         state.cluster_clocks[2, 0] = turn + 1
     _join(state.cluster_clocks[turn & 1], state.clocks[warp])
-    state.fenced[warp] = state.clocks[warp]
+    _join(state.fenced[warp], state.clocks[warp])
     state.waiting[3, warp] += 1
     state.clocks[warp, warp] += 1
 
@@ -172,7 +172,7 @@ def _pass(state, warp, first, end):  # type: ignore[no-untyped-def]
     """Let a warp execute what orders warps among some instructions, but for barriers."""
     clocks, syncs = state.clocks, state.syncs
     if syncs[3, end] > syncs[3, first]:
-        state.fenced[warp] = clocks[warp]
+        _join(state.fenced[warp], clocks[warp])
     if syncs[0, end] > syncs[0, first]:
         _join(clocks[warp], clocks[-1])
         _join(clocks[-1], clocks[warp])
