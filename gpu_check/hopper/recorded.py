@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from tabulate import tabulate
 
-from gpu_check.hopper.neighbours import MORE, OPS
+from gpu_check.hopper.neighbours import MORE, OPS, WINDOW
 from simulator.law.neighbours import CYCLES_PER_PACKET, count_neighbour
 
 __all__ = ["NeighbourRow", "held_to_the_law", "main"]
@@ -59,7 +59,7 @@ def _held_to_the_law() -> Iterator[NeighbourRow]:
             if kind not in _AT_HOME or not mine.any():
                 continue
             costs = count_neighbour(
-                _AT_HOME[kind] + _WIDTHS[bits], found["address"][mine], found["mask"][mine]
+                _AT_HOME[kind] + _WIDTHS[bits], found["address"][mine] + WINDOW, found["mask"][mine]
             )
             above = found["neighbour"][mine] - costs.cycles
             late = above[above >= _TOLERANCE]

@@ -10,19 +10,26 @@ from typing import Any
 
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.blocks import measure_blocks
 from gpu_check.timing.branches import measure_branches
+from gpu_check.timing.constant_operands import measure_constant_operands
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.dispatching import measure_dispatch
+from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
+from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
+from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
+from gpu_check.timing.reach import measure_reach
+from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
@@ -59,6 +66,13 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "dispatch": measure_dispatch,
     "branches": measure_branches,
     "local_memory": measure_local_memory,
+    "scattered_copies": measure_scattered_copies,
+    "reach": measure_reach,
+    "gathers": measure_gathers,
+    "fences": measure_fences,
+    "constant_operands": measure_constant_operands,
+    "blocks": measure_blocks,
+    "mixed": measure_mixed,
 }
 
 

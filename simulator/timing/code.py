@@ -33,6 +33,11 @@ _QUEUED = ("SHFL", "REDUX", "MATCH", "MOVM", "S2R", "S2UR", "LDC", "R2UR", "B2R"
 _LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
 _OTHER = 20
+_OF_ADU = ("LDC", "S2UR")
+_ADU = 2.0
+"""Cycles of an SM: `sm__inst_executed_pipe_adu.sum.peak_sustained` (h100_peaks.csv); barriers have
+an interval of their own."""
+_FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 
 
 def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
@@ -69,6 +74,8 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "port": _port(each),
             "written": _written(each, kind),
             "constant": "c[" in each.operands,
+            "bypasses": _bypasses(modifiers),
+            "adu": _ADU if name in _OF_ADU else 0.0,
             **_synchronizes(kind, each),
         }
         for field, value in values.items():
@@ -85,6 +92,8 @@ def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
     }  # fmt: skip
     if name in fixed:
         return fixed[name]
+    if name == "CCTL" and "IVALL" in modifiers:
+        return Kind.FORGET
     if name == "BAR":
         return Kind.ARRIVE if modifiers[:1] == ["ARV"] else Kind.BARRIER
     if name == "SYNCS" and modifiers[:1] in (["PHASECHK"], ["ARRIVE"]):
@@ -104,6 +113,12 @@ def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
     if name in _SHARED:
         return Kind.SHARED
     return Kind.QUEUED if name in _QUEUED or "xu" in pipes else Kind.PLAIN
+
+
+def _bypasses(modifiers: list[str]) -> bool:
+    """Say whether L1 is not asked: of what other SMs may have written, and copies of 16 bytes."""
+    is_strong = "STRONG" in modifiers and ("GPU" in modifiers or "SYS" in modifiers)
+    return is_strong or "BYPASS" in modifiers
 
 
 def _held(held: float | None, interval: float | None) -> float:
@@ -201,7 +216,7 @@ def _wide(name: str, modifiers: list[str], place: int) -> int:
         name == "IMAD" and "WIDE" in modifiers and place == 2
     ):
         return 2
-    if name in ("HMMA", "IMMA"):
+    if name in ("HMMA", "IMMA", "QMMA"):
         return (4, 2, 4)[place]
     return 1
 
@@ -211,6 +226,9 @@ def _synchronizes(kind: Kind, instruction: WorkInstruction) -> dict[str, int]:
     operands = [each.strip() for each in instruction.operands.split(",")]
     if kind == Kind.PRODUCT:
         return {"number": int("gsb" in instruction.operands), "warps": 0}
+    if kind == Kind.FENCE:
+        scope = instruction.opcode.split(".")[-1]
+        return {"number": _FENCES.get(scope, 0), "warps": 0}
     if kind == Kind.TILE:
         return {"number": int(writes_global(instruction.opcode)), "warps": 0}
     if instruction.opcode.startswith("UCGABAR"):

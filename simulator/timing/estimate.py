@@ -87,12 +87,13 @@ def estimate(
     numbers = dict(machine) | {"dram_share": some * share, "lost": lost, "l2_rate": shared}
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
-    for name in ("l2_rate", "store_rate", "copy_rate", "dram_rate"):
+    for name in ("l2_rate", "store_rate", "dram_rate"):
         numbers[name] = min(alone, numbers[name] / busy)
     asks = max(machine["store_request_alone"], machine["store_request"] * busy)
     numbers["store_request"] = asks
     for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
         numbers[name] *= busy
+    numbers["l2_own"] = min(alone, machine["l2_rate"] / busy)
     numbers["tma_l2_rate"] = min(machine["tma_rate"], shared / busy)
     rate = machine["atom_near_rate" if _meet_near(work) else "atom_rate"]
     numbers["atom_rate"] = min(machine["atom_alone"], rate / busy)
@@ -283,8 +284,8 @@ def flat(work: Work, state: NDArray[Any], code: NDArray[Any], resident: int) -> 
     table = np.stack([steps.start, steps.length, steps.row_begin[:-1], steps.row_begin[1:]], axis=1)
     columns = (
         rows.number, rows.is_shared.astype(np.int64),
-        np.where(rows.is_shared, rows.cycles, rows.held), rows.floor,
-        rows.line_begin[:-1], rows.line_begin[1:],
+        rows.cycles, rows.floor,
+        np.where(rows.is_shared, rows.sectors, rows.line_begin[:-1]), rows.line_begin[1:],
     )  # fmt: skip
     begins = [np.zeros((1, 3), np.int64)]
     for each in traces:

@@ -12,15 +12,17 @@ __all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "access", "lower"]
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "youngest", "copy_rate", "l2_wait",
+    "launch_latency", "read_latency", "branch", "fence", "youngest", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
+    "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
+    "store_asked", "store_read", "l2_own",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
-_COPY_RATE = NUMBERS.index("copy_rate")
+_STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
 _REQUEST = NUMBERS.index("request")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
@@ -38,12 +40,15 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
 @jit()
 def access(
-    trace: Any, state: Any, machine: Any, at: int, base: int, warp: int, kind: int,
-    share: float, now: int,
+    trace: Any, state: Any, machine: Any, at: int, first: int, kind: int,
+    bypasses: float, share: float, now: int,
 ) -> int:  # fmt: skip
-    """Serve an access to global memory; when its data are there."""
+    """Serve an access to global memory; when its data are there.
+
+    `first`: the line of the first lane. `bypasses`: bytes per cycle from the L2, where L1 is not
+    asked, and keeps nothing of it; 0: it is asked.
+    """
     done = now + int(machine[_L1])
-    first = trace[state.bases + base] + state.apart[warp]
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
         mask = trace[state.lines + 2 * place + 1]
@@ -51,6 +56,10 @@ def access(
         if kind == _ATOMIC:
             state.counts[6] += sectors
             done = max(done, _atomic(state, machine, sectors, now))
+            continue
+        if bypasses and kind != _STORE:
+            state.counts[3] += sectors
+            done = max(done, lower(state, machine, sectors, False, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
@@ -60,6 +69,7 @@ def access(
             lower(state, machine, sectors, True, share, 0.0, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
+                state.free[OF_STORES] += machine[_STORE_READ]
             continue
         state.counts[3] += sectors
         if state.tags[index, way] != line:
@@ -118,13 +128,16 @@ def lower(
     `rate`: bytes per cycle of what is read.
     """
     state.counts[5] += sectors
-    rate = machine[_COPY_RATE] if is_store else rate
-    cycles = max(32 * sectors / rate, machine[_REQUEST])
-    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now)
     if is_store:
         cycles = max(32 * sectors / machine[_STORE_RATE], machine[_STORE_REQUEST])
-        there = _ask(state, OF_STORES, cycles, 0.0, now)
-    there += machine[_L2]
+        there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
+        state.stored = state.free[OF_STORES]
+    else:
+        cycles = max(32 * sectors / rate, machine[_REQUEST])
+        there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+        # What is asked for takes the way on which stores go.
+        asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+        state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
     unit = min(sectors, _LINE)
     state.dram_rest += sectors / unit * share

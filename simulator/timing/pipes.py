@@ -146,7 +146,7 @@ def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Time
     executed = [trace.instructions for trace in work.traces]
     if len(set(executed)) > 1:
         notes.append(
-            "sampled blocks differ: of each pipe's work the least of a block stands for the grid"
+            "sampled blocks differ: per pipe, the block with the least work is used for the grid"
         )
     pipes, floors = bound_of_demands(demands, work.blocks, work.warps, rates)
     far, more = _memory_cycles(work, rates.chip, clock_mhz)
@@ -217,7 +217,7 @@ def _load_wavefronts(work: Work, trace: BlockTrace, rates: Rates) -> float:
         for number, each in enumerate(work.instructions)
         if each.opcode.split(".")[0] in ("LDG", "LD")
     ]
-    held = rows.held if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
+    held = rows.floor if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
     chosen = ~rows.is_shared & np.isin(rows.number, loads)
     return float((held * trace.accesses())[chosen].sum())
 

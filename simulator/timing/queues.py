@@ -12,6 +12,7 @@ __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
+_OWN_RATE = NUMBERS.index("l2_own")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
@@ -20,6 +21,8 @@ _QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
 _STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
 _COPIES_WAIT, _ATOMIC = int(Kind.COPIES_WAIT), int(Kind.ATOMIC)
 _WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
+_MEMBAR, _DRAIN = int(Stall.MEMBAR), int(Stall.DRAIN)
+_EXIT, _FORGET = int(Kind.EXIT), int(Kind.FORGET)
 _NO_INSTRUCTION, _GMMA = int(Stall.NO_INSTRUCTION), int(Stall.GMMA)
 _PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
 _PRODUCTS_WAIT = int(Kind.PRODUCTS_WAIT)
@@ -33,6 +36,8 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
     best, why = ready, _WAIT
     if state.fetched[warp] > best:
         best, why = state.fetched[warp], _NO_INSTRUCTION
+    if state.fenced[warp] > best:
+        best, why = state.fenced[warp], _MEMBAR
     waits = code[number].waits
     scoreboard = 0
     while waits:
@@ -56,6 +61,13 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
                 return
             if done > best:
                 best, why = done, _LONG
+    elif code[number].kind == _EXIT:
+        if state.stores[warp] > 0:
+            state.next[warp] = NEVER
+            state.why[warp] = _DRAIN
+            return
+        if state.drained[warp] > best:
+            best, why = state.drained[warp], _DRAIN
     elif code[number].kind == _PRODUCTS_WAIT:
         left = state.products[warp] - code[number].number
         if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:
@@ -91,13 +103,15 @@ def enqueue(
     # The profiler counts waits for mbarriers as it does those for global memory
     # (gpu_check/data/h100_timed_third.csv: bulk sums).
     source = _LONG if queue >= 4 or code[number].kind == _PHASE else _SHORT
-    write, read = code[number].write, code[number].read
-    if write >= 0:
-        state.pending[warp, write] += 1
-        state.source[warp, write] = source
-    if read >= 0:
-        state.pending[warp, read] += 1
-        state.source[warp, read] = source
+    for sb in (code[number].write, code[number].read):
+        if sb >= 0:
+            # Where several share a scoreboard, memory is what is waited for longest.
+            is_idle = state.pending[warp, sb] == 0 and state.time[warp, sb] <= state.issued[warp]
+            if is_idle or source == _LONG:
+                state.source[warp, sb] = source
+            state.pending[warp, sb] += 1
+    if code[number].kind in (_STORE, _ATOMIC):
+        state.stores[warp] += 1
     if code[number].kind == _COPIES_END:
         state.group_time[warp, state.groups[warp] % GROUPS] = NEVER
         state.groups[warp] += 1
@@ -161,6 +175,11 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         kind = code[number].kind
         needs = kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC)
         needs = needs or code[number].data > 0
+        if code[number].adu > 0:
+            if state.adu_free > now:
+                least = min(least, int(-(-state.adu_free // 1)))
+                continue
+            state.adu_free = max(state.adu_free, now - 1.0) + code[number].adu
         if needs and state.data_free > now:
             if state.data_free < least:
                 least = state.data_free
@@ -185,7 +204,7 @@ def _send(
     entry = state.entry[queue, state.head[queue]]
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
     kind = code[number].kind
-    held, extra = code[number].data, 0
+    held, extra, sent = code[number].data, 0, 0
     share = machine[_DRAM_SHARE] if state.is_lost[warp // state.warps_of_block] else 0.0
     done = now + code[number].latency
     if code[number].constant:
@@ -196,10 +215,18 @@ def _send(
             cycles = trace[at + 3] if without else trace[at + 2]
             held += cycles
             extra += cycles - trace[at + 3]
+            sent = trace[at + 4]
         else:
             held += trace[at + 2]
-            there = access(trace, state, machine, at, base, warp, kind, share, now)
+            # Sectors that go to two places of shared memory are sent twice, to this SM alone.
+            again = sent - _sectors(trace, state, at) if code[number].bypasses else 0
+            rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
+            bypasses = rate if code[number].bypasses else 0.0
+            first = trace[state.bases + base] + state.apart[warp]
+            there = access(trace, state, machine, at, first, kind, bypasses, share, now)
             base += 1
+            if again > 0:
+                there = max(there, lower(state, machine, again, False, 0.0, rate, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     sectors = code[number].sectors
     if sectors:  # of local memory: L1 holds what is stored
@@ -215,6 +242,8 @@ def _send(
                 done = max(done, lower(state, machine, missing, False, 0.0, machine[_L2_RATE], now))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
+    if kind == _FORGET:
+        state.valid[:, :] = 0
     state.counts[2] += held
     if held:  # what needs no data leaves the pipe to others
         state.data_free = max(state.data_free, now) + held
@@ -245,7 +274,20 @@ def _send(
         if code[number].written[bank]:
             free = max(state.bank[warp & 3, bank], now)
             state.bank[warp & 3, bank] = free + code[number].written[bank]
+    if kind in (_STORE, _ATOMIC):
+        state.stores[warp] -= 1
+        state.drained[warp] = now
     settle(code, state, warp, number, read, done + extra)
+
+
+@jit()
+def _sectors(trace: Any, state: Any, at: int) -> int:
+    """Return the sectors of an access to global memory."""
+    found = 0
+    for place in range(trace[at + 4], trace[at + 5]):
+        mask = trace[state.lines + 2 * place + 1]
+        found += (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+    return int(found)
 
 
 @jit()

@@ -24,7 +24,10 @@ _BARRIER_INTERVAL = NUMBERS.index("barrier_interval")
 _BARRIER_LATENCY = NUMBERS.index("barrier_latency")
 _LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
 _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
+_LAUNCH_WARP, _WARP_BEGINS = NUMBERS.index("launch_warp"), NUMBERS.index("warp_begins")
 _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
+_FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
+_FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
 _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _LOST = NUMBERS.index("lost")
 _HELD = NUMBERS.index("code_held")
@@ -36,6 +39,7 @@ _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
 _ATOMIC = int(Kind.ATOMIC)
 _PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
 _PRODUCT = int(Kind.PRODUCT)
+_FORGET = int(Kind.FORGET)
 _COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
 _EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
@@ -68,10 +72,9 @@ def simulate(
             if state.block[slot] < 0 and given < plan.shape[0]:
                 at = max(state.free_at[slot], state.launched)
                 if at <= now:
-                    _launch(
-                        code, trace, state, slot, given, plan[given], sizes, machine[_LOST], now
-                    )
-                    state.launched = now + machine[_LAUNCH_INTERVAL]
+                    _launch(code, trace, state, machine, slot, given, plan[given], sizes, now)
+                    more = machine[_LAUNCH_WARP] * warps
+                    state.launched = now + machine[_LAUNCH_INTERVAL] + more
                     given += 1
                     if given == resident:
                         state.full[0], state.full[1] = now, state.counts[1]
@@ -97,7 +100,7 @@ def simulate(
         if now >= NEVER:
             return -1
     # Stores and atomics may be on their way.
-    now = max(now, int(state.free[OF_STORES]), int(state.free[OF_ATOMICS]))
+    now = max(now, int(state.stored), int(state.free[OF_ATOMICS]))
     state.counts[0] = now
     return now
 
@@ -113,11 +116,11 @@ def _stuck(state: Any, now: int) -> int:
 
 @jit()
 def _launch(
-    code: Any, trace: Any, state: Any, slot: int, place: int, block: int, sizes: Any, lost: float,
+    code: Any, trace: Any, state: Any, machine: Any, slot: int, place: int, block: int, sizes: Any,
     now: int,
 ) -> None:  # fmt: skip
-    """Begin a block in a slot."""
-    warps, blocks = sizes[0], sizes[2]
+    """Begin a block in a slot, one warp after the other."""
+    warps, blocks, lost = sizes[0], sizes[2], machine[_LOST]
     state.begin[place] = now
     state.block[slot] = place
     # What the L2 has lost lies side by side: waves of blocks, where there are several, miss it.
@@ -144,9 +147,13 @@ def _launch(
         state.at_row[warp] = trace[step + 2]
         state.apart[warp] = apart
         state.instruction[warp] = trace[step]
-        state.issued[warp] = now
-        state.ready[warp] = now + 1
+        begin = now + int(each * machine[_WARP_BEGINS])
+        state.issued[warp] = begin
+        state.ready[warp] = begin + 1
         state.fetched[warp] = 0
+        state.fenced[warp] = 0
+        state.stores[warp] = 0
+        state.drained[warp] = 0
         state.since[warp] = -1
         state.throttle[warp] = 0
         state.pending[warp, :] = 0
@@ -198,7 +205,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         if state.size[partition] < machine[0]:
             return True
         why = _MIO
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC):
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC, _FORGET):
         if state.size[4 + partition] < machine[1]:
             return True
         why = _LG
@@ -228,7 +235,7 @@ def _issue(
     number = state.instruction[warp]
     kind = code[number].kind
     state.counts[1] += 1
-    _account(state, stalls, partition, warp, number, now)
+    _account(state, stalls, partition, warp, number, code[number].held, now)
     state.issued[warp] = now
     conflict = max(read_operands(code, state, partition, warp, number, now), code[number].port)
     state.port[partition] = now + 1 + conflict
@@ -249,7 +256,7 @@ def _issue(
     elif kind in (_PHASE, _AT_PHASE, _TILE):
         event = next_event(trace, state, warp, number)
         enqueue(code, state, partition, warp, number, rows, event)
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC):
+    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC, _FORGET):
         enqueue(code, state, 4 + partition, warp, number, rows, -1)
     elif kind == _PRODUCT:
         _multiply(code, state, machine, partition, warp, number, now)
@@ -270,7 +277,7 @@ def _issue(
     state.at_base[warp] += bases
     state.ready[warp] = now + max(code[number].stall, 1)
     if kind == _FENCE_KIND:
-        state.ready[warp] = max(state.ready[warp], now + int(machine[_FENCE]))
+        _fence(state, machine, partition, warp, code[number].number, now)
 
     # Go on to the next instruction of the trace.
     state.at[warp] += 1
@@ -297,6 +304,20 @@ def _issue(
 
 
 @jit()
+def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now: int) -> None:
+    """Let a warp wait until its stores are seen: by its block (0), the chip (1), the system (2)."""
+    if scope == 0:
+        state.fenced[warp] = now + int(machine[_FENCE])
+        return
+    begin = max(now, int(state.free[OF_STORES]), int(state.fence_free))
+    state.fence_free = begin + machine[_FENCE_INTERVAL]
+    done = begin + int(machine[_FENCE_GPU if scope == 1 else _FENCE_SYS])
+    if state.fence_last[partition] > now:  # another warp's is on its way
+        done += int(machine[_FENCE_MORE])
+    state.fenced[warp] = state.fence_last[partition] = done
+
+
+@jit()
 def _multiply(
     code: Any, state: Any, machine: Any, partition: int, warp: int, number: int, now: int
 ) -> None:
@@ -312,7 +333,9 @@ def _multiply(
 
 
 @jit()
-def _account(state: Any, stalls: Any, partition: int, warp: int, number: int, now: int) -> None:
+def _account(
+    state: Any, stalls: Any, partition: int, warp: int, number: int, held: float, now: int
+) -> None:
     """Say for which reasons a warp waited since it issued last."""
     stalls[number, _SELECTED] += 1
     begin = state.issued[warp] + 1
@@ -326,7 +349,13 @@ def _account(state: Any, stalls: Any, partition: int, warp: int, number: int, no
     if free > ready:
         stalls[number, state.why[warp]] += free - ready
     if since >= 0:
-        stalls[number, state.throttle[warp]] += now - free
+        waited = now - free
+        if state.throttle[warp] == _MATH:
+            # In the cycle in which the pipe takes another warp's, this one might have been chosen.
+            others = int(waited / max(held, 1.0))
+            stalls[number, _NOT_SELECTED] += others
+            waited -= others
+        stalls[number, state.throttle[warp]] += waited
         state.since[warp] = -1
     else:
         port = state.port[partition]

@@ -91,6 +91,8 @@ class Kind(IntEnum):
     """Of a warpgroup: the tensor cores go on beside the warp."""
     PRODUCTS_WAIT = 18
     """WARPGROUP.DEPBAR: waits until so many groups of products are left."""
+    FORGET = 19
+    """CCTL.IVALL: L1 holds nothing any more."""
 
 
 class Stall(IntEnum):
@@ -113,6 +115,8 @@ class Stall(IntEnum):
     """Constants that no cache of the SM holds yet."""
     GMMA = 14
     """A warpgroup's products."""
+    DRAIN = 15
+    """A warp that ends, until its stores are on their way."""
 
 
 STALLS = tuple(stall.name.lower() for stall in Stall)
@@ -137,6 +141,8 @@ CODE = np.dtype(
         ("written", np.int64, (2,)),  # registers of each bank that a load brings
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("constant", np.int64),  # whether it reads a constant bank
+        ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
+        ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
         ("warps", np.int64),  # that a barrier waits for; 0: all of the block
     ]
@@ -203,7 +209,13 @@ STATE = np.dtype(
         ("launched", np.int64),
         ("constants", np.int64),  # when they are there; -1: none was read
         ("is_lost", *_numbers(_RESIDENT)),  # whether the L2 does not hold what a block reads
-        ("barrier_free", np.float64), ("dram_rest", np.float64),
+        ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
+        # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
+        # takes the next fence; until when a sub-partition's last one lasts.
+        ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),
+        ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
+        ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
+        ("stored", np.float64),  # when the last store is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
         # What each was asked for lately, in cycles, and when.

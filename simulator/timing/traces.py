@@ -26,11 +26,11 @@ class AccessRows:
     is_shared: NDArray[np.bool_]
     """Of shared memory; else of global memory."""
     cycles: Numbers
-    """For which it holds the pipe of shared memory; 0 for global memory."""
+    """For which it holds the data pipe of L1 and shared memory."""
     floor: Numbers
-    """The same without bank conflicts."""
+    """The same without bank conflicts; of global memory the least, wherever its lines lie."""
     sectors: Numbers
-    """Of 32 bytes, of global memory."""
+    """Of 32 bytes, of global memory; of a copy into shared memory those that the L2 sends."""
     bytes: Numbers
     """Of all lanes that take part."""
     line_begin: Numbers
@@ -39,20 +39,6 @@ class AccessRows:
     """Lines of 128 bytes of global memory, from that of the first lane on."""
     mask: Numbers
     """Which of a line's four sectors."""
-
-    @cached_property
-    def held(self) -> Numbers:
-        """Cycles for which each holds the data pipe for global memory.
-
-        A cycle returns 128 bytes, and reads one sector at each of the four places of a line. So it
-        was on an H100, with lines in L1, within 4 % (gpu_check/data/h100_accesses.csv).
-        """
-        at = np.repeat(np.arange(len(self.number)), np.diff(self.line_begin))
-        places = np.zeros((len(self.number), 4), dtype=np.int64)
-        for place in range(4):
-            np.add.at(places[:, place], at, self.mask >> place & 1)
-        held: Numbers = np.maximum(places.max(axis=1, initial=0), -(-self.bytes // 128))
-        return held
 
 
 @dataclass(frozen=True, eq=False)

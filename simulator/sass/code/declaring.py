@@ -104,7 +104,8 @@ class Declarer(Evaluator):
             elif array is not None:
                 count = self.value(array.child_by_field_name("size"))
                 size = 8 if stars else self.sized(kind)
-                value = Allocation(count * size if isinstance(count, int) and size else None, kind)
+                known = isinstance(count, int) and size
+                value = Allocation(count * size if known else None, kind + "*" * stars)
             if kind in self.fields and not stars:
                 value = self._struct(kind, value)
             if isinstance(value, list) and len(value) == 1 and array is None and not stars:
@@ -138,6 +139,16 @@ class Declarer(Evaluator):
             return Dim3(*values[:3])
         value = self.value(node)
         return Dim3(value) if isinstance(value, int) else value
+
+    def _new_expression(self, node: Node) -> Any:
+        kind = text_of(node.child_by_field_name("type"))  # type: ignore[arg-type]
+        declarator = node.child_by_field_name("declarator")
+        count: Any = 1
+        if declarator is not None:
+            count = self.value(declarator.child_by_field_name("length"))
+        size = self.sized(kind)
+        known = isinstance(count, int) and size is not None
+        return Allocation(int(count) * size if known and size else None, plain_type(kind))
 
     def _is_value(self, kind: str) -> bool:
         return kind in ("dim3", "uint3", "int", "unsigned", "unsigned int", "size_t", "float")

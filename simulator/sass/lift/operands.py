@@ -196,7 +196,7 @@ def _memory(text: str, whole: str) -> Memory:
             if sign == "-" or not set(kinds) <= {"64", "X4", "X8", "X16", "U32"}:
                 raise DecodeProblem(f"address {whole}")
             if one.uniform:
-                uniform, uniform_wide = one, "64" in kinds
+                uniform, uniform_wide = one, uniform_wide or "64" in kinds
             else:
                 register, wide = one, "64" in kinds
                 shift = {"X4": 2, "X8": 3, "X16": 4}.get(kinds[0] if kinds else "", 0)

@@ -96,6 +96,8 @@ class Noted:
     """Of each row of the trace: site, mask, first byte in its line."""
     trace: NDArray[np.int32]
     """Of each row: the lanes' offsets from the first."""
+    sources: NDArray[np.int32]
+    """Of each row: where copies read, as `count` takes it; of others anything."""
     figures: NDArray[np.int64]
     """Of each row, as `figures_of` returns them."""
     cycles: NDArray[np.int64]

@@ -14,6 +14,7 @@ from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import START, WARP
+from simulator.timing.lines import copy_fills, load_cycles, store_cycles
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Tracer"]
 
 _SECTORS = FIGURES.index("sectors")
+_BYPASSING = "LDGSTS.E.BYPASS.128"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class _Row:
     number: int
     is_shared: bool
     cycles: int
+    """For which it holds the data pipe."""
     floor: int
     sectors: int
     bytes: int
@@ -113,6 +116,7 @@ class Tracer:
         """Return the numbers of the rows that are among what was noted."""
         floors, cycles = noted.floors.tolist(), noted.cycles.tolist()
         sectors = noted.figures[:, _SECTORS].tolist()
+        loads, fills = self._loads(noted), self._fills(noted)
         named = np.zeros(len(noted.heads), dtype=np.int64)
         for place, (which, mask, turn, amount) in enumerate(noted.heads.tolist()):
             site = self.sites[which]
@@ -125,12 +129,40 @@ class Tracer:
             is_shared = site.space == "shared"
             lanes = [lane for lane in range(32) if mask >> lane & 1]
             lines = () if is_shared else _lines(noted.trace[place, lanes], turn, site.width)
-            row = _Row(
-                site.number, is_shared, cycles[place], floors[place], sectors[place],
-                len(lanes) * site.width, lines,
-            )  # fmt: skip
+            size, held = len(lanes) * site.width, (cycles[place], floors[place])
+            if not is_shared:
+                held = loads.get(place) or (store_cycles(size, [mask for _, mask in lines]),) * 2
+            row = _Row(site.number, is_shared, *held, fills.get(place, sectors[place]), size, lines)
             named[place] = self._rows.setdefault(row, len(self._rows))
         return named
+
+    def _loads(self, noted: Noted) -> dict[int, tuple[int, int]]:
+        """Return what loads of global memory hold the data pipe, and the least, by their rows."""
+        found: dict[int, tuple[int, int]] = {}
+        which = noted.heads[:, 0]
+        for width in {site.width for site in self.sites if _loads_lines(site)}:
+            chosen = np.array([_loads_lines(site) and site.width == width for site in self.sites])
+            places = np.flatnonzero(chosen[which])
+            if len(places):
+                first = noted.heads[places, 2:3].astype(np.int64)
+                masks = noted.heads[places, 1].view(np.uint32)
+                offsets = noted.trace[places] + first
+                offsets -= offsets.min(axis=1, keepdims=True) & -128
+                pairs = zip(*(each.tolist() for each in load_cycles(width, offsets, masks)),
+                            strict=True)  # fmt: skip
+                found.update(zip(places.tolist(), pairs, strict=True))
+        return found
+
+    def _fills(self, noted: Noted) -> dict[int, int]:
+        """Return the sectors that the L2 sends for copies of 16 bytes, by their rows."""
+        chosen = np.array([site.op == _BYPASSING for site in self.sites] or [False])
+        places = np.flatnonzero(chosen[noted.heads[:, 0]])
+        if not len(places):
+            return {}
+        targets = noted.trace[places].astype(np.int64) + noted.heads[places, 2:3]
+        sources = noted.sources[places].astype(np.int64)
+        masks = noted.heads[places, 1].view(np.uint32)
+        return dict(zip(places.tolist(), copy_fills(targets, sources, masks).tolist(), strict=True))
 
     def beside(self) -> Tracer:
         """Return a tracer of another block that runs at the same time: it knows the same steps."""
@@ -186,6 +218,11 @@ def block_trace(
 def _has_lines(site: MemorySite) -> bool:
     """Whether it is noted which lines of global memory an access touches."""
     return site.space == "global" and site.unit == "lsu"
+
+
+def _loads_lines(site: MemorySite) -> bool:
+    """Whether it is a load of global memory into registers."""
+    return _has_lines(site) and site.instruction.opcode.split(".")[0] in ("LDG", "LD")
 
 
 def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:

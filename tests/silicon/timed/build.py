@@ -173,6 +173,8 @@ def write_set(
         image = compiled(HERE / name / f"{source}.cu", architecture)
         (HERE / "cubins" / f"{name}_{source}.cubin").write_bytes(image)
     for end, launches in (("", cases), ("_maps", maps)):
+        if not launches:
+            continue
         (HERE / f"{name}{end}.json").write_text(json.dumps(launches, indent=1) + "\n")
 
 

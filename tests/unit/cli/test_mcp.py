@@ -86,7 +86,7 @@ def test_an_agents_session_over_stdio(tmp_path: Path) -> None:
             assert "    " not in tool.description
         answer = await client.call_tool("explain", {"question": ASK})
         assert not answer.is_error
-        assert text_of(answer).startswith("32-way bank conflict: 32 wavefronts where 1 would do")
+        assert text_of(answer).startswith("32-way bank conflict: 32 wavefronts where 1 is enough")
         assert "pad to float s[32][33]" in text_of(answer)
         assert answer.structured_content["totals"]["answer"]["level"] == "conflict"
 

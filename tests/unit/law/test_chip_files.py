@@ -120,8 +120,8 @@ class TestBadFiles:
             ({"instructions": [3]}, "3 is not a table"),
             ({"instructions": [{}]}, "op None"),
             ({"instructions": [{"op": "LDS"}]}, "LDS has no phases, fused"),
-            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS stands twice"),
-            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "stands twice"),
+            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS is there twice"),
+            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "is there twice"),
             ({"instructions": [table_of("LDS", op="LDX")]}, "unknown instruction 'LDX'"),
             ({"instructions": [table_of("LDS", bank=3)]}, "LDS has 'bank'"),
             (

@@ -26,7 +26,7 @@ def test_a_line_sends_a_packet_at_least(words: NDArray[np.int64], mask: int) -> 
 @given(st.integers(1, 32))
 def test_lanes_on_one_word_go_one_after_the_other(lanes: int) -> None:
     costs = price_neighbour_atomic([2048] * 32, (1 << lanes) - 1)
-    assert costs == (lanes, 2 * lanes + 1, 2 * lanes + 1)
+    assert costs == (lanes, 2 * lanes + 1, 2 * lanes + 1, lanes)
 
 
 def test_one_lane_beside_a_pair_of_another_tag_bank_sends_a_packet_more() -> None:

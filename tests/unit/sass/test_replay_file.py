@@ -19,7 +19,7 @@ KERNEL = "__global__ void twice(float* a, int n) { a[threadIdx.x] *= n; }\n"
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (KERNEL, {}, "no launch stands in k.cu"),
+        (KERNEL, {}, "no launch is in k.cu"),
         (KERNEL, {"kernel": "twise"}, "has no kernel 'twise': did you mean twice"),
         (
             f"{KERNEL}void run(float* a, int n) {{ twice<<<n, 32>>>(a, 5); }}",

@@ -1,11 +1,9 @@
 """Bounds by pipes: what a recorded chip says, and what must hold of any work."""
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 from simulator import replay, simulate
 from simulator.timing.pipes import Demand, TimeBound, bound_of_demands
 from simulator.timing.rates import rates_of
-from simulator.timing.traces import AccessRows
 
 DATA = Path(__file__).parents[3] / "gpu_check/data"
 PIPES = ("issue", "alu", "fma", "fmaheavy", "fp64", "xu", "tensor", "lsu", "adu", "shared")
@@ -69,36 +66,6 @@ def test_what_runs_never_counts_for_less(all_: list[Demand], blocks: int, warps:
     for name in ("shared", "lsu"):
         values = [each.cycles[name] for each in all_]
         assert max(values) <= together.pipes[name] <= max(values) * on_one
-
-
-def _accesses() -> Iterator[tuple[int, str, float, list[int]]]:
-    """Recorded loads: bytes per lane, pattern, cycles, and each line's sectors."""
-    from gpu_check.timing.paths import access_offsets
-
-    offsets = {(width, name): found for width, name, found in access_offsets()}
-    with (DATA / "h100_accesses.csv").open() as file:
-        for row in csv.DictReader(file):
-            if row["kind"] == "load":
-                width = int(row["width"])
-                lines: dict[int, int] = {}
-                for offset in offsets[width, row["pattern"]]:
-                    for byte in range(offset, offset + width, 4):
-                        lines[byte // 128] = lines.get(byte // 128, 0) | 1 << byte // 32 % 4
-                yield width, row["pattern"], float(row["warps_32"]), list(lines.values())
-
-
-@pytest.mark.parametrize(("width", "pattern", "cycles", "lines"), [*_accesses()])
-def test_global_loads_hold_the_pipe_as_long_as_on_a_chip(
-    width: int, pattern: str, cycles: float, lines: list[int]
-) -> None:
-    zero = np.zeros(1, np.int64)
-    rows = AccessRows(
-        zero, np.array([False]), zero, zero, zero, np.array([32 * width]),
-        np.array([0, len(lines)]), np.arange(len(lines)), np.array(lines),
-    )  # fmt: skip
-    found = int(rows.held[0])
-    assert found <= cycles
-    assert found == pytest.approx(cycles, rel=0.04), pattern
 
 
 @pytest.mark.parametrize(

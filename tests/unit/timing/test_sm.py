@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from simulator import Chip
 from simulator.timing.estimate import SmRun, run_sm
 from simulator.timing.machine import machine_of
+from simulator.timing.state import STALLS
 from simulator.timing.work import Work
 from tests.examples import examples
 from tests.unit.timing.works import Line, work
@@ -28,6 +29,7 @@ MACHINE = {
     "atom_hot": 0.0,
     "local_missed": 0.0,
     "tma_l2_rate": 102.0,
+    "l2_own": 48.1,
 }
 """What loops need that have run before: constants are there."""
 
@@ -172,3 +174,48 @@ def test_the_first_constants_take_their_time_and_later_ones_do_not() -> None:
     body = [Line("FADD", "R0,R1,c[0x0][0x0]", stall=4)] * 8
     first, none = (run(work(body), constants=cycles).cycles for cycles in (290, 0))
     assert 285 <= first - none <= 295
+
+
+def test_a_fence_of_the_chip_takes_what_it_took_on_an_h100_and_is_told_apart() -> None:
+    # gpu_check/data/h100_fences.csv, gpu and cta, no stores, one warp, less the empty loop.
+    def cycles(opcode: str) -> int:
+        return run(work([Line(opcode)] * 4)).cycles
+
+    assert (cycles("MEMBAR.SC.GPU") - cycles("NOP")) / 4 == pytest.approx(683.8 - 37.9, rel=0.02)
+    assert (cycles("MEMBAR.ALL.SYS") - cycles("NOP")) / 4 == pytest.approx(1586.6 - 37.9, rel=0.02)
+    assert cycles("MEMBAR.ALL.CTA") - cycles("NOP") <= 4 * 8
+    stalls = run(work([Line("MEMBAR.SC.GPU"), Line("FADD", "R0,R1,R2")])).stalls
+    assert STALLS[int(stalls[1].argmax())] == "membar"
+
+
+def test_l1_forgets_what_it_holds_behind_a_fence_and_strong_loads_do_not_ask_it() -> None:
+    def hits(load: str, *between: Line) -> int:
+        line = Line(load, "R0,[R2.64]", write=1, lines=4)
+        given_work = work([line, Line("FADD", "R2,R0,R0", waits=2), *between], times=2)
+        given_work.traces[0].base[:] = 0  # the same lines again
+        return run(given_work).counts["l1_hits"]
+
+    assert hits("LDG.E") == 4
+    assert hits("LDG.E", Line("CCTL.IVALL")) == 0
+    assert hits("LDG.E.STRONG.GPU") == 0
+
+
+def test_scoreboards_of_memory_and_of_other_units_are_waited_for_as_memory() -> None:
+    body = [
+        Line("LDG.E", "R0,[R2.64]", write=2, lines=1), Line("FADD", "R5,R6,R7", stall=15),
+        Line("MUFU.COS", "R4,R5", write=2), Line("FADD", "R2,R0,R4", waits=4),
+    ]  # fmt: skip
+    stalls = run(work(body)).stalls
+    assert STALLS[int(stalls[3].argmax())] == "long_scoreboard"
+
+
+def test_a_warp_ends_when_its_stores_are_on_their_way() -> None:
+    stalls = run(work([Line("STG.E", "[R2.64],R0", lines=32, cycles=32)] * 4)).stalls
+    assert stalls[4, STALLS.index("drain")] > 0
+
+
+def test_who_waits_for_a_busy_pipe_might_be_chosen_when_it_takes_another() -> None:
+    # ALU takes one every other cycle (h100_timed_kernels.csv, hashes: not selected comes first).
+    stalls = run(work([Line("LOP3.LUT", "R0,R1,R2,R3,0x96,!PT")] * 64, warps=32)).stalls
+    by = dict(zip(STALLS, stalls.sum(axis=0).tolist(), strict=True))
+    assert by["not_selected"] == pytest.approx(by["math_pipe_throttle"], rel=0.3)

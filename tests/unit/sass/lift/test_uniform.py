@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.sass.lift.operands import Memory, parse
 from tests.examples import examples
 from tests.sass_kernels import needs_tools
 from tests.sass_warp import run_warp
@@ -59,3 +60,14 @@ def test_an_exit_has_a_guard_and_a_predicate_of_its_own(guard: list[int], also: 
     values = {"P0": np.array(guard) > 1, "P1": np.array(also) > 1, "R2": [7] * 32}
     left = (values["P0"] & values["P1"]).astype(bool)  # type: ignore[operator]
     assert (run_warp(lines, values).read("R2") == np.where(left, 7, 1)).all()
+
+
+def test_a_base_beside_a_narrow_register_is_a_pair_whichever_comes_first() -> None:
+    # A neighbour's shared memory by its generic address: LD.E R3, [RZ.U32+UR4].
+    for text in ("[RZ.U32+UR4]", "[R2.U32+UR4]", "[UR4+R2.U32]"):
+        (place,) = parse(text)
+        assert isinstance(place, Memory)
+        assert place.uniform_wide, text
+    (plain,) = parse("[R2+UR4]")
+    assert isinstance(plain, Memory)
+    assert not plain.uniform_wide

@@ -1,0 +1,87 @@
+"""Loads of L1 and copies that bypass it: every recorded pattern, and laws."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.timing.lines import copy_fills, load_cycles
+
+DATA = Path(__file__).parents[3] / "gpu_check/data"
+ALL = np.full(1, 0xFFFFFFFF, np.uint32)
+LANE = np.arange(32)
+
+
+def _recorded() -> Iterator[tuple[int, float, list[int]]]:
+    """Loads of 32 lanes: bytes per lane, cycles, lanes' offsets."""
+    from gpu_check.timing.paths import access_offsets
+
+    with (DATA / "h100_gathers.csv").open() as file:
+        for row in csv.DictReader(file):
+            yield int(row["width"]), float(row["warps_32"]), [*map(int, row["offsets"].split())]
+    known = {(width, name): found for width, name, found in access_offsets()}
+    with (DATA / "h100_accesses.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["kind"] == "load":
+                width = int(row["width"])
+                yield width, float(row["warps_32"]), known[width, row["pattern"]]
+
+
+def test_loads_of_l1_take_what_an_h100_took_whatever_lanes_read() -> None:
+    many = 0
+    for width, cycles, offsets in _recorded():
+        found, least = load_cycles(width, np.array([offsets]), ALL)
+        assert least[0] <= found[0] <= cycles
+        assert found[0] == pytest.approx(cycles, rel=0.04)
+        many += 1
+    assert many == 272 + 39
+
+
+@given(
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.lists(st.integers(0, 1 << 20), min_size=32, max_size=32),
+    st.integers(1, 0xFFFFFFFF),
+    st.integers(0, 1 << 10),
+)
+def test_lanes_that_leave_and_whole_lines_never_make_a_load_slower(
+    width: int, places: list[int], mask: int, moved: int
+) -> None:
+    offsets = np.array([places]) * width
+    all_, some = (load_cycles(width, offsets, np.full(1, each, np.uint32)) for each in (ALL, mask))
+    assert some[0] <= all_[0]
+    assert some[1] <= some[0]
+    # The least holds wherever its lines lie.
+    assert load_cycles(width, offsets + 128 * moved, ALL)[1] == all_[1]
+    assert load_cycles(width, offsets + 128 * moved, ALL)[0] >= all_[1]
+
+
+def test_the_l2_sends_for_copies_what_an_h100_received() -> None:
+    many = 0
+    with (DATA / "h100_scattered_copies.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["bytes"] != "16" or row["sms"] != "1":
+                continue
+            lanes, pitch, shift, source = (
+                int(row[name]) for name in ("lanes", "pitch", "shift", "source")
+            )
+            targets = LANE // lanes * pitch + LANE % lanes * 16 + shift
+            sources = LANE // lanes * 1024 + LANE % lanes * 16 + source
+            found = [
+                copy_fills(
+                    (targets + k * 32 // lanes * pitch)[None], (sources + 128 * k)[None], ALL
+                )
+                for k in range(4)
+            ]
+            assert np.mean(found) == float(row["filled"])
+            many += 1
+    assert many == 39
+
+
+def test_lanes_that_write_zeros_or_are_off_ask_for_nothing() -> None:
+    sources = np.where(LANE < 16, 16 * LANE, -1)[None]
+    assert copy_fills(16 * LANE[None], sources, ALL) == [8]
+    assert copy_fills(16 * LANE[None], sources, np.full(1, 3, np.uint32)) == [1]
