@@ -1,8 +1,8 @@
 """What loads of global memory take in L1, by where their lanes read: any rows, and gathers.
 
 The loop is that of `paths`: all that it reads is in L1. One thing is varied at a time: where a row
-begins, how many rows the lanes read and where, how far lanes are apart, and how far lines are apart
-whose words lie in banks of their own.
+begins, how many rows the lanes read and where, how far lanes are apart; or how far lines are apart,
+where their words lie in banks of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What accesses of global memory take of L1: its data pipe, and what copies ask the L2 for.
 
-A load holds the data pipe as one of shared memory does at the same addresses, or for as long as the
-fullest of four tag banks looks up its lines, whichever is more; and a cycle returns 128 bytes. So
+A load holds the data pipe as one of shared memory does at the same addresses. Where that is longer,
+it does so while the fullest of four tag banks looks up its lines; and a cycle returns 128 bytes. So
 it was for all 272 patterns of `gpu_check/data/h100_gathers.csv`.
 """
 
@@ -98,7 +98,7 @@ def store_cycles(size: int, masks: Sequence[int]) -> int:
 
 
 def copy_fills(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) -> Numbers:
-    """Return the sectors that the L2 sends for copies of 16 bytes a lane (LDGSTS.BYPASS).
+    """Return the sectors that the L2 sends for copies of 16 bytes per lane (LDGSTS.BYPASS).
 
     A sector is sent again for each sector of shared memory that it goes to: where a source and its
     place do not begin alike within 32 bytes, twice. So an H100 counts it

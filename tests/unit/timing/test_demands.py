@@ -53,6 +53,16 @@ def test_every_pipe_has_what_its_instructions_hold_it_for() -> None:
     assert bound_of(work(BODY), "H100", clock_mhz=1000).clock_mhz == 1000
 
 
+def test_opcodes_of_any_name_have_their_pipe() -> None:
+    """PRMT and SHF, from behind NOP in the alphabet, too."""
+    h100 = rates_of("H100")
+    for opcode in ("PRMT", "SHF.L.U32", "IADD3"):
+        rate = h100[opcode]
+        assert rate.held is not None
+        found = bound_of(work([Line(opcode, "R0,R1,R2,R3")], times=5), "H100")
+        assert found.pipes[rate.pipes[0]] >= 5 * rate.held / len(rate.pipes)
+
+
 def test_the_block_with_least_work_stands_for_those_that_did_not_run() -> None:
     long, short = (work([Line("MUFU.RCP", "R0,R1")], times=times) for times in (4, 2))
     both = replace(long, traces=(*long.traces, *short.traces), grid=(132 * 8, 1, 1))
@@ -85,6 +95,14 @@ def test_every_sm_moves_its_share() -> None:
         rate = memory_rate(f"{way}_bytes", Chip.of("H100"))
         assert rate is not None
         assert found.pipes[way] == pytest.approx(1000 * 4 * 32 / 132 / rate, rel=1e-12)
+
+
+def test_what_is_read_and_what_is_written_pass_the_l2() -> None:
+    body = [Line("LDG.E", "R0,[R2.64]", lines=4), Line("STG.E", "[R2.64],R0", lines=4)]
+    found = bound_of(work(body, blocks=1000, resident=1000), "H100")
+    rate = memory_rate("l2_bytes", Chip.of("H100"))
+    assert rate is not None
+    assert found.pipes["l2"] == pytest.approx(2 * 1000 * 4 * 32 / rate, rel=1e-12)
 
 
 def test_a_bound_is_a_time_and_does_not_change() -> None:
