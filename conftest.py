@@ -48,8 +48,8 @@ AFRESH = os.environ.get("BANKWISE_AFRESH", "0") != "0"
 
 SHARES = (
     "tests/browser/", "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
-    "tests/unit/sass/run/", "tests/unit/test_docstrings.py", "tests/unit/test_examples.py",
-    "tests/unit/test_structure.py",
+    "tests/unit/cli/test_mcp.py", "tests/unit/gpu_check/hopper/test_recorded.py",
+    "tests/unit/sass/run/", "tests/unit/test_examples.py",
 )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def count_on_gpu(
     """Read the hardware counters of accesses: their wavefronts and bank conflicts.
 
     Raises NoGpuError and DeviceError as `measure` does; CountersError where ncu is absent,
-    forbidden or fails, and where a count is no multiple of the executions.
+    forbidden or fails, and where a count is not a multiple of the executions.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Learning an instruction's law from a chip: which lanes share a phase, and when phases fuse.
 
-Only costs are observed: how many cycles an access keeps the pipe busy. The questions are put so
-that a difference of one cycle answers them.
+Only costs are observed: for how many cycles the pipe is busy. The questions are put so that a
+difference of one cycle answers them.
 
 *Do lanes i and j share a phase?* All lanes read one word, but i and j read two words of another
 bank. If they share a phase, that bank has two words to deliver and the access costs one cycle
@@ -13,7 +13,7 @@ one rule (lanes i and i^p agree), for all 31 p; if phases fuse, the cost halves.
 partners is broken alone, the rule is changed half-way through the warp, and the broken pair's lanes
 are masked. Fused phases are found by asking all pairs of pairs as above.
 
-*Do lanes on one word cost one wavefront?* All on one word: then the access costs one wavefront a
+*Do lanes on one word cost one wavefront?* All on one word: then the access costs one wavefront per
 phase, else one per lane.
 
 An instruction that does not merge lanes on one word has no such quiet background. It is asked

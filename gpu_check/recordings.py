@@ -1,4 +1,4 @@
-"""Measurements kept in a file: what `bankwise gpu-check --save` writes and `--recorded` reads.
+"""Measurements kept in a file: what `bankwise gpu-check --save` writes and `--load` reads.
 
 One NPZ holds any number of accesses of any instructions, counted or timed or both, and where
 they come from. Data of an H200 is part of the package; gpu_check/data/README.md describes it.
@@ -46,7 +46,7 @@ _COLUMNS = {
     "cycles": np.float32,
     "spread": np.float32,
 }
-"""Arrays, a row an access; -1 and NaN where a figure was not measured. Narrower types are read."""
+"""Arrays, a row per access; -1 and NaN where a figure was not measured. Narrower types are read."""
 
 _COUNTS = ("wavefronts", "bank_conflicts")
 _TIMES = ("cycles", "spread")
@@ -120,7 +120,7 @@ def load(path: Path) -> Recording:
     Accesses of one instruction that have the same figures come together: those counted apart
     from those only timed.
 
-    Raises RecordingError for a file that is no recording, is damaged, or of another format.
+    Raises RecordingError for a file that is not a recording, is damaged, or of another format.
     """
     try:
         read, provenance = _read(path)

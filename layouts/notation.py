@@ -187,7 +187,7 @@ class _Reader:
         less = element.bit_length() - 1
         if swizzle.base < less and swizzle.bits:
             raise LayoutError(
-                f"{swizzle} of byte addresses tears elements of {element} bytes apart:"
+                f"{swizzle} of byte addresses splits elements of {element} bytes:"
                 f" {short(self.text)} (accepted: M of at least {less})"
             )
         read = 1 << swizzle.bits + swizzle.base + abs(swizzle.shift)

@@ -52,7 +52,7 @@ def split_shape(text: str, shape: Shape | None = None) -> tuple[str, Shape | Non
     said = parse_shape(found[1], "RC", "tile")
     if shape is not None and parse_shape(shape, "RC", "tile") != said:
         raise LayoutError(
-            f"tile {short(text)} has another shape than {shape!r} (accepted: one of the two)"
+            f"tile {short(text)} has another shape than {shape!r} (accepted: only one of them)"
         )
     return text[found.end() :], said
 

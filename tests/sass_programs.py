@@ -111,6 +111,10 @@ def _float(random: Random) -> str:
     return _signed(random, _constant(random) if kind == 8 else _uniform(random))
 
 
+def _uniform_float(random: Random) -> str:
+    return random.choice(_FLOATS) if random.random() < 0.2 else _signed(random, _uniform(random))
+
+
 def _half(random: Random) -> str:
     kind = random.randrange(10)
     if kind < 8:
@@ -152,6 +156,7 @@ OPERANDS: dict[str, Callable[[Random], str]] = {
     "i": _integer,
     "ui": _of_uniform,
     "f": _float,
+    "uf": _uniform_float,
     "sf": lambda random: _signed(random, _register(random)),
     "h": _half,
     "sh": lambda random: random.choice(("", "-")) + _register(random) + random.choice(
@@ -232,7 +237,7 @@ HSETP2[|.BF16_V2].{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.AND.AND {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSET2[|.BF][|.BF16_V2].{_FCMP}.AND {{d}}, {{h}}, {{h}}, {{p}}
 F2FP[|.RELU].[F16|BF16].F32.PACK_AB {{d}}, {{f}}, {{f}}
-F2FP.PACK_AB {{d}}, {{f}}, {{f}}
+F2FP.PACK_AB[|.RZ] {{d}}, {{f}}, {{f}}
 [I2F|I2FP][|.S32|.U32]{_ROUND} {{d}}, {{i}}
 I2F.[S8|U8] {{d}}, {{R}}{_PART}
 I2F.[S16|U16|S64|U64] {{d}}, {{r}}
@@ -262,7 +267,7 @@ VOTEU.[ANY|ALL|EQ] {u}, {upd}, {p}
 REDUX[|.SUM|.AND|.OR|.XOR|.MIN|.MAX|.MIN.S32|.MAX.S32|.SUM.S32] {u}, {r}
 MATCH.ANY[|.U64] {d}, {r}
 MATCH.ALL[|.U64] {pd}, {d}, {r}
-R2UR {u}, {r}
+R2UR[|.BROADCAST] {u}, {r}
 """
 _UNIFORM = f"""
 UMOV {{u}}, {{ui}}
@@ -289,6 +294,14 @@ UFLO{_INT}[|.SH] {{u}}, {{ui}}
 UBMSK[|.W] {{u}}, {{ui}}, {{ui}}
 USGXT[|.W]{_INT} {{u}}, {{ui}}, [{{s}}|{{ui}}]
 [UI2F|UI2FP][|.U32]{_ROUND} {{u}}, {{ui}}
+[UFADD|UFMUL]{_ROUND} {{u}}, {{uf}}, {{uf}} # f
+UFFMA{_ROUND} {{u}}, {{uf}}, {{uf}}, {{uf}} # f
+UFMNMX[|.NAN] {{u}}, {{uf}}, {{uf}}, {{up}}
+UFSEL {{u}}, {{uf}}, {{uf}}, {{up}}
+UFSETP.{_FCMP}.{_BOOL} {{upd}}, {{upd}}, {{uf}}, {{uf}}, {{up}}
+UF2I[|.U32]{_WHOLE}[|.NTZ] {{u}}, {{uf}}
+UFRND{_WHOLE} {{u}}, {{uf}} # f
+UF2FP.[F16|BF16].F32.PACK_AB[|.RZ] {{u}}, {{uf}}, {{uf}}
 """
 _WHOLE_WARP = """
 ELECT {pd}, {u}, PT
@@ -296,6 +309,8 @@ HMMA.[1688|16816].F32[|.BF16] {q}, {q}, {q}, [{q}|RZ] # ffff
 HMMA.[1684|1688].F32.TF32 {q}, {q}, {q}, [{q}|RZ] # ffff
 HMMA.[1688|16816].F16 {q}, {q}, {q}, [{q}|RZ]
 IMMA.[16816|16832].[S8|U8].[S8|U8] {q}, {q}.ROW, {q}.COL, [{q}|RZ]
+QMMA.[16816|16832].F32.[E4M3|E5M2].[E4M3|E5M2] {q}, {q}, {q}, [{q}|RZ] # ffff
+QMMA.[16816|16832].F16.[E4M3|E5M2].[E4M3|E5M2] {q}, {q}, {q}, [{q}|RZ]
 DMMA.884 {q}, {q}, {q}, [{q}|RZ] # ee
 MOVM.16.MT88 {d}, {R}
 """
@@ -315,13 +330,13 @@ def instruction(template: str, random: Random) -> list[str]:
     text = _CHOICE.sub(lambda found: random.choice(found[1].split("|")), text)
     text = _OPERAND.sub(lambda found: OPERANDS[found[1]](random), text)
     lines = [text]
-    target = re.match(r"\S+ R(\d+)", text)
+    target = re.match(r"\S+ (U?)R(\d+)", text)
     if target is None:  # RZ
         return lines
-    number = int(target[1])
+    number, u = int(target[2]), target[1]
     for kind in gives:
         if kind == "f":
-            lines.append(f"FMNMX.NAN R{number}, R{number}, R{number}, PT")
+            lines.append(f"{u}FMNMX.NAN {u}R{number}, {u}R{number}, {u}R{number}, {u}PT")
             number += 1
         else:
             lines += [

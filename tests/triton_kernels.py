@@ -131,3 +131,11 @@ def given_maps(a_map, c_map, factor, BM: tl.constexpr, BN: tl.constexpr):
 def pairs(both, out, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(both[0] + at, at < n) - tl.load(both[1] + at, at < n), at < n)
+
+
+@triton.jit
+def pointed_to(pointers, sizes, factor, BLOCK: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    own = tl.load(pointers + row).to(tl.pointer_type(tl.float32)) + at
+    mask = at < tl.load(sizes + row)
+    tl.store(own, tl.load(own, mask) * factor, mask)

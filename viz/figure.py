@@ -14,9 +14,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from viz.theme import LANES, SMALL, Theme, plain, template
+from viz.theme import KINDS, LANES, SMALL, Theme, plain, template
 
-__all__ = ["Panel", "assemble", "heading", "lane_scale", "message", "scale_below", "titled"]
+__all__ = [
+    "Panel", "assemble", "framed", "heading", "lane_scale", "message", "scale_below", "titled",
+]  # fmt: skip
 
 _WIDTH = 1024  # pixels of a panel's cells: 32 of 32
 _LARGEST = 56
@@ -264,3 +266,21 @@ def scale_below(
 def message(text: str) -> dict[str, Any]:
     """Say something in the middle of a panel that has nothing to show."""
     return {"text": plain(text), "x": 15.5, "y": 0, "showarrow": False}
+
+
+def framed(cells: Sequence[tuple[int, int]], name: str, *, width: int) -> go.Scatter:
+    """Draw a frame around each cell (column, row); `width` is the line's, in pixels."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for column, row in cells:
+        x += [column - 0.46, column + 0.46, column + 0.46, column - 0.46, column - 0.46, None]
+        y += [row - 0.46, row - 0.46, row + 0.46, row + 0.46, row - 0.46, None]
+    return go.Scatter(
+        x=x or [None],
+        y=y or [None],
+        mode="lines",
+        name=name,
+        line={"width": width, "color": KINDS["vermilion"]},
+        hoverinfo="skip",
+        showlegend=bool(cells),
+    )

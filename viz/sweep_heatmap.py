@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from layouts.errors import accepted, plural
 from simulator.results.columns import OUTCOMES, heading
 from viz.errors import DrawError
-from viz.figure import Panel, assemble, message, scale_below
-from viz.theme import COUNTS, KINDS, Theme, plain
+from viz.figure import Panel, assemble, framed, message, scale_below
+from viz.theme import COUNTS, Theme, plain
 
 __all__ = ["MOST", "columns_of", "named", "outcomes", "sweep_heatmap"]
 
@@ -37,7 +37,7 @@ def sweep_heatmap(
     which that is. The best cells are framed. More than 64 values along an axis are put together,
     and the line below the title says so.
 
-    Raises DrawError for columns of unequal length, unknown names, or values that are no
+    Raises DrawError for columns of unequal length, unknown names, or values that are not
     numbers.
 
     Parameters
@@ -97,7 +97,7 @@ def sweep_heatmap(
             xgap=1,
             ygap=1,
         ),
-        _frames(winners, least, value),
+        framed([(col, row) for row, col in winners], f"best: {least} {named(value)}", width=3),
     ]
     return assemble(
         "sweep_heatmap",
@@ -270,23 +270,6 @@ def _told(
     if merged > 1:
         lines.append(f"the best of {merged} configurations here")
     return "<br>".join(lines)
-
-
-def _frames(cells: Sequence[tuple[int, int]], least: Any, value: str) -> go.Scatter:
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for row, col in cells:
-        x += [col - 0.46, col + 0.46, col + 0.46, col - 0.46, col - 0.46, None]
-        y += [row - 0.46, row - 0.46, row + 0.46, row + 0.46, row - 0.46, None]
-    return go.Scatter(
-        x=x or [None],
-        y=y or [None],
-        mode="lines",
-        name=f"best: {least} {named(value)}",
-        line={"width": 3, "color": KINDS["vermilion"]},
-        hoverinfo="skip",
-        showlegend=bool(cells),
-    )
 
 
 def _finding(

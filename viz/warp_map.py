@@ -42,7 +42,7 @@ def warp_map(
     those that `lane` reads, and its thread tile, are framed.
 
     Raises DrawError for another layout or theme, a lane that does not exist, and
-    LayoutError for shapes that are none.
+    LayoutError for bad shapes.
 
     Parameters
     ----------

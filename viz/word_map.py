@@ -16,7 +16,7 @@ from simulator.law.explaining import ranges
 from simulator.law.specification import BANKS, WORD
 from viz.bank_heatmap import bank_axis, dots, label, who
 from viz.errors import DrawError
-from viz.figure import Panel, assemble, lane_scale, message
+from viz.figure import Panel, assemble, framed, lane_scale, message
 from viz.strips import Strip, Strips, strips
 from viz.theme import KINDS, Theme
 
@@ -34,6 +34,7 @@ __all__ = [
 _MOST_LAYERS = 40  # in one piece; beyond, only layers that are touched are drawn
 _OF_TILE = 16  # layers of a tile that are drawn if it has them, touched or not
 _MOST_TILE_BYTES = 1 << 18
+_OUTLINED = "conflict: its bank serves more in the same phase"
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
         ygap=1,
         **lane_scale(),
     )
-    traces = [*ground(layers, words), cells, dots(shared), outline(outlined)]
+    traces = [*ground(layers, words), cells, dots(shared), framed(outlined, _OUTLINED, width=2)]
     if layers.starts:
         traces.append(_starts(layers))
     return Panel(
@@ -312,24 +313,6 @@ def ground(layers: Layers, words: Mapping[int, Any]) -> list[go.Heatmap]:
             name="tile",
         )
     ]
-
-
-def outline(cells: Sequence[tuple[int, int]]) -> go.Scatter:
-    """Draw a frame around each cell."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for bank, row in cells:
-        x += [bank - 0.46, bank + 0.46, bank + 0.46, bank - 0.46, bank - 0.46, None]
-        y += [row - 0.46, row - 0.46, row + 0.46, row + 0.46, row - 0.46, None]
-    return go.Scatter(
-        x=x or [None],
-        y=y or [None],
-        mode="lines",
-        name="conflict: its bank serves more in the same phase",
-        line={"width": 2, "color": KINDS["vermilion"]},
-        hoverinfo="skip",
-        showlegend=bool(cells),
-    )
 
 
 def _starts(layers: Layers) -> go.Scatter:

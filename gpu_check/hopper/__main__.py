@@ -1,7 +1,7 @@
 """Measure Hopper's own units: `python -m gpu_check.hopper FOLDER PREFIX [TABLE …]`.
 
-Tables are wgmma, tma, misc, tiles, neighbours, neighbours_again and neighbour_probes; without
-names, all are made.
+Tables are wgmma, tma, misc, tiles, im2col, neighbours, neighbours_again, neighbour_probes and
+neighbour_atomics; without names, all are made.
 `--few N` behind measures N cases of each, to try it.
 """
 
@@ -17,7 +17,16 @@ from typing import Any
 import numpy as np
 
 from gpu_check.campaign import chip_provenance
-from gpu_check.hopper import misc, neighbour_probes, neighbours, tiles, tma, wgmma
+from gpu_check.hopper import (
+    im2col,
+    misc,
+    neighbour_atomics,
+    neighbour_probes,
+    neighbours,
+    tiles,
+    tma,
+    wgmma,
+)
 
 __all__ = ["main"]
 
@@ -27,8 +36,9 @@ _HOW = (
 )
 _TABLES = {"wgmma": wgmma.measure, "tma": tma.measure, "misc": misc.measure}
 _ARRAYS = {
-    "tiles": tiles.measure, "neighbours": neighbours.measure, "neighbours_again": neighbours.again,
-    "neighbour_probes": neighbour_probes.measure,
+    "tiles": tiles.measure, "im2col": im2col.measure, "neighbours": neighbours.measure,
+    "neighbours_again": neighbours.again, "neighbour_probes": neighbour_probes.measure,
+    "neighbour_atomics": neighbour_atomics.measure,
 }  # fmt: skip
 
 

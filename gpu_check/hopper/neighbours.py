@@ -22,8 +22,8 @@ from simulator.law.instructions import instruction
 from simulator.law.masks import active_table
 
 __all__ = [
-    "COUNTERS", "MORE", "OPS", "WAYS", "Reach", "again", "count", "counted", "drawn", "measure",
-    "sources", "trial",
+    "ATOMICS", "COUNTERS", "EVERY", "MORE", "OPS", "WAYS", "WINDOW", "Reach", "again", "count",
+    "counted", "drawn", "measure", "sources", "trial",
 ]  # fmt: skip
 
 COUNTERS = {
@@ -42,6 +42,9 @@ COUNTERS = {
 
 WAYS = {"neighbour": 0, "both": 1, "home": 2}
 """Who accesses whom, as the kernels have it."""
+
+WINDOW = 2048
+"""Where the kernels' dynamic shared memory begins in the shared window."""
 
 _WARPS = 32
 _COPIES = 8
@@ -111,12 +114,49 @@ MORE: dict[str, Reach] = {
 """Accesses that `again` measures: with other addresses, and narrow ones."""
 
 
+_WIDE = "{{ .reg .b64 x, y; cvt.u64.u32 y, %5; {}; cvt.u32.u64 %0, x; }}"
+ATOMICS: dict[str, Reach] = {
+    "atom.cas.32": OPS["atom.cas.32"],
+    "red.min.32": Reach("red.shared::cluster.min.u32 [%4], %5;", 4, "ATOMS.MIN", kind=""),
+    "red.or.32": Reach("red.shared::cluster.or.b32 [%4], %5;", 4, "ATOMS.OR", kind=""),
+    "red.inc.32": Reach("red.shared::cluster.inc.u32 [%4], %5;", 4, "ATOMS.INC", kind=""),
+    "atom.max.32": Reach(
+        "atom.shared::cluster.max.u32 %0, [%4], %5;", 4, "ATOMS.MAX", kind=""
+    ),
+    "red.add.64": Reach(
+        "{ .reg .b64 y; cvt.u64.u32 y, %5; red.shared::cluster.add.u64 [%4], y; }", 8,
+        "ATOMS.EXCH.64", kind="",
+    ),
+    "atom.add.64": Reach(
+        _WIDE.format("atom.shared::cluster.add.u64 x, [%4], y"), 8, "ATOMS.EXCH.64", kind=""
+    ),
+    "atom.exch.64": Reach(
+        _WIDE.format("atom.shared::cluster.exch.b64 x, [%4], y"), 8, "ATOMS.EXCH.64", kind=""
+    ),
+    "atom.cas.64": Reach(
+        _WIDE.format("atom.shared::cluster.cas.b64 x, [%4], 0, y"), 8, "ATOMS.CAS.64", kind=""
+    ),
+    "red.async.32": Reach(
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32"
+        " [%4], %5, [%6];", 4, "STS", turns=(4, 20), kind="",
+    ),
+    "red.async.64": Reach(
+        "{ .reg .b64 y; cvt.u64.u32 y, %5;"
+        " red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64"
+        " [%4], y, [%6]; }", 8, "STS.64", turns=(2, 12), kind="",
+    ),
+}  # fmt: skip
+"""Atomics that `neighbour_atomics` measures: other operations, 64 bits, asynchronous ones."""
+
+EVERY = OPS | MORE | ATOMICS
+
+
 def _kernel(name: str) -> str:
     return "case_" + name.replace(".", "_")
 
 
 def _source(name: str) -> str:
-    op = OPS.get(name) or MORE[name]
+    op = EVERY[name]
     one = (
         f'asm volatile("{op.ptx}" : "+r"(v[0]), "+r"(v[1]), "+r"(v[2]), "+r"(v[3])'
         ' : "r"(place), "r"(lane + 1), "r"(remote) : "memory"); place += step; sum += v[0];'
@@ -186,7 +226,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__({32 * _WA
     )
 
 
-_SOURCES = {name: _source(name) for name in OPS | MORE}
+_SOURCES = {name: _source(name) for name in EVERY}
 
 
 def sources() -> list[str]:
@@ -200,7 +240,7 @@ def drawn(name: str, rows: int, seed: int = 11) -> tuple[NDArray[np.uint32], NDA
     Half of the rows are `gpu_check.probe.patterns`'; the other half draw each lane's place among
     1 to 64 sectors of 32 bytes.
     """
-    op = (OPS | MORE)[name]
+    op = EVERY[name]
     half = draw(instruction(op.like), rows // 2, seed=seed)
     rng = np.random.default_rng([seed, *name.encode()])
     others = np.zeros((rows - rows // 2, 32), dtype=np.uint32)
@@ -215,7 +255,7 @@ def drawn(name: str, rows: int, seed: int = 11) -> tuple[NDArray[np.uint32], NDA
 
 def _is_right(name: str, addresses: NDArray[np.uint32], mask: int, way: int) -> Callable[..., bool]:
     """Make the check of a launch for one access: what its lanes read, or left in memory."""
-    op, on = (OPS | MORE)[name], [lane for lane in range(32) if mask >> lane & 1]
+    op, on = EVERY[name], [lane for lane in range(32) if mask >> lane & 1]
 
     def check(out: NDArray[np.uint32], data: NDArray[np.uint32], turns: int) -> bool:
         words = addresses // 4
@@ -251,7 +291,7 @@ def trial(name: str, row: int, way: str, table: tuple[Any, Any]) -> Trial:
     given = np.concatenate([addresses, masks[:, None]], axis=1).astype(np.uint32).tobytes()
     return Trial(
         names={"op": name, "row": row, "way": way}, source=_SOURCES[name], function=_kernel(name),
-        each=_COPIES * _WARPS, turns=(OPS | MORE)[name].turns, threads=32 * _WARPS, blocks=2,
+        each=_COPIES * _WARPS, turns=EVERY[name].turns, threads=32 * _WARPS, blocks=2,
         shared=_SHARED, numbers=(WAYS[way], row, 0), given=lambda _: given,
         is_right=_is_right(name, addresses[row], int(masks[row]), WAYS[way]),
     )  # fmt: skip

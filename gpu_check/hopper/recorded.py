@@ -8,13 +8,14 @@ those further off, and the least and most cycles above the law.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import as_file, files
 from typing import NamedTuple
 
 import numpy as np
 from tabulate import tabulate
 
-from gpu_check.hopper.neighbours import MORE, OPS
+from gpu_check.hopper.neighbours import MORE, OPS, WINDOW
 from simulator.law.neighbours import CYCLES_PER_PACKET, count_neighbour
 
 __all__ = ["NeighbourRow", "held_to_the_law", "main"]
@@ -40,8 +41,13 @@ class NeighbourRow(NamedTuple):
     most: float
 
 
-def held_to_the_law() -> Iterator[NeighbourRow]:
-    """Yield a row for each kind of load and store in each recording; atomics have another law."""
+@cache
+def held_to_the_law() -> tuple[NeighbourRow, ...]:
+    """Return a row for each kind of load and store in each recording; atomics have another law."""
+    return tuple(_held_to_the_law())
+
+
+def _held_to_the_law() -> Iterator[NeighbourRow]:
     for recording in _RECORDINGS:
         source = files("gpu_check").joinpath(f"data/{recording}.npz")
         with as_file(source) as path, np.load(path, allow_pickle=False) as read:
@@ -53,7 +59,7 @@ def held_to_the_law() -> Iterator[NeighbourRow]:
             if kind not in _AT_HOME or not mine.any():
                 continue
             costs = count_neighbour(
-                _AT_HOME[kind] + _WIDTHS[bits], found["address"][mine], found["mask"][mine]
+                _AT_HOME[kind] + _WIDTHS[bits], found["address"][mine] + WINDOW, found["mask"][mine]
             )
             above = found["neighbour"][mine] - costs.cycles
             late = above[above >= _TOLERANCE]

@@ -29,7 +29,7 @@ _OPCODES = {
 }  # fmt: skip
 """The low twelve bits of forms with registers alone."""
 _CONTROL = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49
-"""Of the upper word: the next one a cycle later, no scoreboards."""
+"""Of the upper word: the next one, a cycle later, no scoreboards."""
 _BESIDE = ("FFMA", "LOP3", "IMAD")
 DISPATCHED: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in _OPCODES},

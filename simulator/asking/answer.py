@@ -102,7 +102,7 @@ class Answer(Explanation):
 
         least = (self._least_wavefronts == self.warps.wavefronts).all()
         if least and verdict(self).level == "conflict":
-            return [], "no layout helps: lanes that update one word wait for one another"
+            return [], "no layout helps: lanes that update one word wait for each other"
         special = self.sources is not None or is_loop(self.instruction)
         if special and verdict(self).level == "free":
             return [], "nothing to do"
@@ -132,9 +132,9 @@ class Answer(Explanation):
         loads = {"read": ("load", "store"), "write": ("store", "load")}
         given = loads.get(self.instruction.verb)
         return (
-            f"only the {given[0]} was given: the {given[1]} may suffer"
+            f"only the {given[0]} was given: the {given[1]} may get bank conflicts"
             if given
-            else "only this access was given: others may suffer"
+            else "only this access was given: others may get bank conflicts"
         )
 
     @property
@@ -260,7 +260,7 @@ class Answer(Explanation):
         if not self.weighing:
             yield AnswerLine(f"         {self.caveat}")
             return
-        yield AnswerLine(f"         {self.caveat}; to weigh both:")
+        yield AnswerLine(f"         {self.caveat}; to find a layout for both:")
         yield AnswerLine(f"         {self.weighing}")
 
     def _figures(self) -> Iterator[AnswerLine]:

@@ -152,7 +152,7 @@ def explain(
     Examples
     --------
     >>> print(explain("float s[32][32]; s[threadIdx.x][threadIdx.y]").verdict)
-    32-way bank conflict: 32 wavefronts where 1 would do
+    32-way bank conflict: 32 wavefronts where 1 is enough
     >>> addresses = [128 * (lane // 16) + 8 * (lane // 2 % 8) for lane in range(32)]
     >>> explain("LDS.64", addresses).verdict
     '1 bank conflict that costs nothing: one fused phase of two wavefronts'

@@ -287,8 +287,9 @@ def _read(text: str, index: str | None, rule: Rule, options: dict[str, Any]) -> 
     if is_layout(text):
         if op is None or index is None:
             raise OptionError(
-                f"{short(text)} is a layout: who reads it, and how? (accepted: op='ldmatrix.x4',"
-                " index='lane%16, lane/16*8'; on the command line --op and --index)"
+                f"{short(text)} is a layout, and needs the access that reads it"
+                " (accepted: op='ldmatrix.x4', index='lane%16, lane/16*8'; on the command line"
+                " --op and --index)"
             )
         return answer(asked_of(op, index, layout=text, **options), rule)
     if re.fullmatch(r"\s*\d+\s*x\s*\d+\s*", text):

@@ -50,7 +50,7 @@ def verdict(one: Explanation) -> Verdict:
 
     >>> from simulator.law.explaining import explain
     >>> verdict(explain("LDS", [128 * lane for lane in range(32)])).text
-    '32-way bank conflict: 32 wavefronts where 1 would do'
+    '32-way bank conflict: 32 wavefronts where 1 is enough'
     """
     op = one.instruction
     if not op.phases:
@@ -80,7 +80,7 @@ def verdict(one: Explanation) -> Verdict:
     least = least_wavefronts(one)
     if least == one.wavefronts:
         return Verdict("conflict", _together(one))
-    price = f"{plural(one.wavefronts, 'wavefront')} where {least} would do"
+    price = f"{plural(one.wavefronts, 'wavefront')} where {_enough(least)}"
     ways = max(depths) // op.passes
     if len(depths) == 1:
         return Verdict("conflict", f"{ways}-way bank conflict: {price}")
@@ -98,8 +98,12 @@ def _loop(one: Explanation) -> Verdict:
         return Verdict("free", f"Conflict-free: one round of {plural(least, 'wavefront')}")
     return Verdict(
         "conflict",
-        f"Lanes wait for one another: {one.wavefronts} wavefronts where {least} would do",
+        f"Lanes wait for each other: {one.wavefronts} wavefronts where {_enough(least)}",
     )
+
+
+def _enough(least: int) -> str:
+    return f"{least} {'is' if least == 1 else 'are'} enough"
 
 
 def _together(one: Explanation) -> str:
@@ -119,7 +123,7 @@ def _active(one: Explanation, lanes: Sequence[int]) -> bool:
 def _free(one: Explanation, depths: Sequence[int], nsight: str) -> str:
     op = one.instruction
     if one.wavefronts == 1:
-        return "Conflict-free: 1 wavefront, and no access takes fewer"
+        return "Conflict-free: 1 wavefront, the least possible"
     if op.passes > 1:
         times = "twice" if op.passes == 2 else f"{op.passes} times"
         return f"Conflict-free: every {one.op} takes its wavefronts {times} ({nsight})"

@@ -2,7 +2,7 @@
 
 A comment on a line of its own is for the next line that has code. What it may say:
 
-    allow 2-way              at most 2 wavefronts where 1 would do, over all executions
+    allow 2-way              at most 2 wavefronts where 1 is enough, over all executions
     allow 64 conflicts       at most so many, over the launch; excessive and wavefronts likewise
     allow any                whatever the line costs
 

@@ -54,7 +54,7 @@ def check(
         failed = [each for each in found if each.error]
         if failed:
             raise CheckError(
-                f"{chosen} stays as it is, for {failed[0].name!r} could not be counted:"
+                f"{chosen} stays as it is, because {failed[0].name!r} could not be counted:"
                 f" {failed[0].error}"
             )
         known = {each.name: record(each) for each in found}

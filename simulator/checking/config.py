@@ -84,8 +84,8 @@ def find_config(start: Path) -> Path:
         if (folder / ".git").exists():
             break
     raise CheckError(
-        f"no {CONFIG} in {start} or above (accepted: {CONFIG}, [tool.bankwise] in {_PROJECT}, or"
-        " bankwise check FILE)"
+        f"no {CONFIG} in {start} or in a folder above it (accepted: {CONFIG}, [tool.bankwise] in"
+        f" {_PROJECT}, or bankwise check FILE)"
     )
 
 

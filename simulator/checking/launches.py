@@ -99,7 +99,7 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
     if not wanted:
         named = f"of {only} " if only else ""
         raise CheckError(
-            f"no launch {named}stands in {path.name} (accepted: the keys grid, block and args)"
+            f"no launch {named}is in {path.name} (accepted: the keys grid, block and args)"
         )
     notes = tuple(
         f"{name} is not checked: {path.name} has no launch of it"
@@ -117,7 +117,7 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
             yield replace(one, error=problem), path, {}
             continue
         try:
-            yield one, path, {**options, **launch_of(each)}
+            yield one, path, {**options, **launch_of(each, options.get("symbols"))}
         except LaunchError as error:
             yield replace(one, error=str(error)), path, {}
 

@@ -92,7 +92,7 @@ def _result(outcome: Outcome, finding: Finding, root: Path) -> dict[str, Any]:
 
 
 def _bytes(text: str) -> bytes:
-    """Encode names of files, too, which may hold bytes that are no characters."""
+    """Encode names of files, too, which may hold bytes that are not characters."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -157,7 +157,7 @@ def _tiles(known: dict[str, Any], given: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str, like: object) -> Any:
-    """Read a value of one parameter; what is none stays text, for `replay` to refuse."""
+    """Read a value of one parameter; what is not a value stays text, for `replay` to refuse."""
     if isinstance(like, str):  # a layout
         return lane_order(text)
     return read_value(text, like=like)

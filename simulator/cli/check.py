@@ -28,11 +28,11 @@ __all__ = ["check"]
     "--baseline",
     metavar="FILE",
     type=click.Path(),
-    help="No worse than this.  [default: the file's own]",
+    help="Fail what is worse than in FILE.  [default: the file's own]",
 )
 @click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit's XML.")
 @click.option("--sarif", metavar="FILE", type=click.Path(), help="Also write SARIF 2.1.0.")
-@click.option("--fix", is_flag=True, help="Say what would mend a kernel; each fix is run.")
+@click.option("--fix", is_flag=True, help="Show what to change in a kernel; each fix is run.")
 @format_option
 @html_options
 def check(

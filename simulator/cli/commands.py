@@ -55,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
         error = click.NoSuchOption(
             error.option_name, possibilities=[f"--{each}" for each in found], ctx=error.ctx
         )
-        hint = " (an expression that begins with - goes after --)"
+        hint = " (put -- before an expression that begins with -)"
         return _fail(error.format_message() + hint * (error.option_name[:2] != "--"))
     except click.ClickException as error:
         return _fail(error.format_message())
@@ -282,7 +282,11 @@ def access_options(command: _Command) -> _Command:
             help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
         ),
         click.option(
-            "-D", "names", multiple=True, metavar="NAME=VALUE", help="Give a name in it a value."
+            "-D",
+            "names",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Give a name of the expression a value.",
         ),
         click.option(
             "--block",

@@ -22,7 +22,7 @@ __all__ = ["compare"]
 @click.option("--index", help="ROW, COLUMN of each thread, for layouts: 'lane%16, lane/16*8'.")
 @click.option("--element", type=ElementSize(), help="Bytes per element of a layout, or its type.")
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, as for `explain`.")
-@click.option("--time", is_flag=True, help="Of 'sass …': how long each takes, too, as estimated.")
+@click.option("--time", is_flag=True, help="For 'sass …': also estimate how long each takes.")
 @rule_option
 @chip_option
 @click.option(
@@ -46,7 +46,7 @@ def compare(
 
     check_rule(rule)
     if len(inputs) < 2:
-        raise click.UsageError("one input has nothing to be compared with (accepted: two or more)")
+        raise click.UsageError("only one input was given (accepted: two or more, to compare)")
     before = len(kept())  # a report may have kept others
     given = [_result(each) if each.split()[:1] and each.split()[0] in COMMANDS else each
              for each in inputs]  # fmt: skip

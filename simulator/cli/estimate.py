@@ -58,7 +58,7 @@ def estimate(*, name: str | None, values: Sequence[str], output: Format) -> int:
         show(table, output)
         return 0
     if name not in functions:
-        raise click.UsageError(f"no estimate {name!r}: {accepted(name, functions)}")
+        raise click.UsageError(f"unknown estimate {name!r}: {accepted(name, functions)}")
     function = functions[name]
     found = _asked(function, _read(name, function, values))
     parts: list[dict[str, Any]] = [
@@ -109,7 +109,7 @@ def _number(text: str, number: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or len(number) > 40:
-        raise click.UsageError(f"{text!r} holds no number (accepted: 4096, 0.85, 1.5e12)")
+        raise click.UsageError(f"{text!r} is not a number (accepted: 4096, 0.85, 1.5e12)")
     return int(number) if number.isdecimal() else value
 
 

@@ -19,7 +19,7 @@ class Costs(NamedTuple):
     bank_conflicts: int = 0
     excessive: int = 0
     not_replayed: int = 0
-    """Launches of which nothing is known: they are no success, whatever was asked."""
+    """Launches of which nothing is known: they are not a success, whatever was asked."""
 
     @staticmethod
     def of(totals: Mapping[str, Any]) -> Costs:

@@ -21,9 +21,9 @@ _REPORTS = "bankwise.fixing"
 
 _OPTIONS = [
     click.option("--fix", is_flag=True,
-                 help="Say which padding or swizzle removes bank conflicts; each is run."),
+                 help="Show paddings or swizzles that remove bank conflicts; each is run."),
     click.option("--fix-diff", is_flag=True,
-                 help="Print the source's change as a diff, once it was compiled and run."),
+                 help="Print the change of the source as a diff; it is compiled and run first."),
     click.option("--write", is_flag=True, help="With --fix-diff: change FILE."),
 ]  # fmt: skip
 
@@ -48,7 +48,9 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _check(options: dict[str, Any], output: Format) -> None:
     """Refuse what would be ignored."""
     if options["write"] and not options["fix_diff"]:
-        raise click.UsageError("--write is for --fix-diff, which finds what to write")
+        raise click.UsageError(
+            "--write needs --fix-diff, which finds the change (accepted: --fix-diff --write)"
+        )
     if options["fix_diff"] and (output != "table" or options["fix"]):
         raise click.UsageError(
             "--fix-diff prints a diff alone (accepted: without --fix and --format)"

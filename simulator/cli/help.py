@@ -106,6 +106,4 @@ def refuse_options_first(group: click.Group, context: click.Context, words: Sequ
         if word in COMMANDS or is_asked(word):
             what = "command" if word in COMMANDS else "question"
             ordered = shlex.join([word, *words[:place], *words[place + 1 :]])
-            context.fail(
-                f"{words[0]}: options stand after the {what} (accepted: bankwise {ordered})"
-            )
+            context.fail(f"{words[0]}: options go after the {what} (accepted: bankwise {ordered})")

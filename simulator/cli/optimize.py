@@ -40,7 +40,7 @@ __all__ = ["optimize"]
     "loops",
     multiple=True,
     metavar="NAME=TRIPS",
-    help="An access runs once per turn of the loops that it names.",
+    help="An access runs once per iteration of each loop that it names.",
 )
 @click.option("--tile", help="Rows x columns of the tile, for paddings and ROW, COL indices.")
 @click.option("--element", default=4, show_default=True, help="Bytes per element: 1, 2, 4, 8, 16.")
@@ -58,7 +58,7 @@ __all__ = ["optimize"]
     "--fragment",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Search the geometry of `bankwise simulate` with this of it fixed.",
+    help="Search the geometry of `bankwise simulate`; this part of it is fixed.",
 )
 @click.option(
     "--objective",
@@ -71,7 +71,12 @@ __all__ = ["optimize"]
 @rule_option
 @chip_option
 @click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
-@click.option("--trials", default=500, show_default=True, help="Samples of a space beyond it.")
+@click.option(
+    "--trials",
+    default=500,
+    show_default=True,
+    help="Samples of a space that is larger than --limit.",
+)
 @format_option
 @html_options
 def optimize(

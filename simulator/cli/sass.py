@@ -75,7 +75,7 @@ Found = TypeVar("Found")
 @click.option(
     "--max-instructions",
     type=click.IntRange(1),
-    help="Stop after so many instructions of warps, over the launch.",
+    help="Stop after this many warp instructions of the launch.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
 @click.option("--triton", metavar="FILE.py[:KERNEL]", help="Launch a kernel as Triton does; of a"
@@ -148,7 +148,7 @@ def sass(
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     for name, said in (("grid", "1 block"), ("block", "32 threads")):
         if not is_given(name):
-            click.echo(f"bankwise: assumed {said}, for no --{name} was given", err=True)
+            click.echo(f"bankwise: assumed {said}, because no --{name} was given", err=True)
     _show_reports(reports, output, options["by"])
     if output in ("table", "md") and not options["fix_diff"]:
         first = reports[rules[0]]
@@ -243,10 +243,10 @@ def _run_file(
     architecture(options["arch"])  # refused once, not at each launch
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
+        launch |= {"symbols": {**launch["symbols"], **symbols}}
         common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
         return {
-            rule: _replay(path, rule=rule, symbols=symbols, options=compiler, **common, **launch)
-            for rule in rules
+            rule: _replay(path, rule=rule, options=compiler, **common, **launch) for rule in rules
         }
 
     told = _Told(options, output)
@@ -268,7 +268,7 @@ def _run_file(
     costs = told.finish(rules)
     if failed:
         part = f"{failed} of {len(launches.launches)} launches"
-        click.echo(f"bankwise: {part} could not be replayed, and may conflict", err=True)
+        click.echo(f"bankwise: {part} could not be replayed, and may have bank conflicts", err=True)
     return {rule: each._replace(not_replayed=failed) for rule, each in costs.items()}
 
 

@@ -147,6 +147,12 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
     return found
 
 
+_RANDOM = (
+    "Host code is read for sizes and not run: arrays hold random data, so a kernel that finds"
+    " addresses by its data needs the program's own (accepted: FILE.npy in place of random:…)"
+)
+
+
 def run_launches(
     launches: Launches,
     file: str,
@@ -162,7 +168,7 @@ def run_launches(
     most conflicts at the end. Raises SassError where nothing could be replayed: what `compiles`
     raises, if the source could not be read in full, as then the questions may be wrong.
     """
-    from simulator.errors import CompileError, SassError
+    from simulator.errors import CompileError, MemoryAccessError, SassError
     from simulator.sass.found import launch_of, wanted_launches
 
     wanted, idle = wanted_launches(launches, Path(file).name, kernel)
@@ -181,6 +187,8 @@ def run_launches(
             reports = replay(each, launch_of(each))
         except SassError as error:  # a command does not help where the source is wrong
             command = "" if isinstance(error, CompileError) else f"\n  {_command(each, file)}"
+            if isinstance(error, MemoryAccessError) and "random:" in command:
+                command = f". {_RANDOM}{command}"
             problems.append(f"{Path(file).name}:{each.line}: {each.kernel}: {error}{command}")
             continue
         show(each, reports)
@@ -190,7 +198,7 @@ def run_launches(
             found += hottest(first, each.kernel)
     for name in idle:
         said = "\n".join(commands(launches, file, name)[1:])
-        problems.append(f"{name}: no launch of it is in {Path(file).name}. Give one:\n{said}")
+        problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")
     if not replayed:
         if launches.is_doubtful:
             compiles()
@@ -199,6 +207,11 @@ def run_launches(
         )
         raise SassError(text)
     show_hottest(found)
+    if any("random:" in text for each in wanted for text in each.arguments if not each.unknown):
+        click.echo(
+            "bankwise: arrays hold random data, for host code is read and not run (FILE.npy in"
+            " place of random:… gives a kernel the program's own)", err=True,
+        )  # fmt: skip
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
     return len(wanted) - replayed
@@ -288,8 +301,8 @@ def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
         found = _CHECK.fullmatch(text)
         if not found or int(found[1]) >= len(report.outputs):
             raise LaunchError(
-                f"--check {text!r} (accepted: ARG=FILE.npy[:tolerance], ARG from 0 to"
-                f" {len(report.outputs) - 1})"
+                f"--check {text!r} is not a comparison (accepted: ARG=FILE.npy[:tolerance],"
+                f" ARG from 0 to {len(report.outputs) - 1})"
             )
         output, wanted = report.outputs[int(found[1])], argument(found[2])
         if not isinstance(output, np.ndarray) or output.size != wanted.size:

@@ -60,12 +60,12 @@ def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Rows to print, the best first.",
 )
 @click.option(
-    "--best-by", "--by", "by", help="The figure they are best by.  [default: cycles, or wavefronts]"
+    "--best-by", "--by", "by", help="Figure to sort by.  [default: cycles, or wavefronts]"
 )
 @click.option("--limit", type=int, help="Count only the first combinations, up to this many.")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one per processor]")
 @click.option("--processes", is_flag=True, help="Workers are processes, not threads.")
-@click.option("--store", help="File to keep what is done in: the same command continues from it.")
+@click.option("--store", help="File for finished work: the same command continues from it.")
 @click.option("--csv", help="File for all rows.")
 @click.option("--parquet", help="File for all rows.")
 @format_option

@@ -27,7 +27,7 @@ def time_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--time`, of which `is_timed` tells."""
     return click.option(
         "--time", is_flag=True,
-        help="Show how long it takes on --chip, by default an H100, and where warps wait, in place"
+        help="Show the time on --chip (default: an H100) and where warps wait, instead"
         " of conflicts.",
     )(command)  # fmt: skip
 

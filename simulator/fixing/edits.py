@@ -47,7 +47,7 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         more = max(candidate.bytes - array.bytes, 0)
         launch = f" and launch with {more:,} bytes more" if more else ""
         index = fix.text.partition(" in ")[0]
-        return f"{fix.array}: its size stands in the launch; write {index}{launch}"
+        return f"{fix.array}: its size is in the launch; write {index}{launch}"
     if not declared.dims:
         return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
     if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):
@@ -128,7 +128,7 @@ def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> lis
         edits.append(Edit(*parts[-1], mixed))
     if edits or at_origin:
         return edits
-    return f"{fix.array}: no subscript of it stands in the function that declares it"
+    return f"{fix.array}: the function that declares it has no subscript of it"
 
 
 def _in_macro(bare: str, declared: Declared, at: int) -> bool:

@@ -151,8 +151,8 @@ class _Finding:
             for phase in phases
         )
         return (
-            f"It holds one thing after another: barriers part {parts}, and nothing is carried over."
-            " It was not split in time, one layout is for all."
+            f"It holds first one thing, then another: barriers separate {parts}, and no data are"
+            " kept. It is treated as one array, with one layout."
         )
 
     @cached_property
@@ -349,4 +349,4 @@ def _reuse(array: SharedArray) -> tuple[str, ...]:
     if not array.uses:
         return ()
     said = " and ".join(f"{name} ({lines_text(at)})" for name, at in array.uses)
-    return (f"Its lines call it {said}: it was not split in time, one layout is for all.",)
+    return (f"Its lines call it {said}: it is treated as one array, with one layout.",)

@@ -158,7 +158,7 @@ class Fix(Result):
             if self.times:
                 said.append(_predicted(*self.times))
                 if self.operations and (self.speedup or 0) > 1:
-                    said.append("The operations that the index takes more are not in that time.")
+                    said.append("That time does not include the added operations of the index.")
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
@@ -205,7 +205,8 @@ class Fix(Result):
         if self.target.declared is None:
             return [f"The array must be declared with {self.bytes_after:,} bytes."]
         _, grows, declared = self.text.partition(" in ")
-        return [f"Declare {declared.split(' (')[0]}, for the index goes further."] if grows else []
+        declared = declared.split(" (")[0]
+        return [f"Declare {declared}, because the index reaches further."] if grows else []
 
     def table(self) -> Table:
         """Return a row for each source line and instruction that accesses the array."""

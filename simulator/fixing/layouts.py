@@ -217,15 +217,15 @@ class _Search:
             return Choice(
                 _whole(candidates), not self.left, self._left("No layout of any kind has fewer."),
             )  # fmt: skip
-        family = f"None of these has fewer: {', '.join(searched)}."
+        family = f"These were tried, and have no fewer bank conflicts: {', '.join(searched)}."
         if not proved:
-            family += " That is no proof: swizzles of several terms were not all tried."
+            family += " This is not a proof: not all swizzles of several terms were tried."
         return Choice(_whole(candidates), proved and not self.left, self._left(family))
 
     def _left(self, text: str) -> str:
         if not self.left:
             return text
-        return f"{text} Not weighed: {', '.join(self.left)}, whose cost is not known beforehand."
+        return f"{text} Not compared: {', '.join(self.left)}, whose cost is known only after a run."
 
     def _best(self, pitch: int, pads: Sequence[int], swizzles: Swizzles) -> Found:
         count = self.array.bytes // self.element

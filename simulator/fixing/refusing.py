@@ -78,7 +78,7 @@ def hidden_base(
     if spilled:
         return (
             f"Not proposed: its address is read back from local memory ({_at(spilled, sites)}): a"
-            " base or an index was spilled, or stands in a table. Only the bytes that it touched"
+            " base or an index was spilled, or is in a table. Only the bytes that it touched"
             " tell which array it is."
         )
     others = {

@@ -188,7 +188,7 @@ def _tile(operand: int, shape: tuple[int, int], geometry: Geometry) -> Tile:
     if pad or swizzle:
         raise LayoutError(
             f"{'AB'[operand]} has layout {given}, and padding {pad} and swizzle {swizzle} beside it"
-            " (accepted: a layout that says them)"
+            " (accepted: a layout that includes them)"
         )
     return _laid(given, shape, geometry.element)
 

@@ -243,7 +243,7 @@ def _harmless(part: Fragment) -> str:
     costs = "costs" if part.bank_conflicts == 1 else "cost"
     return (
         f" Its {plural(part.bank_conflicts, 'bank conflict')} {costs} nothing:"
-        f" {plural(part.wavefronts, 'wavefront')}, as many as are ideal."
+        f" {plural(part.wavefronts, 'wavefront')}, which is also the ideal number."
     )
 
 

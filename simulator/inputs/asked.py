@@ -209,7 +209,7 @@ def read(
     if element is not None and not (array.assumed or array is tiled):
         raise OptionError(
             f"element {element}: the declaration of {array.name} says that an element is a"
-            f" {array.type.name} (accepted: one of the two)"
+            f" {array.type.name} (accepted: the declaration without --element)"
         )
     condition = None if active is None else Expression(active)
     known = (*THREAD_NAMES, *(names or {}))
@@ -223,7 +223,7 @@ def read(
     if question.atomic == "COUNT" and op is None:
         assumed.append("the old value is not used")
     if question.loads:
-        assumed.append("the store is asked; the load to the right of = is a question of its own")
+        assumed.append("only the store is counted; ask about the load to the right of = separately")
     chosen = None if warps is None else tuple(warps)
     if block is not None:
         threads = ThreadBlock.of(block)
@@ -335,7 +335,7 @@ class _Run:
     def _block(self, values: Mapping[str, int]) -> str:
         sizes = [values[f"blockDim.{axis}"] for axis in "xyz"]
         text = "x".join(map(str, sizes[: 3 if sizes[2] > 1 else 2]))
-        return f" (a block of {text} is assumed: say yours, --block XxY)" * self.guessed
+        return f" (assumed: a block of {text}; to change it: --block XxY)" * self.guessed
 
 
 def _whose(values: Mapping[str, int]) -> str:

@@ -49,7 +49,7 @@ class Declarations:
         raise ExpressionError(f"{problem} at column {column + 1}", self.source, column)
 
     def first(self, start: int) -> int:
-        """Return where the first character that is no blank stands."""
+        """Return where the first character that is not blank stands."""
         blank = re.compile(r"\s*").match(self.text, start)
         return blank.end() if blank else start
 

@@ -62,11 +62,11 @@ def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = 
         raise InputError(f"{name} does not say which instruction (accepted: --op, or a column op)")
     if op is not None and ops is not None:
         raise InputError(
-            f"{name} has its own instructions, and --op {op} was given (accepted: one of the two)"
+            f"{name} has its own instructions, and --op {op} was given (accepted: only one of them)"
         )
     if mask is not None and masks is not None:
         raise InputError(
-            f"{name} has its own masks, and --mask {mask:#x} was given (accepted: one of the two)"
+            f"{name} has its own masks, and --mask {mask:#x} was given (accepted: only one of them)"
         )
     if mask is not None:
         masks = np.full(len(addresses), mask)

@@ -11,13 +11,13 @@ Other lines that begin with # are not read: what they include or choose is the c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from simulator.errors import ExpressionError
 from simulator.inputs.statements import closing, parts
 
-__all__ = ["expanded"]
+__all__ = ["Macro", "expanded", "macro_of"]
 
 _LINE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:\\\n|[^\n])*)", re.MULTILINE)
 _DEFINE = re.compile(r"\s*([A-Za-z_]\w*)(\(([^()]*)\))?(.*)", re.DOTALL)
@@ -30,10 +30,40 @@ _LONGEST = 4096
 _DEEPEST = 16
 
 
-class _Macro(NamedTuple):
+class Macro(NamedTuple):
+    """A `#define`; `parameters` is None where it takes none."""
+
+    name: str
     parameters: tuple[str, ...] | None
-    """None where it is not called."""
     body: str
+
+    @property
+    def is_variadic(self) -> bool:
+        """Whether it takes any number of arguments behind its named ones."""
+        return bool(self.parameters) and (self.parameters or ("",))[-1] == "..."
+
+    def put(self, arguments: Sequence[str]) -> str:
+        """Return the body with arguments in the parameters' places."""
+        names = self.parameters or ()
+        values = dict(zip(names, arguments, strict=False))
+        if self.is_variadic:
+            values["__VA_ARGS__"] = ", ".join(arguments[len(names) - 1 :])
+        return _WORD.sub(lambda name: values.get(name[0], name[0]), self.body)
+
+
+def macro_of(line: str) -> Macro | None:
+    """Return what a `#define` defines, by what stands behind that word; None: nothing.
+
+    >>> macro_of("AT(r, c) s[r][c]")
+    Macro(name='AT', parameters=('r', 'c'), body='s[r][c]')
+    """
+    found = _DEFINE.fullmatch(line)
+    if found is None:
+        return None
+    listed = None
+    if found[2]:
+        listed = tuple(each.strip() for each in found[3].split(",") if each.strip())
+    return Macro(found[1], listed, found[4].strip())
 
 
 def expanded(text: str) -> str:
@@ -51,25 +81,24 @@ def expanded(text: str) -> str:
     """
     if not re.search(r"#|\btypedef\b|\busing\b", text):
         return text
-    macros: dict[str, _Macro] = {}
+    macros: dict[str, Macro] = {}
 
     def define(line: re.Match[str]) -> str:
         rest = line[2].replace("\\\n", "  ")
-        found = _DEFINE.fullmatch(rest) if line[1] == "define" else None
-        if found:
-            names = None if found[2] is None else tuple(map(str.strip, found[3].split(",")))
-            macros[found[1]] = _Macro(names if found[3] != "" else (), found[4].strip())
+        if line[1] == "define" and (macro := macro_of(rest)):
+            macros[macro.name] = macro
         return re.sub(r"[^\n]", " ", line[0])
 
     def alias(found: re.Match[str]) -> str:
-        macros[found[2] or found[3]] = _Macro(None, found[1] or found[4])
+        name = found[2] or found[3]
+        macros[name] = Macro(name, None, found[1] or found[4])
         return " " * len(found[0])
 
     rest = _RECORD.sub(r"\1\2 \4 \3;", _LINE.sub(define, text))
     return _written(_ALIAS.sub(alias, rest), macros, ())
 
 
-def _written(text: str, macros: Mapping[str, _Macro], within: tuple[str, ...]) -> str:
+def _written(text: str, macros: Mapping[str, Macro], within: tuple[str, ...]) -> str:
     """Return a text with its macros written out; one is not written out within itself."""
     out: list[str] = []
     at = 0
@@ -83,18 +112,15 @@ def _written(text: str, macros: Mapping[str, _Macro], within: tuple[str, ...]) -
             if called is None:  # named, and not called
                 continue
             given, end = called
-            if len(given) != len(macro.parameters):
+            least = len(macro.parameters) - macro.is_variadic
+            if len(given) < least or (len(given) > least and not macro.is_variadic):
                 raise ExpressionError(
                     f"{word[0]} has {len(macro.parameters)} parameters, and {len(given)} arguments"
                     f" are given at column {word.start() + 1}",
                     text,
                     word.start(),
                 )
-            values = {
-                name: _written(each, macros, within)
-                for name, each in zip(macro.parameters, given, strict=True)
-            }
-            body = _put(values, body)
+            body = macro.put([_written(each, macros, within) for each in given])
         out += [text[at : word.start()], _written(body, macros, (*within, word[0]))]
         at = end
         if sum(map(len, out)) > _LONGEST:
@@ -102,10 +128,6 @@ def _written(text: str, macros: Mapping[str, _Macro], within: tuple[str, ...]) -
                 f"{word[0]} makes the text longer than {_LONGEST} characters", text, word.start()
             )
     return "".join([*out, text[at:]])
-
-
-def _put(values: Mapping[str, str], body: str) -> str:
-    return _WORD.sub(lambda name: values.get(name[0], name[0]), body)
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int] | None:

@@ -134,7 +134,8 @@ class PlaceCompiler(Compiler):
         if isinstance(found, ArrayPlace):
             name = found.array.name
             raise self.error(
-                f"what {name} holds is not known here (accepted: an index of a thread's numbers)",
+                f"the elements of {name} are not known here (accepted: an index made of threadIdx"
+                " and numbers)",
                 found.token,
             )
         return found
@@ -192,7 +193,7 @@ class PlaceCompiler(Compiler):
         return super().index(tree)
 
     def _row(self, tree: Tree) -> ArrayPlace | None:
-        """Return the row that `*(s + i)` is; None where what is followed is no row's address."""
+        """Return the row that `*(s + i)` is; None where what is followed is not a row's address."""
         if tree.kind != "binary" or tree.parts[1] != "+":
             return None
         base, _, index = tree.parts
@@ -300,8 +301,8 @@ class PlaceCompiler(Compiler):
         ]
         if not known:
             return self.error(
-                f"a member alone is not taken: {type_.name} has none (accepted: the whole element,"
-                " or a cast)",
+                f"a member alone is not accepted: {type_.name} has none (accepted: the whole"
+                " element, or a cast)",
                 token,
             )
         return self.error(

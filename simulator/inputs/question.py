@@ -133,7 +133,7 @@ def read_question(
         raise ExpressionError(said, source, odd)
     if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
-            "a layout says where data lies: who reads it? (accepted: bankwise explain"
+            "a layout does not say who reads the data (accepted: bankwise explain"
             f" 'lane%16, lane/16*8' --layout {shlex.quote(source.strip())} --op ldmatrix.x4; in"
             " Python layout=) at column 1",
             source,
@@ -168,11 +168,11 @@ class _Reader(Declarations):
         text = self.text[:end]
         if keyword := _KEYWORD.match(text, start):
             ways = (
-                "the access alone, with a number for what the loop counts, such as -D k=0"
+                "the access alone, and a value for the variable of the loop, such as -D k=0"
                 if keyword[1] in ("for", "while", "do")
                 else "the access alone; choose its lanes by --active or --mask"
             )
-            self.refuse(f"{keyword[1]!r} is not taken (accepted: {ways})", keyword.start(1))
+            self.refuse(f"{keyword[1]!r} is not accepted here (accepted: {ways})", keyword.start(1))
         record = nested(
             self.source, lambda: record_at(self.text, start, end, self.scope.types, self)
         )
@@ -283,7 +283,7 @@ class _Reader(Declarations):
             return self._access(value, end, store=False)
         if setting["by"]:
             self.refuse(
-                f"{setting[0]} is not taken (accepted: = alone, such as {name} = {name}"
+                f"{setting[0]} is not accepted here (accepted: = alone, such as {name} = {name}"
                 f" {setting['by']} ...)",
                 at,
             )
@@ -367,7 +367,7 @@ class _Reader(Declarations):
 
     def _refuse_array(self, array: Array, column: int) -> NoReturn:
         self.refuse(
-            f"the layout says where elements lie, and {array.name} is an array beside it (accepted:"
+            f"a layout and an array were given: {array.name} (accepted:"
             " a row and a column of the layout, such as lane%16, lane/16*8)",
             column,
         )

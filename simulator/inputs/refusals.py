@@ -44,7 +44,7 @@ def why(text: str, column: int) -> tuple[str, int, str] | None:
         return "a comma in brackets", column, " (accepted: s[row][column])"
     if member and before.endswith("]"):
         return (
-            "a member alone is not taken", column, " (accepted: the whole element, or a cast)"
+            "a member alone is not accepted", column, " (accepted: the whole element, or a cast)"
         )  # fmt: skip
     if name and member and name[1].isdigit():
         odd = f"{name[1]}{member[0]} is not an integer"
@@ -53,10 +53,10 @@ def why(text: str, column: int) -> tuple[str, int, str] | None:
         said, brace, ways = not_of_a_thread(name[1], member[0]).partition(" (")
         return said, name.start(), brace + ways
     if at.startswith(("{", "}")):
-        return "braces are not taken", column, " (accepted: the statements within, without them)"
+        return "braces are not accepted", column, " (accepted: the statements within, without them)"
     if _ROWS.match(text, begin):
         ways = " (accepted: an array in its place, such as float t[32][33])"
-        return "a pointer to rows is not taken", begin, ways
+        return "a pointer to rows is not accepted", begin, ways
     if generic := _GENERIC.match(text, begin):
         ways = " (accepted: float, half, int, float4, ..., and an array of them: float s[32])"
         return f"the type {generic[1]} is not known here", begin, ways
@@ -67,6 +67,6 @@ def why(text: str, column: int) -> tuple[str, int, str] | None:
         return (
             f"{name[1]}() cannot be called in an index",
             name.start(),
-            " (accepted: the index alone, or a name and -D NAME=VALUE)",
+            " (accepted: an index without a call, or a name with -D NAME=VALUE)",
         )
     return None

@@ -65,7 +65,7 @@ def read_list(
         raise OptionError(f"{short(text)} is not a list of values ({_LIST})")
     if every is not None and "all" in parts:
         raise OptionError(
-            f"{short(text)} has 'all' beside other values (accepted: all alone, or a list)"
+            f"{short(text)} has 'all' together with other values (accepted: only all, or a list)"
         )
     return [_range_or_value(part, like, swizzles) for part in parts]
 

@@ -300,11 +300,11 @@ def _integers(site: Site, result: object, shape: tuple[int, ...]) -> NDArray[np.
         fits = np.broadcast_shapes(array.shape, shape) == shape
     except ValueError:  # a ragged list, or another shape
         fits = False
-    require(
-        fits,
-        f"site {site.source!r} gives {short(result)} (accepted: an integer for each thread and"
-        " turn, or one for all)",
-    )
+    if not fits:  # what it gave takes longer to print than to check
+        raise KernelError(
+            f"site {site.source!r} gives {short(result)} (accepted: an integer for each thread and"
+            " turn, or one for all)"
+        )
     require(
         array.dtype.kind in "iub",
         f"site {site.source!r} gives {array.dtype} (accepted: integers, or truth values)",

@@ -174,7 +174,7 @@ def _instructions(given: Any) -> tuple[Instruction, ...]:
     names = [each.name for each in made]
     for name in names:
         if names.count(name) > 1:
-            raise ChipError(f"instruction {name} stands twice (accepted: once)")
+            raise ChipError(f"instruction {name} is there twice (accepted: once)")
     return tuple(made)
 
 

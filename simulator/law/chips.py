@@ -217,8 +217,8 @@ class Chip:
             )
         if isinstance(op, Instruction) and op not in (mine, INSTRUCTIONS.get(op.name)):
             raise InstructionError(
-                f"instruction {op.name} of your own beside chip {self.name} (accepted: its name"
-                " with a chip, or the Instruction without one)"
+                f"instruction {op.name} of your own together with chip {self.name} (accepted:"
+                " its name with a chip, or the Instruction without one)"
             )
         return mine
 

@@ -197,8 +197,8 @@ def _rounds(
     where = f"bank{'s' if len(words) > 1 else ''} {ranges(w % specification.BANKS for w in words)}"
     who = f"no two lanes share {'banks' if len(words) > 1 else 'a bank'}"
     if len(queue) > 1:
-        who = f"lanes {listed(queue)} are on {where}, and one wins a round"
+        who = f"lanes {listed(queue)} are on {where}, and one of them wins each round"
     lost = len(rounds) - len(queue)
     if lost:
-        who += f"; {plural(lost, 'round')} came to nothing there, for an earlier phase won the word"
+        who += f"; {plural(lost, 'round')} had no winner there: an earlier phase won the word"
     return f"{who}: {cost}"

@@ -144,7 +144,7 @@ def _arrays(given: Any, laid: bool) -> list[NDArray[np.int64]]:
 def _of_active(
     parts: Sequence[NDArray[np.int64]], mask: ArrayLike | None
 ) -> list[NDArray[np.int64]]:
-    """Return indices with 0 for inactive lanes; a mask that is none is refused later."""
+    """Return indices with 0 for inactive lanes; a bad mask is refused later."""
     if mask is None:
         return list(parts)
     masks = integers(mask, MaskError, "masks")

@@ -130,7 +130,7 @@ class Instruction:
                 "groups",
                 f"groups of lanes, each of lanes 0 to {self.lanes - 1} in one of them",
             )
-            yield self.phases == len(self.groups), "phases", f"{len(self.groups)}, one a group"
+            yield self.phases == len(self.groups), "phases", f"{len(self.groups)}, one per group"
         yield (
             bool(self.groups) or (self.phases in (0, 1, 2, 4) and 8 * self.phases <= self.lanes),
             "phases",

@@ -1,17 +1,17 @@
-"""What 32-bit adds and exchanges in another block's shared memory take: a law and a bound.
+"""What atomics in another block's shared memory take: a law and a bound.
 
-The SM looks a warp's lines of 128 bytes up in four tag banks, as copies' lines are
-(`simulator.law.copies.tag_bank`). A *wave* takes one line of each tag bank: that of the bank's
-first waiting lane, with every waiting lane on it whose word is not taken yet. A wave of one lane
-for each line sends a packet a line. Any other sends for each line one packet, and one for each
-sector. A packet takes 1.5 cycles. At the other end a bank takes two cycles for each line of a wave
-that has it.
+Lanes leave in waves (`simulator.law.neighbour_waves`). A wave of one lane for each line sends a
+packet a line. Any other sends for each line one packet, and one for each sector. A packet takes
+1.5 cycles. At the other end a wave takes two cycles for each of its lines that meet in its fullest
+bank. All waves take one more.
 
-Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz and
-h100_neighbour_counters.csv. It was held against h100_neighbour_probes.npz, measured afterwards.
-Now and then the chip does not find the lanes of a line together, and why is not known. So `cycles`
-are the law's, a few cycles off at times, and no access took less than `least`;
-docs/explanation/validation.md has the figures.
+It holds for add, min, max, inc, dec, and, or, xor and exchange of 32 bits. It holds for sums of 64
+bits whose result nobody asks for, too. Compare-and-swap and 64 bits with a result are recorded and
+have no law. Source: clocks and counters of an NVIDIA H100 (sm_90), which are in gpu_check/data:
+h100_neighbours.npz, h100_neighbour_probes.npz, h100_neighbour_atomics.npz, and
+h100_neighbour_counters.csv. Some accesses
+take longer than the law says, for the way there and the other end do not quite overlap. No access
+took less than `least`; docs/explanation/validation.md has the figures.
 """
 
 from __future__ import annotations
@@ -22,16 +22,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.errors import InstructionError
 from simulator.law.accesses import ALL_LANES, check, warp_accesses
-from simulator.law.copies import LINE, tag_bank
+from simulator.law.copies import LINE
 from simulator.law.instructions import instruction
 from simulator.law.masks import active_table
-from simulator.law.neighbours import CYCLES_PER_PACKET
+from simulator.law.neighbour_waves import waves
+from simulator.law.neighbours import CYCLES_PER_PACKET, wave_packets
 
-__all__ = ["AtomicCosts", "price_neighbour_atomic"]
+__all__ = ["BOUNDED", "AtomicCosts", "price_neighbour_atomic"]
+
+BOUNDED = frozenset(
+    f"ATOMS.{each}" for each in ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH")
+)
+"""Atomics, as they are called at home, of which `least` says the least that they take."""
 
 _SECTOR, _WORD = 32, 4
-_PER_LINE, _AROUND, _FLOOR = 2.0, 1.0, 3.0  # cycles
+_PER_LINE, _AROUND = 2.0, 1.0  # cycles
+_FLOORS = {4: 3.0, 8: 4.0}  # cycles, by bytes of a lane
 
 
 class AtomicCosts(NamedTuple):
@@ -43,10 +51,14 @@ class AtomicCosts(NamedTuple):
     """Cycles per access where warps make nothing else, by the law."""
     least: float
     """Cycles that no measured access undercut by more than 0.6."""
+    fewest: int
+    """Packets of the bound."""
 
 
-def price_neighbour_atomic(addresses: ArrayLike, mask: int | None = None) -> AtomicCosts:
-    """Return what a 32-bit add or exchange of 32 lanes costs in a neighbour's memory.
+def price_neighbour_atomic(
+    addresses: ArrayLike, mask: int | None = None, width: int = 4
+) -> AtomicCosts:
+    """Return what an atomic of 32 lanes, each of 4 or 8 bytes, costs in a neighbour's memory.
 
     Addresses, of shape (32,), are bytes of the shared window, as `cvta.to.shared` gives them: a
     block's dynamic memory does not begin at 0 there, and tag banks depend on it.
@@ -54,47 +66,37 @@ def price_neighbour_atomic(addresses: ArrayLike, mask: int | None = None) -> Ato
     >>> price_neighbour_atomic([2048] * 32).cycles  # one word: each lane on its own
     65.0
     >>> price_neighbour_atomic(range(2048, 2176, 4))  # one line: a packet, and one a sector
-    AtomicCosts(packets=5, cycles=7.5, least=7.5)
+    AtomicCosts(packets=5, cycles=7.5, least=7.5, fewest=5)
 
-    Raises what `count` raises for bad accesses.
+    Raises InstructionError for another width, and what `count` raises for bad accesses.
     """
-    known = instruction("ATOMS.ADD")
+    if width not in _FLOORS:
+        raise InstructionError(f"atomics of {width} bytes (accepted: 4 or 8)")
+    known = instruction("ATOMS.ADD" if width == _WORD else "ATOMS.EXCH.64")
     array, masks = warp_accesses(known, addresses, mask)
     check(known, array, masks, addresses)
     active = active_table(np.array([ALL_LANES] if masks is None else masks).reshape(-1))[0]
     lanes = [int(place) for place, on in zip(array.reshape(-1), active, strict=True) if on]
     if not lanes:
-        return AtomicCosts(0, 0.0, 0.0)
-    packets, meetings = 0, Counter[int]()
-    for wave in _waves(lanes):
-        alone = all(len(line) == 1 for line in wave)
-        packets += sum(1 if alone else 1 + _sectors(line) for line in wave)
-        meetings.update(place // _WORD % (LINE // _WORD) for line in wave for place in line)
-    there = max(_FLOOR, _PER_LINE * max(meetings.values()) + _AROUND)
+        return AtomicCosts(0, 0.0, 0.0, 0)
+    found = waves(lanes, width)
+    packets = sum(map(wave_packets, found))
+    there = max(_FLOORS[width], _PER_LINE * sum(map(_meeting, found)) + _AROUND)
+    banks = Counter(place // _WORD % (LINE // _WORD) for wave in found for line in wave
+                    for place in line)  # fmt: skip
+    apart = max(_FLOORS[width], _PER_LINE * max(banks.values()) + _AROUND)
     fewest = sum(min(len(line), 1 + _sectors(line)) for line in _rounds(lanes))
     return AtomicCosts(
-        packets, max(CYCLES_PER_PACKET * packets, there), max(CYCLES_PER_PACKET * fewest, there)
+        packets, max(CYCLES_PER_PACKET * packets, there), max(CYCLES_PER_PACKET * fewest, apart),
+        fewest,
+    )  # fmt: skip
+
+
+def _meeting(wave: list[list[int]]) -> int:
+    """Return how many lines of a wave meet in one bank."""
+    return max(
+        Counter(place // _WORD % (LINE // _WORD) for line in wave for place in line).values()
     )
-
-
-def _waves(lanes: list[int]) -> list[list[list[int]]]:
-    """Return the waves of lanes in lane order: of each its lines, of each line its places."""
-    found, waiting = [], lanes
-    while waiting:
-        first: dict[int, int] = {}
-        for place in waiting:
-            first.setdefault(tag_bank(place // LINE), place // LINE)
-        taken: dict[int, list[int]] = {line: [] for line in first.values()}
-        later = []
-        for place in waiting:
-            line = taken.get(place // LINE)
-            if line is None or place in line:
-                later.append(place)
-            else:
-                line.append(place)
-        found.append(list(taken.values()))
-        waiting = later
-    return found
 
 
 def _rounds(lanes: list[int]) -> list[list[int]]:

@@ -149,7 +149,7 @@ def _parity(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _fullest(numbers: NDArray[np.int64], bank_of: Any) -> NDArray[np.int64]:
-    """Return the distinct numbers in the fullest of four banks: (n, lanes) → (n,); -1 is none."""
+    """Return the distinct numbers in the fullest of four banks: (n, lanes) → (n,), without -1."""
     numbers = np.sort(numbers, axis=1)
     fresh = numbers != _NOTHING
     fresh[:, 1:] &= numbers[:, 1:] != numbers[:, :-1]

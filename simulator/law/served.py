@@ -37,7 +37,7 @@ class Phase:
     wavefronts: tuple[tuple[Served, ...], ...]
     """What each wavefront serves, bank by bank."""
     banks: dict[int, tuple[Served, ...]]
-    """What each bank serves, in order: one entry a wavefront."""
+    """What each bank serves, in order: one entry per wavefront."""
     sentence: str
     chain: tuple[Turn, ...] = ()
     """Of a copy whose sources were given: the longest chain of lanes that wait for one another."""

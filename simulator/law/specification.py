@@ -76,7 +76,7 @@ def bank_queues(
 ) -> dict[int, list[tuple[int, list[int]]]]:
     """Return for each bank the queue of what it must serve for the active `lanes` of one phase.
 
-    An entry is a word and the lanes on it, in lane order; a bank serves one entry a
+    An entry is a word and the lanes on it, in lane order; a bank serves one entry per
     wavefront. Lanes on the same word share an entry where the instruction merges them.
     """
     queues: dict[int, list[tuple[int, list[int]]]] = {}

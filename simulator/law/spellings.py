@@ -33,7 +33,7 @@ _LOOSE = (
 # What kernels have beside accesses to shared memory by lanes' addresses, and where it is counted.
 _TILES = (
     "moves whole tiles by a descriptor, and has no bank conflicts;"
-    " what conflicts are the STS, STSM, LDS and LDSM around it"
+    " the STS, STSM, LDS and LDSM around it can conflict"
 )
 _ELSEWHERE = (
     (re.compile(r"(?:h|q|i|b)?gmma|wgmma|warpgroup|tcgen05|utc"), _TILES),

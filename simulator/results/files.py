@@ -48,7 +48,7 @@ def check_target(
 def save(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
     """Let `write` make a file beside `path`, then put it in its place.
 
-    Raises OutputError for what is no file (a folder, a device, links that lead in a circle), and
+    Raises OutputError for what is not a file (a folder, a device, links that lead in a circle), and
     for whatever the operating system refuses: a full disk, a missing folder.
     """
     target = _target(path)

@@ -67,7 +67,8 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     stands for its array, then its options: tma:a:box=128x64:swizzle=128, and fill=nan, strides=1x2,
     interleave=16, element=tfloat32.
 
-    A structure is its members in braces, an empty one is {}:
+    A structure is its members in braces, an empty one is {}; an array of pointers is what they
+    point to in brackets, [random:f32[64], null], a list:
 
     >>> argument("{zeros:f32[4], i32=7, {f32=1, f32=2}}")
     (array([0., 0., 0., 0.], dtype=float32), np.int32(7), (np.float32(1.0), np.float32(2.0)))
@@ -84,7 +85,9 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     if text in _NULL:
         return None
     if text.startswith("{"):
-        return _structure(text, position, arrays)
+        return _members(text, "}", position, arrays)
+    if text.startswith("["):
+        return list(_members(text, "]", position, arrays))
     if arrays and text in arrays:
         return arrays[text]
     if text.startswith("tma:"):
@@ -99,15 +102,17 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     if text.endswith(".npy"):
         return _file(text)
     named = f"; named arrays: {', '.join(arrays)}" if arrays else ""
-    raise LaunchError(f"argument {text!r} ({_EXAMPLES}{named})")
+    raise LaunchError(f"argument {text!r} is not known ({_EXAMPLES}{named})")
 
 
-def _structure(
-    text: str, position: int, arrays: Mapping[str, NDArray[Any]] | None
+def _members(
+    text: str, end: str, position: int, arrays: Mapping[str, NDArray[Any]] | None
 ) -> tuple[Any, ...]:
-    """Read the members of a structure; one may be a structure itself."""
-    if not text.endswith("}"):
-        raise LaunchError(f"argument {text!r}: a brace is open (accepted: {{MEMBER, MEMBER, …}})")
+    """Read the members of a structure, or of an array of pointers; one may be a structure."""
+    if not text.endswith(end):
+        raise LaunchError(
+            f"argument {text!r}: a brace is open (accepted: {text[0]}MEMBER, MEMBER, …{end})"
+        )
     members: list[str] = [""]
     depth = 0
     for character in text[1:-1]:
@@ -129,7 +134,7 @@ def _type_name(given: str, text: str) -> str:
     if name in TYPES:
         return name
     advice = "accepted: f8e4m3, f8e5m2" if name in _FP8 else accepted(name, TYPES)
-    raise LaunchError(f"argument {text!r}: type {given!r}: {advice}")
+    raise LaunchError(f"argument {text!r}: unknown type {given!r}: {advice}")
 
 
 def _dtype(name: str) -> np.dtype[Any]:

@@ -80,13 +80,18 @@ def wanted_launches(
     return wanted, [] if wanted else [_plain(kernel)]
 
 
-def launch_of(launch: FoundLaunch) -> dict[str, Any]:
+def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what `replay_compiled` takes for a launch that is known in full.
 
+    `symbols` are variables that are given, in place of what host code sets them to.
     Raises LaunchError for a grid, a block or an argument that cannot be.
     """
     from simulator.sass.arguments import argument
+    from simulator.sass.code.symbols import FromHost
 
+    told = {
+        name: FromHost(argument(text, 1000 + i)) for i, (name, text) in enumerate(launch.symbols)
+    }
     return {
         "kernel": launch.kernel,
         "grid": _shape(launch.grid, "grid"),
@@ -94,6 +99,7 @@ def launch_of(launch: FoundLaunch) -> dict[str, Any]:
         "shared_bytes": int(launch.shared_bytes),
         "cooperative": launch.cooperative,
         "args": [argument(text, i) for i, text in enumerate(launch.arguments)],
+        "symbols": {**told, **(symbols or {})},
     }
 
 

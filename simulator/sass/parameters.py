@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts.errors import plural
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Parameter
 from simulator.sass.code.demangling import demangled, parameter_types
@@ -96,7 +97,8 @@ def _wrong_number(given: int, parameters: Sequence[Parameter], kernel: str) -> s
     """Say how many arguments a kernel takes, and which of them are missing."""
     types = parameter_types(kernel)
     known = len(types) == len(parameters)
-    said = f"{given} arguments for the {len(parameters)} parameters of {demangled(kernel)}"
+    arguments = plural(given, "argument")
+    said = f"{arguments} for the {plural(len(parameters), 'parameter')} of {demangled(kernel)}"
     if parameters:
         sizes = ", ".join(str(each.size) for each in parameters)
         said += f"({', '.join(types)})" if known else f" (their bytes: {sizes})"
@@ -123,7 +125,7 @@ class Parameters:
         """Every array that the kernel may reach, those inside structures too."""
         self.mapped: set[int] = set()
         """Numbers of the arrays that tensor maps describe, as they lie."""
-        self._tables: dict[int, list[int | None]] = {}  # arrays of pointers
+        self._tables: dict[int, list[_Array | None]] = {}  # arrays of pointers
         self._images: dict[int, list[_Map]] = {}  # arrays of tensor maps
         self._map_alignment = 64
         self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
@@ -136,7 +138,9 @@ class Parameters:
     def data(self, addresses: Sequence[int]) -> list[bytes]:
         """Return each parameter's bytes; `addresses` are those of `arrays`."""
         for number, members in self._tables.items():
-            table = [0 if each is None else addresses[each] for each in members]
+            table = [
+                0 if each is None else addresses[each.number] + each.inside for each in members
+            ]
             self.arrays[number][:] = np.array(table, dtype=np.uint64)
         for number, maps in self._images.items():
             image = b"".join(each.map.encode(addresses[each.number]) for each in maps)
@@ -248,7 +252,7 @@ class Parameters:
                 " array of pointers)"
             )
         number = self._numbered(np.zeros(max(len(members), 1), dtype=np.uint64)).number
-        self._tables[number] = [None if each is None else each.number for each in members]
+        self._tables[number] = list(members)
         return number
 
     def _map(self, index: int, value: _Map, size: int) -> _Piece:

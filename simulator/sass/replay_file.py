@@ -79,7 +79,7 @@ def replay_file(
     wanted, _ = wanted_launches(launches_in(path, compiler, values, device), path.name, kernel)
     if not wanted:
         raise LaunchError(
-            f"no launch{f' of {kernel}' if kernel else ''} stands in {path.name} (accepted:"
+            f"no launch{f' of {kernel}' if kernel else ''} is in {path.name} (accepted:"
             " replay_compiled with kernel, grid, block and args)"
         )
     for each in wanted:
@@ -89,10 +89,10 @@ def replay_file(
                 f" known: {', '.join(each.unknown)} (accepted: let={{'NAME': 1024}}, or"
                 " replay_compiled with kernel, grid, block and args)"
             )
-    launches = [launch_of(each) for each in wanted]
+    launches = [launch_of(each, symbols) for each in wanted]
     return [
         replay_compiled(
-            path, blocks=blocks, arch=arch, chip=chip, symbols=symbols, include=include,
+            path, blocks=blocks, arch=arch, chip=chip, include=include,
             define=define, options=options, max_instructions=max_instructions, rule=rule, **launch,
         )
         for launch in launches

@@ -173,7 +173,7 @@ class CompiledReport(SiteTable):
         taken = (
             f"{self.registers} registers per thread, {self.shared_bytes:,} bytes of shared memory"
         )
-        return [f"{taken} per block: {fit}, fit an SM of {device.name}, limited by {limits}."]
+        return [f"{taken} per block: an SM of {device.name} holds {fit}; limit: {limits}."]
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Sum over shared memory's loads, stores and all of them, and over global memory.

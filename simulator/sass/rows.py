@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from layouts.errors import plural
+from simulator.law.neighbour_atomics import BOUNDED
 from simulator.law.neighbours import FLOORS
 from simulator.results.columns import COPIED, COSTS, NEIGHBOUR, TENSOR, TRAFFIC
 from simulator.results.sites import SiteReport
 from simulator.results.tables import Columns
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.lift.data_addresses import addressed_by_data
 from simulator.sass.lift.program import Program
 from simulator.sass.lift.requests import Request
 from simulator.sass.lift.sites import MemorySite
@@ -117,7 +117,7 @@ class _Rows:
                 continue  # its addresses were all in global memory
             if site.space == "neighbour":
                 spaces.append("shared")
-                known = site.op in FLOORS
+                known = site.op in FLOORS or site.op in BOUNDED
                 costs["packets"] = figures["packets"] if known else None
                 costs["neighbour_cycles"] = figures["packet_tenths"] / 10 if known else None
                 continue
@@ -175,16 +175,24 @@ class _Rows:
 
 def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
     """Say what went to other blocks of the cluster, and where its cost is not known."""
-    found, unknown, said = 0, [], []
+    found, said = 0, []
+    unknown: list[str] = []
+    bounded: list[str] = []
     for site, requests in zip(program.sites, tally.figures[:, 0].tolist(), strict=True):
         if site.space == "neighbour" and requests:
             found += requests * times
-            unknown += [] if site.op in FLOORS else [_place(site.instruction)]
+            if site.op not in FLOORS:
+                (bounded if site.op in BOUNDED else unknown).append(_place(site.instruction))
     if found:
         said.append(
             f"{found} accesses of warps went to other blocks of their clusters: they cost packets,"
             " not wavefronts of banks (columns packets, and neighbour_cycles of the way there,"
             " alone on it)"
+        )
+    if bounded:
+        said.append(
+            "packets and neighbour_cycles are the least that atomics take in other blocks, of"
+            f" {', '.join(bounded)}"
         )
     if unknown:
         said.append(f"what accesses to other blocks cost is not known of {', '.join(unknown)}")
@@ -193,15 +201,13 @@ def _on_neighbours(program: Program, tally: Tally, times: int) -> list[str]:
 
 def _of_data(launch: GridRun, tally: Tally) -> list[str]:
     """Return a note where the data that a kernel is given decide which banks it touches."""
-    program = launch.program
-    found = addressed_by_data(program.instructions, program.touches)
-    done = [number for number in found if tally.executed[number]]
+    done = [number for number in launch.program.addressed_by_data if tally.executed[number]]
     if not done:
         return []
-    others = f" (and so at {plural(len(done) - 1, 'other instruction')})" if len(done) > 1 else ""
+    others = f" (and so do {plural(len(done) - 1, 'other instruction')})" if len(done) > 1 else ""
     said = (
-        f"{standing(launch, done[0])} finds its address by data that the kernel loads{others}:"
-        " with other data, other bank conflicts"
+        f"{standing(launch, done[0])} computes its address from data that the kernel loads{others}:"
+        " other data can give other bank conflicts"
     )
     return [said]
 

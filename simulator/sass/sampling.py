@@ -147,7 +147,7 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
     sites = launch.program.sites
     if all(first.agrees(other, sites) for other in tallies[1:]):
         notes.append(
-            f"{ran} of {count} blocks were run; their counts are equal and stand for all {count}"
+            f"{ran} of {count} blocks were run; their counts are equal and are used for all {count}"
         )
         differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
         if differing:

@@ -17,7 +17,7 @@ def source_lines(
     """Return the lines of the source files called `names`, where they can be found.
 
     Looked for: the file given, if it is the one, a file of that name beside it, and `texts`, the
-    sources that are no files. Device code may name any file of this machine: none is opened for
+    sources that are not files. Device code may name any file of this machine: none is opened for
     that.
     """
     found = {}

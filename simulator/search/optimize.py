@@ -140,7 +140,10 @@ def optimize(
         if not is_integer(value) or value < 1:
             raise SearchError(f"{name} {value!r} is not a count (accepted: 1, 2, 3, ...)")
     if sum(each is not None for each in (accesses, kernel, fragment)) != 1:
-        raise SearchError("give one of accesses, kernel and fragment (accepted: exactly one)")
+        raise SearchError(
+            "give exactly one of accesses, kernel and fragment (on the command line --access,"
+            " --kernel or --fragment)"
+        )
     for what, mapping in (("space", space), ("fragment", fragment), ("names", names)):
         if not (mapping is None or isinstance(mapping, Mapping)):
             raise SearchError(f"{what} {mapping!r} is not a mapping (accepted: {{name: ...}})")

@@ -30,9 +30,9 @@ class Certificate:
 
     kind: Literal["floor", "exhaustive", "sampled"]
     """`floor`: no layout of any kind is. `exhaustive`: none of the family searched. `sampled`:
-    none of those that were tried; that is no proof."""
+    none of those that were tried; that is not a proof."""
     floor: int
-    """What no layout of any kind undercuts: each phase carries its bytes, 128 a wavefront."""
+    """What no layout of any kind undercuts: each phase carries its bytes, 128 per wavefront."""
     layouts: int
     """Layouts, over all choices of the free values, that are known to be no better."""
     text: str
@@ -356,11 +356,15 @@ def _skipping(why: str, many: int) -> str:
 
     >>> _skipping("STS.128 misaligned", 28)
     'they misalign STS.128'
+    >>> _skipping("the warp tile does not divide the block tile", 12)
+    'the warp tile does not divide the block tile'
     """
     they = "it" if many == 1 else "they"
     op, _, what = why.partition(" ")
     if what == "misaligned":
         return f"{they} {'misaligns' if many == 1 else 'misalign'} {op}"
-    if what == "torn apart by the swizzle":
-        return f"the swizzle tears what {op} moves apart"
-    return f"{they} {'takes' if many == 1 else 'take'} {why}"
+    if what == "split by the swizzle":
+        return f"the swizzle splits what {op} moves together"
+    if op == "more":
+        return f"{they} {'takes' if many == 1 else 'take'} {why}"
+    return why  # a sentence of its own

@@ -56,7 +56,7 @@ def misfit(groups: Iterable[Group], layout: Tile, element: int) -> str | None:
             return f"{group.instruction.name} misaligned"
         written = sum(term.mask for term in layout.xors)
         if written % (width // element):
-            return f"{group.instruction.name} torn apart by the swizzle"
+            return f"{group.instruction.name} split by the swizzle"
         if addresses.max() + width > most:
             return f"more than {most} bytes of shared memory"
     return None

@@ -274,7 +274,7 @@ class Search:
         if self.enumerated and found.cost <= least:
             why = "a wavefront carries at most 128 bytes"
             if any(_waits(each.instruction) for each in case.groups):
-                why += ", and lanes that update one word wait for one another"
+                why += ", and lanes that update one word wait for each other"
             alone = (
                 lower_bound([each], case.element, self.objective, self.rule) for each in case.groups
             )

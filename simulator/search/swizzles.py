@@ -282,7 +282,7 @@ def _bits(plain: Tile, question: TileProblem) -> tuple[int, int, int]:
 def single_terms(plain: Tile, question: TileProblem) -> Iterator[Term]:
     """List terms of any bits within a row of banks, fed from above it.
 
-    With padding, rows of the tile are no rows of banks, so they are fed from any higher bits.
+    With padding, rows of the tile are not rows of banks, so they are fed from any higher bits.
     """
     low, row, end = _bits(plain, question)
     for shift in range(1, end - low):

@@ -90,7 +90,8 @@ def touches(texts: Sequence[str], **options: Any) -> list[Touch]:
     arrays = dict.fromkeys(each.array for each in found)
     if len(arrays) > 1:
         raise SearchError(
-            f"{' and '.join(arrays)} are two arrays (accepted: one array, declared alike)"
+            f"{' and '.join(arrays)} are two arrays (accepted: one array, declared the same way in"
+            " each access)"
         )
     return found
 

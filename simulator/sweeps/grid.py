@@ -57,7 +57,9 @@ class Grid:
                 f"grid {short(grid)} is not a mapping (accepted: {{parameter: values, ...}})"
             )
         if not grid:
-            raise GridError("grid {} is empty (accepted: at least one parameter with its values)")
+            raise GridError(
+                "no parameter to sweep: grid {} is empty (accepted: at least one, with values)"
+            )
         for name in grid:
             if not isinstance(name, str):
                 raise GridError(f"{name!r} is not a parameter's name (accepted: strings)")
@@ -132,7 +134,8 @@ def _axis(name: str, values: Any) -> Sequence[Any]:
                 f"{name!r} has more than {_MOST_VALUES:,} values (accepted: fewer, or a range)"
             )
     if not _length(axis):
-        raise GridError(f"{name!r} has no values: {short(values)} (accepted: at least one)")
+        more = "; a range goes up, such as 0..4" if isinstance(axis, range) else ""
+        raise GridError(f"{name!r} has no values: {short(values)} (accepted: at least one{more})")
     return axis
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future
 from itertools import islice
+from queue import SimpleQueue
 from typing import Any
 
 from layouts.errors import BankwiseError, short
 from simulator.errors import ExecutorError, TargetError
+from simulator.sweeps.interrupts import interrupts_put_off
 from simulator.sweeps.store import Chunk
 from simulator.sweeps.targets import Combination, Figures, Target
 
@@ -26,33 +28,47 @@ def measured(
 ) -> Generator[Chunk, None, None]:
     """Return the chunks as they are done. If the executor dies, those it did come first."""
     pending: set[Future[Chunk]] = set()
+    ready: SimpleQueue[Future[Chunk] | None] = SimpleQueue()  # None: there was a Ctrl-C
     failure: BankwiseError | None = None
-    try:
-        while failure is None:
-            try:
-                for start, combinations in islice(todo, _AHEAD - len(pending)):
-                    pending.add(_future(executor.submit(_work, target, law, start, combinations)))
-            except Exception as error:  # it is shut down, or broken
-                failure = _failure(error)
-            if not pending:
-                break
-            if failure is None:
-                wait(pending, return_when=FIRST_COMPLETED)
-            for future in [future for future in pending if future.done()]:
-                pending.discard(future)
+    with interrupts_put_off(lambda: ready.put(None)) as interrupted:
+        try:
+            while failure is None:
                 try:
-                    chunk = _chunk(future.result())
-                except TargetError as error:
-                    failure = failure or error
-                except (Exception, CancelledError) as error:
-                    failure = failure or _failure(error)
-                else:
-                    yield chunk
-    finally:
-        for future in pending:
-            future.cancel()
+                    for start, combinations in islice(todo, _AHEAD - len(pending)):
+                        future = _future(executor.submit(_work, target, law, start, combinations))
+                        pending.add(future)
+                        future.add_done_callback(ready.put)
+                        interrupted()
+                except Exception as error:  # it is shut down, or broken
+                    failure = _failure(error)
+                if not pending:
+                    break
+                for done in _taken(ready, wait=failure is None):
+                    interrupted()
+                    if done is None:
+                        continue
+                    pending.discard(done)
+                    try:
+                        chunk = _chunk(done.result())
+                    except TargetError as error:
+                        failure = failure or error
+                    except (Exception, CancelledError) as error:
+                        failure = failure or _failure(error)
+                    else:
+                        yield chunk
+        finally:
+            for future in pending:
+                future.cancel()
     if failure is not None:
         raise failure
+
+
+def _taken(ready: SimpleQueue[Future[Chunk] | None], wait: bool) -> list[Future[Chunk] | None]:
+    """Take all that is ready; if nothing is, wait for it or return an empty list."""
+    taken = [ready.get()] if wait else []
+    while not ready.empty():
+        taken.append(ready.get())
+    return taken
 
 
 def _future(given: Any) -> Future[Chunk]:

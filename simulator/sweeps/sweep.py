@@ -206,7 +206,7 @@ def sweep(
     check_rule(rule)
     if chip is not None and isinstance(grid, Mapping) and "chip" in grid:
         raise GridError(
-            "chip is given twice, as an argument and in the grid (accepted: one of the two)"
+            "chip is given twice, as an argument and in the grid (accepted: only one of them)"
         )
     law = {"rule": rule} if chip is None else {"rule": rule, "chip": Chip.of(chip)}
     if executor is not None and not isinstance(executor, Executor):

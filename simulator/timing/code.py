@@ -216,7 +216,7 @@ def _wide(name: str, modifiers: list[str], place: int) -> int:
         name == "IMAD" and "WIDE" in modifiers and place == 2
     ):
         return 2
-    if name in ("HMMA", "IMMA"):
+    if name in ("HMMA", "IMMA", "QMMA"):
         return (4, 2, 4)[place]
     return 1
 

@@ -57,7 +57,7 @@ class KernelTime(Result):
     without: KernelTime | None = field(default=None, repr=False)
 
     FELT: ClassVar[float] = 1.005
-    """A speedup that is less is none to a reader."""
+    """A speedup below this is not worth a reader's time."""
 
     @property
     def bound_cycles(self) -> int:

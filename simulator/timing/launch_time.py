@@ -98,7 +98,7 @@ def _notes(work: Work, found: Estimate) -> list[str]:
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
-            f"the {len(blocks)} blocks that were sampled differ: each stands for an equal share"
+            f"the {len(blocks)} blocks that were sampled differ: each represents an equal share"
             " of the grid"
         )
     if len(found.run.ends) < found.blocks:

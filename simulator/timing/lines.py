@@ -98,7 +98,7 @@ def store_cycles(size: int, masks: Sequence[int]) -> int:
 
 
 def copy_fills(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) -> Numbers:
-    """Return the sectors that the L2 sends for copies of 16 bytes a lane (LDGSTS.BYPASS).
+    """Return the sectors that the L2 sends for copies of 16 bytes per lane (LDGSTS.BYPASS).
 
     A sector is sent again for each sector of shared memory that it goes to: where a source and its
     place do not begin alike within 32 bytes, twice. So an H100 counts it

@@ -146,7 +146,7 @@ def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Time
     executed = [trace.instructions for trace in work.traces]
     if len(set(executed)) > 1:
         notes.append(
-            "sampled blocks differ: of each pipe's work the least of a block stands for the grid"
+            "sampled blocks differ: per pipe, the block with the least work is used for the grid"
         )
     pipes, floors = bound_of_demands(demands, work.blocks, work.warps, rates)
     far, more = _memory_cycles(work, rates.chip, clock_mhz)

@@ -97,7 +97,7 @@ def _waits(loop: _Loop, place: int) -> bool:
 
 
 def _reaches(loop: _Loop, name: str, place: int, asked: int) -> bool:
-    """Whether a register is made of what `asked` loaded; it is no value of an earlier round."""
+    """Whether a register is made of what `asked` loaded; it is not a value of an earlier round."""
     at = loop.writer(name, place)
     if at is None or at == asked:
         return at is not None

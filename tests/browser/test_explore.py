@@ -37,9 +37,9 @@ def verdict(page: Any) -> str:
     return said
 
 
-NO_FEWER = "Conflict-free: 1 wavefront, and no access takes fewer"
+NO_FEWER = "Conflict-free: 1 wavefront, the least possible"
 VERDICTS = [
-    (COLUMN, "32-way bank conflict: 32 wavefronts where 1 would do"),
+    (COLUMN, "32-way bank conflict: 32 wavefronts where 1 is enough"),
     ("float s[32][33]; s[threadIdx.x][threadIdx.y]", NO_FEWER),
     (
         "float4 s[32]; s[lane]",
@@ -57,7 +57,7 @@ VERDICTS = [
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
-        "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 would do"
+        "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 are enough"
         " (Nsight calls that 32-way)",
     ),
 ]
@@ -177,7 +177,7 @@ def test_a_block_that_cannot_be_is_refused_without_a_place(explored: Any) -> Non
     assert said.inner_text() == "Here is a block of 2048 threads (accepted: 1 to 1024)."
     assert page.locator("#verdict pre").is_hidden()
     page.locator("#bx").fill("16")
-    assert verdict(page).endswith("1 would do")
+    assert verdict(page).endswith("1 is enough")
     ask(page, "half t[64][64]; &t[lane][0]", op="LDSM.16.M88.4", block="40")
     assert "40 threads, which leaves lanes of LDSM.16.M88.4 inactive" in said.inner_text()
 

@@ -126,15 +126,19 @@ def _judge_here(copy: Path, part: Part) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
         del sys.modules[name]
     options = [
-        "-x", "-q", "-o", "addopts=", "--import-mode=importlib", "--assert=plain",
-        "-p", "no:cacheprovider", "--hypothesis-seed=0", "-m", "not slow", "--rootdir", str(copy),
+        "-x", "-q", "-o", "addopts=", "--doctest-modules", "--import-mode=importlib",
+        "--assert=plain", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-m", "not slow",
+        "--rootdir", str(copy),
     ]  # fmt: skip
     code = pytest.main([*options, *part.tests])
     os._exit(int(code))
 
 
 def survivors() -> dict[tuple[str, str, str], str]:
-    """Return why a mutant that is known to survive does: by path, line, and line changed."""
+    """Return why a mutant that is known to survive does: by path, line, and line changed.
+
+    A line changed that is "*" stands for any: the line itself changes nothing that is counted.
+    """
     with SURVIVORS.open("rb") as file:
         listed: list[dict[str, str]] = tomllib.load(file)["survivor"]
     return {(each["path"], each["line"], each["becomes"]): each["reason"] for each in listed}
@@ -168,7 +172,9 @@ def run(
                 os.utime(copy / path, (2e9 + number, 2e9 + number))
                 verdict = judge(copy, part, given.patience)
             if verdict == "survived":
-                reason = known.get((path, mutant.before, mutant.after))
+                reason = known.get((path, mutant.before, mutant.after)) or known.get(
+                    (path, mutant.before, "*")
+                )
                 verdict = "equivalent" if reason else "hole"
                 print(f"  {verdict}: {mutant}", f"({reason})" if reason else "", flush=True)
             counted[verdict] += 1
@@ -207,7 +213,7 @@ def main() -> None:
         copy = Path(folder)
         for name in COPIED:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("conftest.py", "pyproject.toml", "README.md"):
+        for name in ("conftest.py", "pyproject.toml", "README.md", "CONTRIBUTING.md"):
             shutil.copy(ROOT / name, copy / name)
         os.environ["NUMBA_CACHE_DIR"] = str(copy / ".numba")
         os.environ["BANKWISE_EXAMPLES"] = os.environ.get("BANKWISE_EXAMPLES", "10")

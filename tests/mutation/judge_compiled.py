@@ -93,6 +93,7 @@ LEARNT = [
         "LEARNT", 8, 2, fuses=True, partners=(4, 3), groups=(range(0, 32, 2), range(1, 32, 2)),
         fused_groups=(range(32),),
     ),
+    Instruction("HALF", 8, 1, lanes=16),
     Instruction("PARTED", 4, 2, groups=(range(5), range(5, 32)), merges=False, passes=3),
     Instruction("OWN", 4, 2, fuses=True, fixed_ideal=1, phase_cycles=5, least_cycles=(9, 7)),
 ]  # fmt: skip
@@ -157,7 +158,34 @@ def test_closed_forms(name: str, rule: Any) -> None:
         np.testing.assert_array_equal(figures, pure(known, byte, [ALL_LANES] * 60, rule))
 
 
-@pytest.mark.parametrize("bad", [[2, 0, 0, 0, 0], [0, 0, 0, 0, SHARED_BYTES], [-4, 0, 0, 0, 0]])
+@pytest.mark.parametrize("partner", [1, 2])
+def test_pairs_hold_whichever_is_greater_or_idle(partner: int) -> None:
+    known = INSTRUCTIONS["LDS.64"]
+    paired = np.array([8 * min(lane, lane ^ partner) for lane in range(32)])
+    rows, mask = [paired], [ALL_LANES]
+    for lane in (4, 4 ^ partner):
+        for idle in (0, 1 << 4, 1 << (4 ^ partner)):
+            rows.append(paired + 512 * (np.arange(32) == lane))
+            mask.append(ALL_LANES & ~idle)
+    byte, bits = np.array(rows), np.array(mask, np.uint32)
+    figures, _ = numba_engine.count_accesses(known, byte, bits, "silicon")
+    np.testing.assert_array_equal(figures, pure(known, byte, mask, "silicon"))
+
+
+def test_whole_blocks_follow_one_another() -> None:
+    known = INSTRUCTIONS["LDS"]
+    byte, _ = cases(known, 11, 256)
+    figures, _ = numba_engine.count_accesses(known, byte, None, "silicon")
+    few = slice(160, 200)
+    np.testing.assert_array_equal(
+        figures[:, few], pure(known, byte[few], [ALL_LANES] * 40, "silicon")
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[1 << 32, 1 << 32, 0, 0, 0], [2, 0, 0, 0, 0], [0, 0, 0, 0, SHARED_BYTES], [-4, 0, 0, 0, 0]],
+)
 def test_bad_layouts_are_found(bad: list[int]) -> None:
     columns = np.array([[4, 8, 16, 32, 64], bad])
     known = INSTRUCTIONS["LDS"]
@@ -172,6 +200,7 @@ def test_bad_layouts_are_found(bad: list[int]) -> None:
         ([SHARED_BYTES - 0x400, 0x38400, 0, 0, 0], None),
         ([SHARED_BYTES - 0x400, 0x400, 0, 0, 0], 0),
         ([0xC00, SHARED_BYTES - 0x400, 0x400, 0, 0], 0),  # lane 6 alone
+        ([SHARED_BYTES - 0x400, 0x400, 0x20000, 0x10000, 0x8000], 0),  # lane 3 alone
     ],
 )
 def test_bits_that_cancel_are_inside(columns: list[int], bad: int | None) -> None:

@@ -9,7 +9,7 @@ __all__ = ["PARTS", "Part"]
 
 @dataclass(frozen=True)
 class Part:
-    """Modules, and the tests that judge their mutants."""
+    """Modules, and the tests that judge their mutants: what pytest is given."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
@@ -22,6 +22,7 @@ class Part:
 _JUDGE = "tests/mutation/judge_engines.py"
 _H200 = "tests/silicon/test_h200.py"
 _PARTNERS = "tests/unit/law/test_counting.py::test_phases_fuse_by_any_partner"
+_NOT_COMPILED = ("-k", "not numba")  # Numba would compile anew for each mutant
 _COUNTERS = f"{_H200}::test_wavefronts_and_conflicts_equal_the_counters"
 
 PARTS: dict[str, Part] = {
@@ -32,15 +33,18 @@ PARTS: dict[str, Part] = {
             _JUDGE,
             f"{_H200}::test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law",
             f"{_H200}::test_measured_cycles_lie_within_half_a_cycle_of_the_model",
+            "tests/unit/law/test_specification.py",
             "tests/unit/law/test_explaining.py",
             "tests/unit/law/test_instructions.py",
+            *_NOT_COMPILED,
             *(f"{_PARTNERS}[{partner}-python]" for partner in (1, 3, 31)),
         ),
     ),
     "numpy": Part(
         ("simulator/law/numpy_engine.py",),
         (
-            *(f"{_PARTNERS}[{partner}-numpy]" for partner in (1, 3, 31)),
+            *(f"{_PARTNERS}[{partner}-numpy]" for partner in (1, 3, 4, 6, 31)),
+            "tests/unit/law/test_counting.py::test_phases_that_fuse_may_be_unequal[numpy]",
             _JUDGE,
             f"{_COUNTERS}[h200_accesses-6080-numpy]",
         ),
@@ -49,6 +53,7 @@ PARTS: dict[str, Part] = {
         ("simulator/law/instructions.py",),
         (
             "tests/unit/law/test_instructions.py",
+            *_NOT_COMPILED,
             f"{_COUNTERS}[h200_accesses-6080-numpy]",
             f"{_COUNTERS}[h200_atomics-520-numpy]",
             f"{_H200}::test_ideal_equals_the_source_view_wherever_its_wavefronts_equal_the_law",
@@ -75,6 +80,22 @@ PARTS: dict[str, Part] = {
             f"{_JUDGE}::test_copies_from_anywhere",
             f"{_JUDGE}::test_loops_of_atomics",
             "simulator/law/copies.py",
+        ),
+    ),
+    "neighbours": Part(
+        ("simulator/law/neighbours.py", "simulator/law/neighbour_atomics.py"),
+        (
+            "tests/unit/law/test_neighbours.py",
+            "tests/unit/law/test_neighbour_atomics.py",
+            "simulator/law/neighbours.py",
+            "tests/silicon/test_hopper_units.py",
+        ),
+    ),
+    "learnt": Part(
+        ("simulator/law/tables.py", "simulator/law/chip_files.py"),
+        (
+            "tests/unit/law/test_chip_files.py",
+            "simulator/law/chip_files.py",
         ),
     ),
     "masks": Part(

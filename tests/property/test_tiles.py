@@ -135,7 +135,7 @@ def test_a_swizzle_before_a_pointer_moves_bytes(swizzle: Swizzle, bits: int, pla
     element = bits // 8
     text = f"{swizzle} o smem_ptr[{bits}b](unset) o (_4096):(_1)"
     if swizzle.base < element.bit_length() - 1:
-        with pytest.raises(LayoutError, match="tears elements"):
+        with pytest.raises(LayoutError, match="splits elements"):
             Layout.parse(text)
         return
     assert Layout.parse(text)(place) * element == swizzle(place * element)

@@ -31,14 +31,14 @@ def limited(x: Lane, value: float) -> float:
     return value
 
 
-@plain("FADD", "FMUL", "FFMA")
+@plain("FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA")
 def _float(x: Lane) -> None:
     target, how = x.take(), x.rounding
-    a, b = x.float(), x.float()
-    if x.name == "FMUL":
+    a, b, name = x.float(), x.float(), x.name.removeprefix("U")
+    if name == "FMUL":
         found = product(a, b, how)
     else:
-        found = total(a, b, x.float(), how) if x.name == "FFMA" else total(a, 1.0, b, how)
+        found = total(a, b, x.float(), how) if name == "FFMA" else total(a, 1.0, b, how)
     x.put_float(target, limited(x, found))
 
 
@@ -58,7 +58,7 @@ def in_order(value: float) -> tuple[float, float]:
     return value, math.copysign(1, value)
 
 
-@plain("FMNMX", "FMNMX3")
+@plain("FMNMX", "FMNMX3", "UFMNMX")
 def _fmnmx(x: Lane) -> None:
     target, words = x.take(), [x.bits() for _ in range(3 if x.name == "FMNMX3" else 2)]
     numbers = [each for each in words if float_of(each) == float_of(each)]
@@ -68,7 +68,7 @@ def _fmnmx(x: Lane) -> None:
     x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))))
 
 
-@plain("FSETP", "DSETP")
+@plain("FSETP", "DSETP", "UFSETP")
 def _fsetp(x: Lane) -> None:
     targets, kind = [x.take(), x.take()], "F64" if x.name == "DSETP" else "F32"
     put_outcome(x, targets, comparison(x)(x.float(kind), x.float(kind)))
@@ -184,10 +184,10 @@ def _hset2(x: Lane) -> None:
     x.put(target, low | high << 16)
 
 
-@plain("F2FP")
+@plain("F2FP", "UF2FP")
 def _f2fp(x: Lane) -> None:
     target, high, low = x.take(), x.float(), x.float()
-    x.put_halves(target, *(rounded(limited(x, value), x.half) for value in (low, high)))
+    x.put_halves(target, *(rounded(limited(x, value), x.half, x.rounding) for value in (low, high)))
 
 
 # ---- Conversions. ------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def _i2f(x: Lane) -> None:
     x.put_float(target, fit(Fraction(integer_of(x, kind)), x.rounding, to), to)
 
 
-@plain("F2I", "F2IP")
+@plain("F2I", "F2IP", "UF2I")
 def _f2i(x: Lane) -> None:
     target = x.take()
     if x.name == "F2IP":
@@ -220,7 +220,7 @@ def _f2i(x: Lane) -> None:
     x.put(target, found, 2 if bits == 64 else 1)
 
 
-@plain("F2F", "FRND")
+@plain("F2F", "FRND", "UFRND")
 def _f2f(x: Lane) -> None:
     target = x.take()
     kinds = [each for each in x.modifiers if each in FLOATS] or ["F32"]
@@ -228,7 +228,7 @@ def _f2f(x: Lane) -> None:
     minus = math.copysign(1, value) < 0
     if math.isfinite(value):
         exact = Fraction(value)
-        if x.name == "FRND":
+        if x.name.endswith("FRND"):
             exact = Fraction(
                 next((WHOLE[each] for each in x.modifiers if each in WHOLE), round)(exact)
             )

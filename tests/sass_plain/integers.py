@@ -18,7 +18,7 @@ def _sel(x: Lane) -> None:
     x.put(target, a if x.condition() else b)
 
 
-@plain("FSEL")
+@plain("FSEL", "UFSEL")
 def _fsel(x: Lane) -> None:
     target, a, b = x.take(), x.bits(), x.bits()
     x.put(target, a if x.condition() else b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tests.sass_plain.lane import Lane, bits_of, float_of, plain, rounded, signed, total
@@ -84,9 +85,29 @@ def _match(x: Lane) -> None:
 def _elements(kind: str, word: int) -> list[float]:
     if kind in ("S8", "U8"):
         return [signed(byte, 8) if kind == "S8" else byte for byte in word.to_bytes(4, "little")]
+    if kind in ("E4M3", "E5M2"):
+        return [_of_byte(byte, *((5, 2) if kind == "E5M2" else (4, 3)))
+                for byte in word.to_bytes(4, "little")]  # fmt: skip
     if kind == "TF32":
         return [float_of(word & ~0x1FFF)]
     return [float_of(word & 0xFFFF, kind), float_of(word >> 16, kind)]
+
+
+def _of_byte(bits: int, exponents: int, digits: int) -> float:
+    """Read a float of 8 bits. E4M3 has no infinity, and one NaN."""
+    sign = -1.0 if bits & 0x80 else 1.0
+    exponent, fraction = bits >> digits & (1 << exponents) - 1, bits & (1 << digits) - 1
+    bias = (1 << exponents - 1) - 1
+    if exponents == 5 and exponent == 31:
+        return math.nan if fraction else sign * math.inf
+    if exponents == 4 and bits & 0x7F == 0x7F:
+        return math.nan
+    if not exponent:
+        return sign * math.ldexp(fraction, 1 - bias - digits)
+    return sign * math.ldexp((1 << digits) + fraction, exponent - bias - digits)
+
+
+_KINDS = ("S8", "U8", "TF32", "BF16", "E4M3", "E5M2")
 
 
 def _line_of(x: Lane, name: str, kind: str, group: int, words: range) -> list[float]:
@@ -99,10 +120,10 @@ def _line_of(x: Lane, name: str, kind: str, group: int, words: range) -> list[fl
     ]
 
 
-@plain("HMMA", "IMMA")
+@plain("HMMA", "IMMA", "QMMA")
 def _mma(x: Lane) -> None:
     target, a, b, c = (text.partition(".")[0] for text in x.operands)
-    kinds = [each for each in x.modifiers if each in ("S8", "U8", "TF32", "BF16")] or ["F16"]
+    kinds = [each for each in x.modifiers if each in _KINDS] or ["F16"]
     k = {"1684": 4, "1688": 8, "16816": 16, "16832": 32}[x.modifiers[0]]
     parts = k // 4 // len(_elements(kinds[0], 0))
     group, t = divmod(x.number, 4)
@@ -123,7 +144,7 @@ def _mma(x: Lane) -> None:
             half = x.place(c, place // 2) >> 16 * (place % 2) & 0xFFFF
             found.append(total(sums, 1.0, float_of(half, "F16")))
     number = int(target[1:])
-    if x.name == "HMMA" and not x.has("F32"):
+    if x.name != "IMMA" and not x.has("F32"):
         halves = [bits_of(rounded(value, "F16"), "F16") for value in found]
         for word in range(2):
             x.put(f"R{number + word}", halves[2 * word] | halves[2 * word + 1] << 16)

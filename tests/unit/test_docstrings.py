@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("bankwise", "gpu_check", "layouts", "pytest_bankwise", "simulator", "viz")
+from tests.sources import trees
+
 MOST_WORDS = 25
 FROM = 6
 """Parameters of a function from which on its docstring lists them."""
@@ -26,14 +25,11 @@ def documented() -> tuple[tuple[str, Documented, str], ...]:
 
 
 def _documented() -> Iterator[tuple[str, Documented, str]]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in (tree, *_public(tree)):
-                text = ast.get_docstring(node)
-                if text:
-                    name = getattr(node, "name", "")
-                    yield f"{path.relative_to(ROOT)} {name}".strip(), node, text
+    for path, tree in trees():
+        for node in (tree, *_public(tree)):
+            text = ast.get_docstring(node)
+            if text:
+                yield f"{path} {getattr(node, 'name', '')}".strip(), node, text
 
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef]:
@@ -67,6 +63,31 @@ def test_a_sentence_is_read_once() -> None:
                 long[f"{place}: {sentence}"] = words(sentence)
     assert many > 1000
     assert long == {}
+
+
+NOT_ENGLISH = {
+    r"\b(?<!there )(?:is|are|was|be) none\b(?! of)": 'is not a ..., not "is none"',
+    r"\b(?<!there )(?:is|are) no (?!longer|more|less|fewer|greater|other|better|worse|larger)"
+    r"\w+": "is not a ...",
+    r"\b(?:one|once|two|\d[\d,.]*|bytes?|cycles?|entry|entries|wavefronts?) an? "
+    r"(?:lane|warp|access|turn|second|phase|wavefront|block|thread|cycle|row)\b": "per",
+}
+"""What a docstring or a message does not say, and what it says instead."""
+
+
+def test_docstrings_and_messages_say_what_is_not_and_per_what() -> None:
+    found, many = [], 0
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                many += 1
+                text = " ".join(node.value.split())
+                for pattern, instead in NOT_ENGLISH.items():
+                    said = re.search(pattern, text)
+                    if said:
+                        found.append(f"{path}:{node.lineno}: {said[0]!r}; better: {instead}")
+    assert many > 20_000
+    assert found == []
 
 
 def test_it_begins_with_what_is_returned_or_done() -> None:

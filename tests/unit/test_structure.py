@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.sources import PACKAGES, ROOT, sources, trees
+
 TESTS = ROOT / "tests"
-PACKAGES = ("bankwise", "gpu_check", "layouts", "pytest_bankwise", "simulator", "viz")
 
 
 def test_folders_of_unit_tests_are_packages() -> None:
@@ -26,19 +24,6 @@ def test_the_map_of_tests_names_every_folder() -> None:
     for folder in TESTS.iterdir():
         if folder.is_dir() and any(folder.glob("*.py")):
             assert f"`{folder.name}/`" in readme
-
-
-def sources(*packages: str) -> Iterator[tuple[str, str]]:
-    """Yield each Python file's path and text."""
-    for package in packages or PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            yield str(path.relative_to(ROOT)), path.read_text()
-
-
-@cache
-def trees() -> tuple[tuple[str, ast.Module], ...]:
-    """Return each Python file's path and syntax."""
-    return tuple((path, ast.parse(text)) for path, text in sources())
 
 
 def test_no_file_is_too_long_to_read() -> None:

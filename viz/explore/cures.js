@@ -29,7 +29,7 @@ const Cures = (() => {
       card(asked, pad, "Padding", pad ? `no padding of up to ${Ask.MOST_PAD} columns costs less`
         : `${asked.question.array.name} has no rows that can be padded here`, uses),
       card(asked, swizzle, "Swizzle", "no swizzle Sw<B,M,S> costs less", uses),
-      node("p", "caveat", "Only this access is looked at: what else touches the array may suffer, so"
+      node("p", "caveat", "Only this access is counted: other accesses to the array may get bank conflicts, so"
         + " ask for that, too."),
     );
   }

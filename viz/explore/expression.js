@@ -282,7 +282,8 @@ const Expression = (() => {
       }
       if (locals.has(name)) return locals.get(name);
       if (reader.is("[")) {
-        reader.fail(`what ${name} holds is not known here (accepted: an index of thread numbers)`);
+        reader.fail(`the elements of ${name} are not known here (accepted: an index made of`
+          + " threadIdx and numbers)");
       }
       if (reader.is("(")) reader.fail(`${name}() cannot be called in an index`);
       if (!names.has(name)) names.set(name, { text: name, start: token.start, end });

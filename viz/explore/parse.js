@@ -182,7 +182,7 @@ const Question = (() => {
 
     assume(name) {
       if (STATEMENTS.includes(name.text)) {
-        throw new Problem(`'${name.text}' is not taken (accepted: the access alone; choose its lanes`
+        throw new Problem(`'${name.text}' is not accepted here (accepted: the access alone; choose its lanes`
           + " by the mask)", name.start, name.end);
       }
       let depth = 0;
@@ -277,7 +277,7 @@ const Question = (() => {
       const [, of, count] = /^(?:\w+::)*(\w+)([1-4])$/.exec(place.type.name) ?? [];
       const bytes = BYTES.get(of);
       if (place.pointer || !bytes || bytes * count !== place.type.bytes) {
-        reader.fail("a member alone is not taken (accepted: the whole element, or a cast)");
+        reader.fail("a member alone is not accepted (accepted: the whole element, or a cast)");
       }
       reader.next();
       const name = reader.next();

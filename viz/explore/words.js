@@ -62,7 +62,7 @@ const Words = (() => {
         conflicts === 1 ? "s" : ""} nothing: ${each}` };
     }
     if (least === wavefronts) return together(instruction, wavefronts, phases, addresses);
-    const price = `${plural(wavefronts, "wavefront")} where ${number(least)} would do`;
+    const price = `${plural(wavefronts, "wavefront")} where ${number(least)} ${least === 1 ? "is" : "are"} enough`;
     const most = Math.max(...depths);
     if (depths.length === 1) {
       return { level: "conflict", text: `${most}-way bank conflict: ${price}` };
@@ -104,12 +104,12 @@ const Words = (() => {
     return wavefronts === least
       ? { level: "free", text: `Conflict-free: one round of ${plural(least, "wavefront")}` }
       : { level: "conflict",
-        text: `Lanes wait for one another: ${number(wavefronts)} wavefronts where ${least} would do` };
+        text: `Lanes wait for each other: ${number(wavefronts)} wavefronts where ${least} ${least === 1 ? "is" : "are"} enough` };
   }
 
   function free(instruction, wavefronts, depths, fused, nsight) {
     const { name, passes } = instruction;
-    if (wavefronts === 1) return "Conflict-free: 1 wavefront, and no access takes fewer";
+    if (wavefronts === 1) return "Conflict-free: 1 wavefront, the least possible";
     if (passes > 1) {
       return `Conflict-free: every ${name} takes its wavefronts ${passes === 2 ? "twice" : `${passes} times`}`
         + ` (${nsight})`;

@@ -39,7 +39,7 @@ def markdown(
     >>> from bankwise import explain
     >>> text = markdown(explain("float s[32][32]; s[threadIdx.x][threadIdx.y]"))
     >>> text.splitlines()[0]
-    '## 32-way bank conflict: 32 wavefronts where 1 would do'
+    '## 32-way bank conflict: 32 wavefronts where 1 is enough'
 
     Raises OutputError for a file that cannot be written, and DrawError for something that is not a
     result, or for none.

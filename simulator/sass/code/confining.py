@@ -8,7 +8,7 @@ what is left is read as the compiler will read it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from simulator.errors import CompileError
 from simulator.sass.code.preprocessor import Directive, Macro, definitions
@@ -19,6 +19,9 @@ _NAMED = re.compile(r"\s*(?:\"([^\"]+)\"|<([^>]+)>)")
 _OPENS = re.compile(
     r"^[ \t]*(?:\#|%:|\?\?=)[ \t]*(include|include_next|import|embed)\b(.*)", re.MULTILINE
 )
+_CHOOSES = re.compile(r"^[ \t]*(?:\#|%:|\?\?=)[ \t]*(?:define|if|elif)\b.*", re.MULTILINE)
+_LEAVES = re.compile(r"(?<!\.)\.\.(?!\.)|[\s\"<(,][/\\]\w")
+# What a macro may make a path of: two points, a slash that begins something.
 _ASKS = re.compile(r"\b__has_(?:include(?:_next)?|embed)\s*\(\s*(\"[^\"]*\"|<[^>]*>|[^()]*)")
 _TOKENS = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
@@ -72,13 +75,26 @@ def _applied(macro: Macro, given: str | None) -> str:
     return _WORD.sub(lambda word: values.get(word[0], word[0]), text).replace("##", "").strip()
 
 
-def check_includes(name: str, text: str, is_chosen: Callable[[str], bool]) -> None:
+def check_includes(texts: Mapping[str, str], is_chosen: Callable[[str], bool]) -> None:
     """Raise CompileError for a text that makes the compiler open, or look for, another file.
 
-    `is_chosen` says whether a header's name is one that was chosen, or the compiler's own.
+    `texts` are the source and its headers by name. `is_chosen` says whether a header's name is one
+    that was chosen, or the compiler's own.
     """
-    spliced = re.sub(r"\\[ \t]*\r?\n", "", text)
-    bare = _TOKENS.sub(_without_comment, spliced)
+    bare = {
+        name: _TOKENS.sub(_without_comment, re.sub(r"\\[ \t]*\r?\n", "", text))
+        for name, text in texts.items()
+    }
+    asks = any(_ASKS.search(text) for text in bare.values())
+    leaves = asks and any(
+        _LEAVES.search(line[0]) for text in bare.values() for line in _CHOOSES.finditer(text)
+    )
+    for name, text in bare.items():
+        _check(name, text, is_chosen, leaves)
+
+
+def _check(name: str, bare: str, is_chosen: Callable[[str], bool], leaves: bool) -> None:
+    """Check a text; `leaves`: whether macros may name a folder that is outside."""
     for line in _OPENS.finditer(bare):
         named = _NAMED.match(line[2])
         wanted = (named[1] or named[2]) if named else None
@@ -90,7 +106,9 @@ def check_includes(name: str, text: str, is_chosen: Callable[[str], bool]) -> No
             )
     for asked in _ASKS.finditer(bare):
         place = asked[1].strip('"<> ')
-        if place.startswith(("/", "\\")) or ".." in place or not asked[1].startswith(('"', "<")):
+        is_named = asked[1].startswith(('"', "<"))
+        outside = place.startswith(("/", "\\")) or ".." in place
+        if outside if is_named else leaves:
             raise CompileError(
                 f"{name}: {asked[0]}) (accepted: the name of a header, without .. or a folder's"
                 " full path)"

@@ -34,11 +34,18 @@ class Declarer(Evaluator):
         super().__init__(macros, aliases)
         self.fields: dict[str, list[tuple[str, str]]] = {}
         """Members of the source's structures, type and name."""
+        self.alignments: dict[str, int] = {}
+        """What `alignas` and `__align__` say of structures, in bytes."""
 
     # ---- Types. ------------------------------------------------------------------------------
     def numbers(self, kind: str) -> tuple[str, int] | None:
         """Return the numbers of a value of a type: see `numbers_of`."""
-        return numbers_of(kind, self.aliases, self.fields, self.elements)
+        found = numbers_of(kind, self.aliases, self.fields, self.elements)
+        alignment = self.alignments.get(plain_type(self.aliases.get(kind, kind)))
+        if found is None or alignment is None:
+            return found
+        size = BYTES[found[0]]
+        return found[0], -(-found[1] * size // alignment) * alignment // size
 
     def elements(self, extents: Sequence[str]) -> int | None:
         """Count an array's elements; None where an extent is not known."""
@@ -104,7 +111,8 @@ class Declarer(Evaluator):
             elif array is not None:
                 count = self.value(array.child_by_field_name("size"))
                 size = 8 if stars else self.sized(kind)
-                value = Allocation(count * size if isinstance(count, int) and size else None, kind)
+                known = isinstance(count, int) and size
+                value = Allocation(count * size if known else None, kind + "*" * stars)
             if kind in self.fields and not stars:
                 value = self._struct(kind, value)
             if isinstance(value, list) and len(value) == 1 and array is None and not stars:
@@ -138,6 +146,16 @@ class Declarer(Evaluator):
             return Dim3(*values[:3])
         value = self.value(node)
         return Dim3(value) if isinstance(value, int) else value
+
+    def _new_expression(self, node: Node) -> Any:
+        kind = text_of(node.child_by_field_name("type"))  # type: ignore[arg-type]
+        declarator = node.child_by_field_name("declarator")
+        count: Any = 1
+        if declarator is not None:
+            count = self.value(declarator.child_by_field_name("length"))
+        size = self.sized(kind)
+        known = isinstance(count, int) and size is not None
+        return Allocation(int(count) * size if known and size else None, plain_type(kind))
 
     def _is_value(self, kind: str) -> bool:
         return kind in ("dim3", "uint3", "int", "unsigned", "unsigned int", "size_t", "float")

@@ -12,6 +12,7 @@ from simulator.sass.code.hostvalues import (
     Allocation,
     Cell,
     Dim3,
+    Reference,
     Type,
     Unknown,
     plain_type,
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
-__all__ = ["Described", "describe", "placeholder"]
+__all__ = ["Described", "describe", "placeholder", "symbol_text"]
 
 _MOST_MEMBERS = 256
+_TEXTURES = {
+    "cudaTextureObject_t": "a texture", "CUtexObject": "a texture",
+    "cudaSurfaceObject_t": "a surface", "CUsurfObject": "a surface",
+}  # fmt: skip
 
 
 @dataclass
@@ -94,7 +99,7 @@ def _argument(
             break
         kind = plain_type(reader.aliases[kind])
     if kind.endswith("**"):
-        return described.ask(f"{name}: an array of pointers, {{random:f32[…], …}}")
+        return _table(value, kind[:-1], name, reader, described)
     if kind.endswith("*"):
         return _pointer(value, kind[:-1], name, reader, described)
     element, extents = extents_of(kind)
@@ -102,10 +107,12 @@ def _argument(
         count = reader.elements(extents)
         if count is None or count > _MOST_MEMBERS:
             return described.ask(f"{name}: {kind}")
+        inside = value.pointers if isinstance(value, Allocation) else {}
         whole = [
-            _argument(Unknown(f"{name}[{i}]"), element, name, table, reader, described, depth + 1)
+            _argument(inside[i].value if i in inside else Unknown(f"{name}[{i}]"), element,
+                      f"{name}[{i}]", table, reader, described, depth + 1)
             for i in range(count)
-        ]
+        ]  # fmt: skip
         return "{" + ", ".join(whole) + "}"
     if isinstance(value, Cell):
         value = value.value
@@ -119,6 +126,8 @@ def _argument(
             for k, n in reader.fields.get(kind, [])
         ]  # fmt: skip
         return "{" + ", ".join(inner) + "}"
+    if kind in _TEXTURES:
+        return described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
     short = short_type(kind, reader.aliases)
     if short is None:
         return described.ask(f"{name}: {kind}")
@@ -157,6 +166,36 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
     return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]"
 
 
+def _table(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:
+    """Return an array of pointers: those that host code put there."""
+    if isinstance(value, int) and value == 0:
+        return "null"
+    inside = value.pointers if isinstance(value, Allocation) else {}
+    count = (value.bytes or 0) // 8 if inside else 0
+    if not 0 < count <= _MOST_MEMBERS or element.endswith("**"):
+        return described.ask(f"{name}: an array of pointers, [random:f32[…], …]")
+    whole = []
+    for i in range(count):
+        own = inside[i].value if i in inside else Unknown(f"{name}[{i}]")
+        whole.append(_pointer(own, element[:-1], f"{name}[{i}]", reader, described))
+    return f"[{', '.join(whole)}]"
+
+
+def symbol_text(value: Any, size: Any, reader: HostReader) -> str | None:
+    """Return what host code copies to a variable of the device; None where it is not known."""
+    if isinstance(value, Reference):
+        cell = value.cell
+        short = short_type(cell.type, reader.aliases)
+        if short is None or short[1] > 1 or not isinstance(cell.value, int | float):
+            return None
+        return f"{short[0]}={_scalar(cell.value, short[0], Described())}"
+    if not isinstance(value, Allocation) or not isinstance(size, int):
+        return None
+    kind, _ = reader.numbers(value.element or "") or ("u8", 1)
+    fill = "zeros" if value.zero else "random"
+    return f"{fill}:{kind}[{max(size // BYTES[kind], 1)}]"
+
+
 def placeholder(signature: Signature) -> tuple[str, ...]:
     """Return arguments to edit for a kernel that nothing launches."""
     found = []
@@ -168,8 +207,16 @@ def placeholder(signature: Signature) -> tuple[str, ...]:
             short = short_type(element, {})
             kind = short[0] if short else f"<{element}>" if element in open_types else "u8"
             what = "bytes" if kind == "u8" else "elements"
+            if element.endswith("*"):
+                found.append(_pointers_to_edit(element, name))
+                continue
             found.append(f"random:{kind}[<{what} of {name}>]")
         else:
             short = short_type(plain, {})
             found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")
     return tuple(found)
+
+
+def _pointers_to_edit(element: str, name: str) -> str:
+    short = short_type(element.rstrip("*"), {})
+    return f"[random:{short[0] if short else 'u8'}[<elements of {name}[0]>], …]"

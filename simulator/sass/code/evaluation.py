@@ -5,13 +5,13 @@ What is not understood is `Unknown` with its text, and stays so in whatever is m
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
+    FUNCTIONS,
     Allocation,
     Cell,
     Dim3,
@@ -20,10 +20,11 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     arithmetic,
     cast,
+    literal,
     plain_type,
     type_size,
 )
-from simulator.sass.code.preprocessor import Macro, expand
+from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.source import parser
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ _MOST_VALUES = 1_000_000  # macros of macros double at each step
 _MADE = ("unary_expression", "binary_expression", "conditional_expression", "call_expression")
 # What is made of a value is not that value, where it is not known either.
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min, "max": max, "fmin": min, "fmax": max, "abs": abs, "fabs": abs,
-    "ceil": lambda x: float(math.ceil(x)), "ceilf": lambda x: float(math.ceil(x)),
-    "floor": lambda x: float(math.floor(x)), "floorf": lambda x: float(math.floor(x)),
-    "sqrt": lambda x: math.sqrt(x), "sqrtf": lambda x: math.sqrt(x),
-    "log2": lambda x: math.log2(x), "log2f": lambda x: math.log2(x),
-    "pow": lambda x, y: float(x) ** float(y) if abs(y) < 64 else Unknown("pow"),
-    "round": lambda x: float(round(x)),
-    "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
-}  # fmt: skip
 
 
 def text_of(node: Node) -> str:
@@ -135,10 +126,13 @@ class Evaluator:
 
     def _number_literal(self, node: Node) -> Any:
         text = text_of(node).replace("'", "")
+        if text[0] in "-+":  # the grammar has the sign of a literal in it
+            value = self.from_text(text[1:])
+            return arithmetic("-", 0, value) if text[0] == "-" else value
         if found := _INTEGER.fullmatch(text):
             digits = found[1]
             octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
-            return int(digits, 8 if octal else 0)
+            return literal(int(digits, 8 if octal else 0), found[2], digits.isdecimal())
         return float(text.rstrip("fFlL"))
 
     def _true(self, node: Node) -> Any:
@@ -187,9 +181,9 @@ class Evaluator:
             return value
         operator = text_of(node.children[0])
         if operator == "-":
-            return -value
+            return arithmetic("-", 0, value)
         if operator == "~":
-            return ~value
+            return arithmetic("^", value, -1)
         return not value if operator == "!" else value
 
     def _binary_expression(self, node: Node) -> Any:
@@ -235,7 +229,7 @@ class Evaluator:
                 return cell.value.bytes if cell.value.bytes is not None else Unknown(text)
             text = cell.type
         size = self.sized(text.removeprefix("*") if text.startswith("*") else text)
-        return Unknown(f"sizeof({text})") if size is None else size
+        return Unknown(f"sizeof({text})") if size is None else cast(size, "size_t")
 
     def _pointer_expression(self, node: Node) -> Any:
         argument = node.child_by_field_name("argument")
@@ -257,7 +251,8 @@ class Evaluator:
         index = self.value(indices.named_children[0]) if indices and indices.named_children else 0
         if isinstance(base, list | tuple) and isinstance(index, int) and 0 <= index < len(base):
             return base[index]
-        return Unknown(text_of(node))
+        cell = self.place(node)
+        return Unknown(text_of(node)) if cell is None else cell.value
 
     def _field_expression(self, node: Node) -> Any:
         base = self.value(node.child_by_field_name("argument"))
@@ -284,22 +279,12 @@ class Evaluator:
             return Dim3(*value)
         return value
 
-    def _new_expression(self, node: Node) -> Any:
-        kind = text_of(node.child_by_field_name("type"))  # type: ignore[arg-type]
-        declarator = node.child_by_field_name("declarator")
-        count: Any = 1
-        if declarator is not None:
-            count = self.value(declarator.child_by_field_name("length"))
-        size = self.sized(kind)
-        known = isinstance(count, int) and size is not None
-        return Allocation(int(count) * size if known and size else None, plain_type(kind))
-
     def _update_expression(self, node: Node) -> Any:
         cell = self.place(node.child_by_field_name("argument"))
         if cell is None or not isinstance(cell.value, int):
             return Unknown(text_of(node))
         before = cell.value
-        cell.value = before + (1 if "++" in text_of(node) else -1)
+        cell.value = arithmetic("+" if "++" in text_of(node) else "-", before, 1)
         return before if text_of(node.children[0]) not in ("++", "--") else cell.value
 
     def _assignment_expression(self, node: Node) -> Any:
@@ -348,6 +333,8 @@ class Evaluator:
         if node.type == "pointer_expression" and text_of(node.children[0]) == "*":
             value = self.value(node.child_by_field_name("argument"))
             return value.cell if isinstance(value, Reference) else None
+        if node.type == "subscript_expression":
+            return self._pointer_in(node)
         if node.type == "field_expression":
             base = self.value(node.child_by_field_name("argument"))
             if isinstance(base, Reference):
@@ -357,6 +344,19 @@ class Evaluator:
                 member: Cell = base.setdefault(name, Cell(Unknown(text_of(node))))
                 return member
         return None
+
+    def _pointer_in(self, node: Node) -> Cell | None:
+        """Find an element of an array of pointers."""
+        array, indices = (node.child_by_field_name(n) for n in ("argument", "indices"))
+        base, owner = self.value(array), self.place(array)
+        if isinstance(base, Unknown) and owner is not None and "*[" in owner.type:
+            owner.value = base = Allocation(None, owner.type.split("[")[0])
+        if not isinstance(base, Allocation) or not (base.element or "").endswith("*"):
+            return None
+        index = self.value(indices.named_children[0]) if indices is not None else 0
+        if not isinstance(index, int):
+            return None
+        return base.pointers.setdefault(index, Cell(Unknown(text_of(node)), base.element or ""))
 
     # ---- Calls. ------------------------------------------------------------------------------
     def arguments(self, node: Node) -> list[Node]:
@@ -390,12 +390,15 @@ class Evaluator:
             size = self.sized(base.element or "")
             if name in ("data", "get", "begin", "end"):
                 return base
+            if name in ("push_back", "emplace_back"):
+                base.bytes = None  # a loop's passes are not all read
+                return None
             if name in ("resize", "assign", "reserve") and values:
                 known = isinstance(values[0], int) and size
                 base.bytes = values[0] * size if known and size else None
                 return None
             if name == "size" and base.bytes is not None and size:
-                return base.bytes // size
+                return cast(base.bytes // size, "size_t")
         return Unknown(text_of(node))
 
     def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
@@ -405,7 +408,7 @@ class Evaluator:
         macro = self.macros.get(name)
         if macro is not None and macro.parameters is not None:
             texts = [f"({text_of(each)})" for each in given]
-            found = self.from_text(expand(macro, texts))
+            found = self.from_text(macro.put(texts))
             if not isinstance(found, Unknown):
                 return found
             values = [self.value(each) for each in given]  # CHECK(cudaMalloc(…))
@@ -413,11 +416,11 @@ class Evaluator:
         values = [self.value(each) for each in given]
         if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
             return values[0]
-        if name in _FUNCTIONS:
+        if name in FUNCTIONS:
             for each in values:
                 if isinstance(each, Unknown):
                     return each
-            return _FUNCTIONS[name](*values)
+            return FUNCTIONS[name](*values)
         if name in ("malloc", "aligned_alloc"):
             size = values[-1] if values else None
             return Allocation(size if isinstance(size, int) else None)

@@ -90,6 +90,17 @@ _C_HEADERS = {
     "time", "uchar", "unistd",
     "wchar", "fcntl", "dirent", "immintrin", "x86intrin", "arpa/inet", "netdb",
 }  # fmt: skip
+# Types of `std` that only host code uses, but which classes have as members: their bytes in the
+# library of g++ (x86-64), so that what follows them lies where it does.
+_HOST_TYPES = {
+    "string": 32, "wstring": 32, "mutex": 40, "recursive_mutex": 40, "thread": 8,
+    "condition_variable": 48,
+}  # fmt: skip
+_HOST_TEMPLATES = {
+    "vector": 24, "list": 24, "deque": 80, "queue": 80, "stack": 80, "map": 48, "multimap": 48,
+    "set": 48, "multiset": 48, "unordered_map": 56, "unordered_set": 56, "shared_ptr": 16,
+    "weak_ptr": 16, "unique_ptr": 8, "function": 32,
+}  # fmt: skip
 # Types that libraries' headers include: cublas_v2.h, torch/extension.h, helper_cuda.h.
 _BROUGHT = {
     "cuda_fp16.h": {"half", "__half", "half2", "__half2", "__half_raw"},
@@ -272,6 +283,13 @@ def stand_in(
         if place is not None:
             wanted[place] = None
     prelude += [f"#include <{place}>" for place in wanted]
+    # Of a vector the library has the name alone.
+    prelude += [
+        f"namespace std {{ {head}struct {name} {{ void *host[{size // 8}]; }}; }}"
+        for head, types in (("", _HOST_TYPES), ("template <class...> ", _HOST_TEMPLATES))
+        for name, size in types.items()
+        if name in features and (name == "vector" or _feature(name) is None)
+    ]
     if any(not is_standard(each) for each in missing):  # headers that would bring these along
         prelude += [f"#include <{header}>" for header, types in _BROUGHT.items() if named & types]
     if any(each.startswith("cufft") for each in missing) and named & _CUFFT.keys():

@@ -8,7 +8,7 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.declaring import Declarer
@@ -33,7 +33,7 @@ from simulator.sass.code.signatures import (
     parameters_of,
     walk,
 )
-from simulator.sass.code.source import Source
+from simulator.sass.code.source import Source, parser
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,8 +46,13 @@ LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx
 _MOST_STEPS = 200_000
 _DEEPEST_CALL = 12
 _MOST_PASSES = 32  # of a loop that launches
+_MOST_POINTERS = 256  # passes of a loop that fills an array of pointers
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
+_ALIGNED = re.compile(
+    r"\b(?:struct|class)\s+(?:__align__|alignas)\s*\(\s*([1-9]\d{0,2})\s*\)\s*(\w+)"
+)
+_FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -69,10 +74,14 @@ class HostReader(Declarer):
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for each in sources:
             self.fields |= field_types(each)
+            self.alignments |= {name: int(size) for size, name in _ALIGNED.findall(each.text)}
         self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
         """Functions that launch, or call one that does."""
+        self.launchers = _launching_macros(macros)
+        self.row: int | None = None
+        """Where such a macro is called, from 0, while it is read."""
         self.maybe = 0
         """Ways not taken that are being read."""
         self.steps = 0
@@ -101,7 +110,8 @@ class HostReader(Declarer):
         for name, (node, _) in list(self.functions.items()):
             if name in self.read_functions or name in general:
                 continue
-            if general.intersection(_WORDS.findall(text_of(node))) or any(
+            words = {*_WORDS.findall(text_of(node))}
+            if words & (general | self.launchers) or any(
                 each.type == "kernel_call_syntax" or text_of(each) in LAUNCH
                 for each in walk(node)
                 if each.type in ("kernel_call_syntax", "identifier")
@@ -133,12 +143,31 @@ class HostReader(Declarer):
     def _find_launching(self) -> None:
         bodies = {name: text_of(node) for name, (node, _) in self.functions.items()}
         called = {name: set(_WORDS.findall(text)) - {name} for name, text in bodies.items()}
-        self.launching = {name for name, text in bodies.items() if _LAUNCHES.search(text)}
+        self.launching = {
+            name
+            for name, text in bodies.items()
+            if _LAUNCHES.search(text) or called[name] & self.launchers
+        }
         while (
             more := {name for name, words in called.items() if words & self.launching}
             - self.launching
         ):
             self.launching |= more
+
+    def read_macro(self, name: str, node: Node) -> None:
+        """Read the statements of a macro that launches, as if they stood where it is called."""
+        texts = [text_of(each) for each in self.arguments(node)]
+        tree = parser().parse(f"void f() {{ {self.macros[name].put(texts)}; }}".encode())
+        outer = self.row
+        self.row = node.start_point.row if outer is None else outer
+        self.calls += 1
+        try:
+            for each in tree.root_node.named_children:
+                if each.type == "function_definition" and self.calls < _DEEPEST_CALL:
+                    self._statement(each.child_by_field_name("body"))
+        finally:
+            self.calls -= 1
+            self.row = outer
 
     def _read_too(self, node: Node | None) -> None:
         """Read a way that is not taken, where it launches; afterwards all is as before."""
@@ -293,10 +322,12 @@ class HostReader(Declarer):
         """Read a loop's body once; what it assigned is not known afterwards."""
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
-        launches = body is not None and _LAUNCHES.search(text_of(body))
+        said = "" if body is None else text_of(body)
+        passes = _MOST_PASSES if _LAUNCHES.search(said) else 1
+        passes = _MOST_POINTERS if _FILLS.search(said) else passes
         before = self._snapshot()
         try:
-            for _ in range(_MOST_PASSES if launches else 1):
+            for _ in range(passes):
                 known = self.value(condition) if condition is not None else Unknown("")
                 if not isinstance(known, Unknown) and not known:
                     break
@@ -347,6 +378,19 @@ class HostReader(Declarer):
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
+
+
+def _launching_macros(macros: Mapping[str, Macro]) -> set[str]:
+    """Return the macros with parameters that launch, or call one that does."""
+    called = {
+        name: macro.body for name, macro in macros.items() if macro.parameters is not None
+    }  # fmt: skip
+    found = {name for name, body in called.items() if _LAUNCHES.search(body)}
+    more = found
+    while more:
+        more = {name for name, body in called.items() if more & {*_WORDS.findall(body)}} - found
+        found |= more
+    return found
 
 
 def _launches_a_parameter(node: Node) -> bool:

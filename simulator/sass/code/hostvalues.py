@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = [
     "ENUMERATOR",
+    "FUNCTIONS",
     "SHORT_TYPES",
     "SIZES",
     "Allocation",
@@ -21,6 +22,7 @@ __all__ = [
     "Unknown",
     "arithmetic",
     "cast",
+    "literal",
     "plain_type",
     "type_size",
     "vector_element",
@@ -84,6 +86,15 @@ class Allocation:
     element: str | None = None
     zero: bool = False
     """Whether it was set to zeros last."""
+    pointers: dict[int, Cell] = field(default_factory=dict, compare=False)
+    """Elements that are pointers, by their index: what host code put there."""
+
+
+class Whole(int):
+    """An integer of another type than int; what is made of it has a type by the rules of C."""
+
+    bits: int
+    is_unsigned: bool
 
 
 @dataclass(frozen=True)
@@ -167,14 +178,50 @@ def cast(value: Any, name: str) -> Any:
         return Unknown("a number out of range")
     bits = 8 * size
     number = int(value) & ((1 << bits) - 1)
-    unsigned = name.startswith(("u", "size_t", "unsigned"))
-    return number - (1 << bits) if not unsigned and number >> (bits - 1) else number
+    is_unsigned = name.startswith(("u", "size_t", "unsigned"))
+    if bits == 64 or (bits == 32 and is_unsigned):
+        return _whole(number, bits, is_unsigned)
+    return number - (1 << bits) if not is_unsigned and number >> (bits - 1) else number
+
+
+def _whole(number: int, bits: int, is_unsigned: bool) -> Whole:
+    """Return an integer as a type has it, wrapped around where it does not fit."""
+    number &= (1 << bits) - 1
+    if not is_unsigned and number >> (bits - 1):
+        number -= 1 << bits
+    made = Whole(number)
+    made.bits, made.is_unsigned = bits, is_unsigned
+    return made
+
+
+def literal(number: int, suffix: str, is_decimal: bool) -> int:
+    """Return an integer of the source with its type: `255u`, `1l`, `0xffffffff`.
+
+    >>> literal(255, "u", True).bits, type(literal(7, "", True)).__name__
+    (32, 'int')
+    """
+    suffix = suffix.lower()
+    is_unsigned = "u" in suffix or (not is_decimal and number in _HIGH_BIT)
+    bits = 64 if "l" in suffix or "z" in suffix or number >> 32 else 32
+    return _whole(number, bits, is_unsigned) if is_unsigned or bits == 64 else number
+
+
+_HIGH_BIT = range(1 << 31, 1 << 32)
+
+
+def _type_of(number: int) -> tuple[int, bool]:
+    """Return the bits of an integer's type, and whether that is unsigned."""
+    if isinstance(number, Whole):
+        return number.bits, number.is_unsigned
+    return (32 if -(1 << 31) <= number < 1 << 31 else 64), False
 
 
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Apply an operator of C to two numbers."""
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return Unknown(f"{left} {operator} {right}"[:60])
+    if isinstance(left, Whole) or (isinstance(right, Whole) and isinstance(left, int)):
+        return _typed(operator, left, right)
     whole = isinstance(left, int) and isinstance(right, int)
     if operator in ("/", "%"):
         if right == 0:
@@ -199,6 +246,36 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:
         return Unknown(f"{left} {operator} {right}")
     result = table[operator](left, right)
     return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")
+
+
+def _typed(operator: str, left: Any, right: Any) -> Any:
+    """Apply an operator by C's usual conversions, one number having another type than int."""
+    if not isinstance(right, int):
+        return arithmetic(operator, int(left), right)
+    if operator in ("<<", ">>", "&&", "||"):
+        bits, is_unsigned = _type_of(left)  # a shift has the type of what is shifted
+    else:
+        kinds = _type_of(left), _type_of(right)
+        bits = max(each for each, _ in kinds)
+        is_unsigned = any(sign for each, sign in kinds if each == bits)
+        left, right = (_whole(int(each), bits, is_unsigned) for each in (left, right))
+    found = arithmetic(operator, int(left), int(right))
+    if isinstance(found, bool) or not isinstance(found, int):
+        return found
+    return _whole(found, bits, is_unsigned)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min, "max": max, "fmin": min, "fmax": max, "abs": abs, "fabs": abs,
+    "ceil": lambda x: float(math.ceil(x)), "ceilf": lambda x: float(math.ceil(x)),
+    "floor": lambda x: float(math.floor(x)), "floorf": lambda x: float(math.floor(x)),
+    "sqrt": lambda x: math.sqrt(x), "sqrtf": lambda x: math.sqrt(x),
+    "log2": lambda x: math.log2(x), "log2f": lambda x: math.log2(x),
+    "pow": lambda x, y: float(x) ** float(y) if abs(y) < 64 else Unknown("pow"),
+    "round": lambda x: float(round(x)),
+    "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
+}  # fmt: skip
+"""Functions of the C library that host code computes sizes with."""
 
 
 def vector_element(kind: str) -> str | None:

@@ -15,7 +15,7 @@ from simulator.errors import LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
-from simulator.sass.code.describing import Described, describe
+from simulator.sass.code.describing import Described, describe, symbol_text
 from simulator.sass.code.device import attribute, device_for, properties
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import LAUNCH, HostReader
@@ -41,6 +41,7 @@ __all__ = ["FoundLaunch", "Launches", "find_launches"]
 _ALLOCATE = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsync", "cuMemAlloc",
              "cudaHostAlloc", "hipMalloc"}  # fmt: skip
 
+_COPY = {"cudaMemcpy", "cudaMemcpyAsync", "memcpy"}
 _ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute": None}
 # What host code asks of the device, with the answer; None: by the attribute.
 
@@ -60,6 +61,8 @@ class FoundLaunch:
     """Names in the source whose values are asked for."""
     signature: Signature | None = field(default=None, compare=False)
     cooperative: bool = False
+    symbols: tuple[tuple[str, str], ...] = ()
+    """Variables that host code sets before it, and values as arguments are written."""
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
@@ -71,6 +74,8 @@ class FoundLaunch:
             parts.append("--cooperative")
         for each in self.arguments:
             parts += ["--arg", _quoted(each)]
+        for name, value in self.symbols:
+            parts += ["--set", _quoted(f"{name}={value}")]
         return " ".join(parts)
 
 
@@ -139,7 +144,8 @@ def _check_assumed(reader: _Reader) -> None:
         raise LaunchError(
             f"--let {name}={value}: {name} is "
             + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
-               if is_macro else "not a variable of host code that launches a kernel")
+               if is_macro else "not a variable of host code that launches a kernel (accepted: a"
+               " variable that a launch needs; without --let, each launch names them)")
         )  # fmt: skip
 
 
@@ -171,6 +177,7 @@ class _Reader(HostReader):
             for name, listed in signatures(each).items():
                 self.kernels.setdefault(name, []).extend(listed)
         self.found: list[FoundLaunch] = []
+        self.symbols: dict[str, str] = {}
         self.possible: list[FoundLaunch] = []
         """Those on ways that the program does not take."""
 
@@ -205,6 +212,9 @@ class _Reader(HostReader):
 
     def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
         """Evaluate a call: allocations, launches and functions of the source count."""
+        if name in self.launchers and name in self.macros:
+            self.read_macro(name, node)
+            return 0
         if name in _ALLOCATE and len(given) >= 2:
             cell = self.value(given[0])
             size = self.value(given[1])
@@ -220,6 +230,17 @@ class _Reader(HostReader):
                 answer = attribute(text_of(given[1]), self.device)
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
+            return 0
+        if name.startswith("cudaMemcpyToSymbol") and len(given) >= 3:
+            variable = text_of(given[0]).lstrip("&")
+            told = symbol_text(self.value(given[1]), self.value(given[2]), self)
+            if told is not None and variable.isidentifier():
+                self.symbols[variable] = told
+            return 0
+        if name in _COPY and len(given) >= 3:
+            target, source = self.value(given[0]), self.value(given[1])
+            if isinstance(target, Allocation) and isinstance(source, Allocation):
+                target.pointers = source.pointers or target.pointers
             return 0
         if name.startswith("cudaMemset") and len(given) >= 3:
             target = self.value(given[0])
@@ -312,6 +333,8 @@ class _Reader(HostReader):
         self, function: Node, configuration: list[Any], values: list[Any], node: Node,
         cooperative: bool = False, types: Sequence[str | None] = (),
     ) -> None:  # fmt: skip
+        while function.type == "parenthesized_expression":  # a macro has it so
+            function = function.named_children[0]
         name = text_of(function)
         cell = self.find(name)
         if cell is not None and isinstance(cell.value, Unknown) and cell.value.name != name:
@@ -337,10 +360,12 @@ class _Reader(HostReader):
         if instance or (signature is not None and signature.template):
             full += f"<{', '.join(shown)}>"
         shared = configuration[2] if len(configuration) > 2 else 0
+        row = node.start_point.row if self.row is None else self.row
         (self.possible if self.maybe else self.found).append(
             FoundLaunch(
-                full, node.start_point.row + 1, described.shape(configuration[0]),
+                full, row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
                 tuple(dict.fromkeys(described.unknown)), signature, cooperative,
+                tuple(self.symbols.items()),
             )
         )  # fmt: skip

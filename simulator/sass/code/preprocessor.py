@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from simulator.inputs.macros import Macro, macro_of
+
 __all__ = ["QUALIFIERS", "Directive", "Macro", "attribute_calls", "blank",
-           "branches", "definitions", "directives", "expand", "includes",
+           "branches", "definitions", "directives", "includes",
            "left_out", "macros", "plain", "qualifiers", "rows_of"]  # fmt: skip
 
 _TOKENS = re.compile(
@@ -23,7 +25,6 @@ _TOKENS = re.compile(
     re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
-_DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?\s*(.*)", re.DOTALL)
 
 _DEFINED = re.compile(r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?")
 
@@ -49,15 +50,6 @@ class Directive:
     keyword: str
     rest: str
     """What follows the keyword, on one line and without comments."""
-
-
-@dataclass(frozen=True)
-class Macro:
-    """A `#define`; `parameters` is None where it takes none."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    body: str
 
 
 def plain(text: str) -> str:
@@ -109,17 +101,8 @@ def macros(lines: Iterable[Directive]) -> dict[str, Macro]:
 def definitions(lines: Iterable[Directive]) -> Iterator[Macro]:
     """Yield the macro of each `#define`."""
     for line in lines:
-        if line.keyword == "define" and (named := _DEFINE.match(line.rest)):
-            parameters = None
-            if named[2]:
-                parameters = tuple(part.strip() for part in named[3].split(",") if part.strip())
-            yield Macro(named[1], parameters, named[4].strip())
-
-
-def expand(macro: Macro, arguments: list[str]) -> str:
-    """Put arguments into a macro's body."""
-    table = dict(zip(macro.parameters or (), arguments, strict=False))
-    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: table.get(word[0], word[0]), macro.body)
+        if line.keyword == "define" and (macro := macro_of(line.rest)):
+            yield macro
 
 
 def includes(lines: Iterable[Directive]) -> Iterator[tuple[Directive, str, bool]]:

@@ -6,11 +6,11 @@ Every character keeps its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from simulator.sass.code.preprocessor import Macro, blank
 
-__all__ = ["BARE_CALL", "EXTERN_CALL", "is_open", "readable"]
+__all__ = ["BARE_CALL", "EXTERN_CALL", "is_open", "makes_type", "readable", "type_calls"]
 
 # A macro on a line of its own, without a semicolon: it may stand for a whole declaration.
 BARE_CALL = re.compile(
@@ -25,6 +25,11 @@ EXTERN_CALL = re.compile(
     r"(?m)^[ \t]*(?:extern[ \t]+(?=[A-Z])|(?=[A-Z]\w*DEPRECATED))([A-Z][A-Z0-9_]+)[ \t]*"
     r"\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\)[ \t]*;"
 )
+# A macro with a semicolon, which may stand for a type: TRAITS_FOR(int8_t, 8);
+_WITH_SEMICOLON = re.compile(
+    r"(?m)^[ \t]*([A-Za-z_]\w*)[ \t]*\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\)[ \t]*;"
+)
+_TYPE = re.compile(r"\s*(?:template\s*<[^;{]*>\s*)?(?:struct|class|enum|union)\b[^;()]*\{")
 # Attributes that may stand between `struct`, or a kernel's type, and its name.
 _ALIGNED = re.compile(
     r"\b(?:__align__|alignas|__builtin_align__|__cluster_dims__|__block_size__|__maxnreg__)\s*\([^()]*(?:\([^()]*\))?[^()]*\)"
@@ -63,6 +68,8 @@ def readable(
     )
     text = _ALIGNED.sub(lambda found: blank(found[0]), text)
     text = EXTERN_CALL.sub(lambda found: blank(found[0]), text)
+    for call in list(type_calls(text, known)):
+        text = text[: call.start()] + blank(call[0]) + text[call.end() :]
 
     def of_members(found: re.Match[str]) -> str:
         whole = _is_whole(found[1], known) and known[found[1]].parameters is None
@@ -79,6 +86,22 @@ def readable(
 
     text = _INSIDE.sub(inside, _BODY.sub(of_a_body, _BARE_NAME.sub(of_members, text)))
     return BARE_CALL.sub(lambda found: blank(found[0]), text)
+
+
+def type_calls(text: str, known: Mapping[str, Macro]) -> Iterator[re.Match[str]]:
+    """Yield the uses of macros that stand for a type, each with its semicolon."""
+    for call in _WITH_SEMICOLON.finditer(text):
+        if call[1] in known and makes_type(known[call[1]]):
+            yield call
+
+
+def makes_type(macro: Macro) -> bool:
+    r"""Whether a macro with parameters stands for a structure, or a specialisation of one.
+
+    >>> makes_type(Macro("BITS", ("T", "n"), "template <> struct Bits<T> { enum { N = n }; }"))
+    True
+    """
+    return macro.parameters is not None and _TYPE.match(macro.body) is not None
 
 
 def is_open(name: str, known: Mapping[str, Macro]) -> bool:

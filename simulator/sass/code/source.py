@@ -26,7 +26,14 @@ from simulator.sass.code.preprocessor import (
     plain,
     qualifiers,
 )
-from simulator.sass.code.readable import BARE_CALL, EXTERN_CALL, is_open, readable
+from simulator.sass.code.readable import (
+    BARE_CALL,
+    EXTERN_CALL,
+    is_open,
+    makes_type,
+    readable,
+    type_calls,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -125,7 +132,8 @@ class Source:
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
         bare = plain(self.text)
-        for call in (*BARE_CALL.finditer(bare), *EXTERN_CALL.finditer(bare)):
+        calls = *BARE_CALL.finditer(bare), *EXTERN_CALL.finditer(bare)
+        for call in (*calls, *type_calls(bare, self.known)):
             if is_open(call[1], self.known):
                 continue  # it begins or ends what the next one ends: both stay as they are
             if not any(a <= call.start() and call.end() <= b for a, b in ranges):
@@ -271,6 +279,8 @@ class Source:
 
     def _macro_kind(self, name: str) -> str:
         """Say what a macro's use at file level makes: device code, an instance, host code."""
+        if name in self.known and makes_type(self.known[name]):
+            return "device"  # types are everybody's
         seen: set[str] = set()
         todo = [name]
         text = ""

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,12 +52,18 @@ def module_symbols(cubin: Cubin) -> dict[str, Symbol]:
     return found
 
 
+class FromHost(NamedTuple):
+    """What host code sets a variable to; the module need not have it."""
+
+    value: Any
+
+
 def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
     """Return the module with variables set.
 
     A value is an array or a scalar of NumPy, of at most the variable's bytes; it is written from
     the variable's beginning. Raises LaunchError for a name that is not there (the names that are
-    there are listed), and for a value that does not fit.
+    there are listed), and for a value that does not fit. Of a value `FromHost` what fits is taken.
     """
     if not given:
         return cubin
@@ -68,6 +74,11 @@ def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
             banks.setdefault(number, bytearray(data))
     variables = {each.name: bytearray(each.data) for each in cubin.variables}
     for name, value in given.items():
+        if isinstance(value, FromHost):
+            if name not in {base_name(each) for each in known}:
+                continue  # no kernel of this module has it
+            symbol = _find(name, known)
+            value = np.frombuffer(value.value.tobytes()[: symbol.size], np.uint8)
         symbol = _find(name, known)
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.hasobject:
             raise LaunchError(f"symbol {name}: {type(value).__name__} (accepted: arrays of NumPy)")

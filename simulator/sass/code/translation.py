@@ -132,8 +132,9 @@ def translate(
             wanted == each for file in files.values() for _, each, _ in includes(file.source.lines)
         ):
             headers[wanted] = host_headers.block_primitives(named)
-    for name, written in (("the source", source), *texts.items()):
-        check_includes(name, written, lambda wanted: wanted in headers or _is_compilers(wanted))
+    check_includes(
+        {**texts, "the source": source}, lambda wanted: wanted in headers or _is_compilers(wanted)
+    )
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
     )

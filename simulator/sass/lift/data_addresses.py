@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.unwaited import RegisterUse
@@ -35,15 +36,38 @@ def addressed_by_data(
     >>> addressed_by_data(lines, uses)
     [2]
     """
-    found = _found(instructions, uses, any(_COPIES.match(each.opcode) for each in instructions))
+    steps = [_Step.of(*each) for each in zip(instructions, uses, strict=True)]
+    found = _found(steps, any(_COPIES.match(each.opcode) for each in instructions))
     if any(_KEEPS.match(instructions[at].opcode) for at in found[1]):  # data in shared memory, too
-        found = _found(instructions, uses, True)
+        found = _found(steps, True)
     return sorted(found[0])
 
 
-def _found(
-    instructions: Sequence[SassInstruction], uses: Sequence[RegisterUse], shared: bool
-) -> tuple[set[int], set[int]]:
+class _Step(NamedTuple):
+    """What an instruction does with registers."""
+
+    writes: frozenset[str]
+    reads: frozenset[str]
+    address: frozenset[str]
+    """Registers of the shared address that it reaches."""
+    loads: bool
+    loads_shared: bool
+    always: bool
+    """Whether no guard can keep it from writing."""
+    targets: tuple[int, ...]
+
+    @classmethod
+    def of(cls, each: SassInstruction, use: RegisterUse) -> _Step:
+        writes, reads = _registers(each, use)
+        place = _ADDRESS.search(each.operands) if _COUNTED.match(each.opcode) else None
+        return cls(
+            writes, reads, frozenset(_REGISTER.findall(place[0]) if place else ()),
+            bool(_LOADS.match(each.opcode)), bool(_SHARED_LOADS.match(each.opcode)),
+            not each.guard, tuple(use.targets),
+        )  # fmt: skip
+
+
+def _found(steps: Sequence[_Step], shared: bool) -> tuple[set[int], set[int]]:
     """Return the accesses at such addresses, and all instructions that take such a value."""
     before: dict[int, frozenset[str]] = {0: frozenset()}
     addressed: set[int] = set()
@@ -51,26 +75,23 @@ def _found(
     todo = [0]
     while todo:
         number = todo.pop()
-        each, known = instructions[number], before[number]
-        own, sources = _registers(each, uses[number])
-        if known & sources:
+        step, known = steps[number], before[number]
+        takes = not known.isdisjoint(step.reads)
+        if takes:
             taking.add(number)
-        place = _ADDRESS.search(each.operands)
-        if place and _COUNTED.match(each.opcode) and known & set(_REGISTER.findall(place[0])):
+        if not known.isdisjoint(step.address):
             addressed.add(number)
         after = known
-        if own:
-            loads = _LOADS.match(each.opcode) or (shared and _SHARED_LOADS.match(each.opcode))
-            is_data = loads or known & sources
-            kept = known if each.guard else known - own
-            after = kept | own if is_data else kept
-        for to in {number + 1, *uses[number].targets}:
-            if to >= len(instructions):
+        if step.writes:
+            after = known - step.writes if step.always else known
+            if takes or step.loads or (shared and step.loads_shared):
+                after |= step.writes
+        for to in (number + 1, *step.targets):
+            if to >= len(steps):
                 continue
             old = before.get(to)
-            merged = after if old is None else old | after
-            if merged != old:
-                before[to] = merged
+            if old is None or not after <= old:
+                before[to] = after if old is None else old | after
                 todo.append(to)
     return addressed, taking
 

@@ -150,7 +150,7 @@ class Line:
 
     @property
     def uniform(self) -> bool:
-        """Whether it belongs to the uniform datapath: once a warp, whatever its mask."""
+        """Whether it belongs to the uniform datapath: once per warp, whatever its mask."""
         return self.name.startswith("U") or self.name == "LDCU"
 
     @property

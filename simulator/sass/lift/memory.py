@@ -92,20 +92,24 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
     place = find(at, block, warp, mask, addresses, width)
     if counted:
         trace(at, block, warp, site, place)
-        if access is _store and find is in_shared and width <= 4:
-            _note_value(at, block, place, at.beside(warp, row))
+        if access is _store and find is in_shared:
+            _note_value(at, block, place, at.beside(warp, row), width)
     if find is in_shared:
         (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
     at.give(at.bit(True))
 
 
-def _note_value(at: Emitter, block: Value, place: Place, rows: Value) -> None:
-    """Note what all lanes store, where it is the same."""
+def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int) -> None:
+    """Note what all lanes store, where it is the same: of several words, a number made of them."""
     with at.when(field(at, block, "noting") != 0, likely=False):
-        values = at.load(rows, WORDS)
-        first = values.lane(place.mask.lowest)
-        with at.when(((values != first).ballot & place.mask) == 0):
+        first, differs = at.i32(0), at.i32(0)
+        for part in range(max(1, width // 4)):
+            values = at.load(rows, WORDS, part * ROW)
+            word = values.lane(place.mask.lowest)
+            differs = differs | (values != word).ballot & place.mask
+            first = first * 0x01000193 + word
+        with at.when(differs == 0):
             note(at, block, first.resized(64) | 1 << VALUE)
 
 

@@ -7,6 +7,7 @@ it becomes a trap that is refused when it is reached.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from simulator.sass.code.cubin import CubinKernel
 from simulator.sass.code.nvdisasm import SassInstruction
+from simulator.sass.lift.data_addresses import addressed_by_data
 from simulator.sass.lift.line import ALWAYS, Condition, Line
 from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
 from simulator.sass.lift.requests import Product, Request
@@ -79,6 +81,11 @@ class Program:
     def problems(self) -> dict[int, str]:
         """Why an instruction of some number is refused when it is reached."""
         return {number: step.problem for number, step in enumerate(self.steps) if step.problem}
+
+    @cached_property
+    def addressed_by_data(self) -> list[int]:
+        """The instructions that access shared memory at addresses made of loaded data."""
+        return addressed_by_data(self.instructions, self.touches)
 
     def ends(self) -> NDArray[np.int64]:
         """Return, for each instruction, the end of the straight run that begins at it."""

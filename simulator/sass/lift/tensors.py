@@ -18,7 +18,7 @@ from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import F32, I1, I32, I64, LANES, POINTER, vector
 from simulator.sass.lift.layout import NUMBER, ROW, Fault
-from simulator.sass.lift.numbers import from16, fused, packed, to16
+from simulator.sass.lift.numbers import from8, from16, fused, packed, to16
 from simulator.sass.lift.state import context, record
 from simulator.sass.lift.values import Value
 
@@ -100,14 +100,41 @@ def hmma(at: Emitter, k: int, kind: int, half_sums: int) -> None:
         for pair in zip(elements(a[2 * part]), elements(a[2 * part + 1]), strict=True)
     ]
     sums = [at.constant(vector(F32), 0.0) for _ in range(4)]
-    sums = _product(left, right, each, sums, fused)
-    if half_sums:
-        before = [from16(word >> shift & 0xFFFF, False) for word in c for shift in (0, 16)]
-        bits = [to16(x + y, False) for x, y in zip(sums, before, strict=True)]
-        found = [packed(bits[0], bits[1]), packed(bits[2], bits[3])]
-    else:
-        found = [(x + y.as_float).as_bits for x, y in zip(sums, c, strict=True)]
-    _end(at, to, found)
+    _end(at, to, _added(_product(left, right, each, sums, fused), c, bool(half_sums)))
+
+
+@helper(I1, *_TILES)
+def qmma(at: Emitter, k: int, wide_a: int, wide_b: int, half_sums: int) -> None:
+    """QMMA: 16×k by k×8 floats of 8 bits, E5M2 where `wide`, else E4M3; sums as HMMA's."""
+    to, *sources = _begin(at)
+    parts = k // 16
+    a, b, c = (
+        _registers(at, rows, count)
+        for rows, count in zip(sources, (2 * parts, parts, 2 if half_sums else 4), strict=True)
+    )
+
+    def elements(word: Value, wide: int) -> list[Value]:
+        return [from16(from8(word >> 8 * byte, bool(wide)), False) for byte in range(4)]
+
+    right = [value for word in b for value in elements(word, wide_b)]
+    left = [
+        pair
+        for part in range(parts)
+        for pair in zip(
+            elements(a[2 * part], wide_a), elements(a[2 * part + 1], wide_a), strict=True
+        )
+    ]
+    sums = [at.constant(vector(F32), 0.0) for _ in range(4)]
+    _end(at, to, _added(_product(left, right, 4, sums, fused), c, bool(half_sums)))
+
+
+def _added(sums: list[Value], c: list[Value], half_sums: bool) -> list[Value]:
+    """Add C to the products' sums, and give the words of D."""
+    if not half_sums:
+        return [(x + y.as_float).as_bits for x, y in zip(sums, c, strict=True)]
+    before = [from16(word >> shift & 0xFFFF, False) for word in c for shift in (0, 16)]
+    bits = [to16(x + y, False) for x, y in zip(sums, before, strict=True)]
+    return [packed(bits[0], bits[1]), packed(bits[2], bits[3])]
 
 
 @helper(I1, *_TILES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.sass.lift.requests import ClusterBarrier, Mbarrier, Operand, Reply
 from simulator.sass.lift.syncs import Amount
 from simulator.sass.run import mbarrier
+from simulator.sass.run.gates import ARRIVE, WAIT
 from simulator.sass.run.standing import Asked, Call, Wait
 from simulator.sass.run.warps import lanes_of
 
@@ -32,6 +33,7 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
             owner, place = units.block_at(address)
             owner.sees(call.number, "mbarrier", place, 8)
             mbarrier.initialise(owner.shared, place, word)
+            owner.turns_to(place, 0, is_new=True)
             if owner.phases:
                 owner.phases.initialised(place)
     elif form.action == "invalidate":
@@ -136,6 +138,12 @@ def _wait(units: Units, call: Call, request: Mbarrier) -> int:
 
 def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
     """Note for what a warp has waited."""
+    if units.order:
+        for each in asked:
+            owner, place = units.block_at(each.address)
+            if mbarrier.passed(owner.shared, place, each.phase << 31):
+                where = owner.rank << 32 | place
+                units.order(WAIT, call.warp, call.number, where, owner.turned(place))
     own = [place for owner, place in (units.block_at(each.address) for each in asked)
            if owner is units]  # fmt: skip
     if units.watch:
@@ -147,6 +155,10 @@ def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
 
 def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
     """Note at which phases a warp arrives."""
+    if units.order:
+        for address in dict.fromkeys(addresses):
+            owner, place = units.block_at(address)
+            units.order(ARRIVE, call.warp, call.number, owner.rank << 32 | place)
     if units.phases:
         places = [units.block_at(address) for address in dict.fromkeys(addresses)]
         phases = [units.phases.running(place) for owner, place in places if owner is units]
@@ -183,6 +195,7 @@ def _passed(units: Units, asked: tuple[Asked, ...]) -> int:
 def _changed(owner: Units, place: int) -> None:
     """Let those go on whose phase is over now, after something happened at an mbarrier."""
     owner.cluster.quiet = 0
+    owner.turns_to(place, int(owner.shared[place + 7]) >> 7)
     if owner.phases:
         owner.phases.changed(place, int(owner.shared[place + 7]) >> 7)
     if owner.watch:

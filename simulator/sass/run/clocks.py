@@ -1,7 +1,8 @@
 """Vector clocks of a cluster's warps: what `races` does for each access, compiled.
 
 Warps are numbered over the blocks of a cluster: warp `w` of block `r` is `r * warps + w`. A clock
-row says up to where a warp is behind each other.
+row says up to where a warp is behind each other. Behind those it says of each mbarrier of a cluster
+how many of its phases the warp knows to be over: what TMA brings counts as theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from numpy.typing import NDArray
 
 from simulator.jit import jit
 
-__all__ = ["RaceState", "examine", "settle"]
+__all__ = ["SYNC", "SYNC_WORDS", "RaceState", "examine", "report_early", "settle"]
+
+SYNC = 60
+"""The bit that marks what is done at an mbarrier among what warps do: so many words."""
+
+SYNC_WORDS = 5
+"""First come the kind, from bit 58 on, the warp, from bit 32 on, and the instruction.
+
+Then the mbarrier's block, from bit 32 on, and its place; then its phases that are over. Of what
+lands there are the block, from bit 32 on, and the place, and then the bytes.
+"""
+
 
 UNKNOWN = -2
 """A value that was stored, where nobody notes it: of what goes to a neighbour."""
@@ -29,10 +41,10 @@ class RaceState(NamedTuple):
     """Bits of an address within a granule, whether there are locks, and spinning loops; warps and
     granules of a block, the first address of shared memory."""
     syncs: NDArray[np.int64]
-    """(3, n): how many instructions before each order warps, but for barriers; how many arrive at
-    the cluster's barrier; how many wait there."""
+    """(4, n): how many instructions before each order warps, but for barriers; how many arrive at
+    the cluster's barrier; how many wait there; how many are fences of the cluster or more."""
     bars: NDArray[np.int64]
-    """Of each instruction: the barrier, as `_barrier` gives it; -1: it is none."""
+    """Of each instruction: the barrier, as `_barrier` gives it; -1: not one."""
     ends: NDArray[np.int64]
     """Where the straight run from each instruction ends."""
     lanes: NDArray[np.int64]
@@ -57,7 +69,21 @@ class RaceState(NamedTuple):
     pairs: NDArray[np.int64]
     """What was found: both sites, both warps."""
     done: NDArray[np.int64]
-    """How many pairs were found, and how many accesses seen."""
+    """How many pairs were found, how many accesses seen, mbarriers, tiles, early reads."""
+    fenced: NDArray[np.int64]
+    """Of each warp: its clocks at its last fence of the cluster or more."""
+    gate_of: NDArray[np.int32]
+    """Of each 8 bytes of each block: the number of the mbarrier there, from 1."""
+    gates: NDArray[np.int64]
+    """Clocks of each mbarrier: what those knew that arrived."""
+    landed: NDArray[np.int32]
+    """Of each 16 bytes of each block: the number of the tile there, from 1."""
+    tiles: NDArray[np.int64]
+    """Of each tile: its mbarrier, the phase that counts it, the instruction."""
+    now: NDArray[np.int64]
+    """Where `examine` stopped: the warp, its straight run from where to where, whether a part."""
+    early: NDArray[np.int64]
+    """Reads of tiles that nothing orders: the site, the copy, the warp, the tile's block."""
 
 
 @jit()
@@ -114,6 +140,7 @@ def _arrive_in_cluster(state, warp):  # type: ignore[no-untyped-def]
         state.cluster_clocks[turn & 1] = 0
         state.cluster_clocks[2, 0] = turn + 1
     _join(state.cluster_clocks[turn & 1], state.clocks[warp])
+    _join(state.fenced[warp], state.clocks[warp])
     state.waiting[3, warp] += 1
     state.clocks[warp, warp] += 1
 
@@ -144,6 +171,8 @@ def _go_on(state, warp):  # type: ignore[no-untyped-def]
 def _pass(state, warp, first, end):  # type: ignore[no-untyped-def]
     """Let a warp execute what orders warps among some instructions, but for barriers."""
     clocks, syncs = state.clocks, state.syncs
+    if syncs[3, end] > syncs[3, first]:
+        _join(state.fenced[warp], clocks[warp])
     if syncs[0, end] > syncs[0, first]:
         _join(clocks[warp], clocks[-1])
         _join(clocks[-1], clocks[warp])
@@ -156,21 +185,55 @@ def _pass(state, warp, first, end):  # type: ignore[no-untyped-def]
 @jit()
 def settle(state):  # type: ignore[no-untyped-def]
     """Let all warps know what they waited for last."""
-    for warp in range(state.clocks.shape[1]):
+    for warp in range(state.clocks.shape[0] - 1):
         _go_on(state, warp)
 
 
 @jit()
-def examine(events, heads, trace, state, rank):  # type: ignore[no-untyped-def]
-    """Look at what a block's warps did since the last time; `rank`: the block's in its cluster."""
+def report_early(state, site, copy, warp, block):  # type: ignore[no-untyped-def]
+    """Note a read of a tile that nothing orders with it, once for each pair of instructions."""
+    count = state.done[4]
+    for place in range(count):
+        if state.early[place, 0] == site and state.early[place, 1] == copy:
+            return
+    if count < len(state.early):
+        state.early[count, 0], state.early[count, 1] = site, copy
+        state.early[count, 2], state.early[count, 3] = warp, block
+        state.done[4] += 1
+
+
+@jit()
+def _look_for_tile(state, warp, site, block, at):  # type: ignore[no-untyped-def]
+    """Look whether a warp reads a tile of another block that it does not know to be there."""
+    piece = at >> 4
+    if not len(state.landed) or piece >= state.landed.shape[1]:
+        return
+    tile = state.landed[block, piece] - 1
+    if tile < 0:
+        return
+    gate, phase, copy = state.tiles[tile, 0], state.tiles[tile, 1], state.tiles[tile, 2]
+    warps = state.clocks.shape[0] - 1
+    if state.clocks[warp, warps + gate] > phase:
+        return
+    report_early(state, site, copy, warp, block)
+
+
+@jit()
+def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untyped-def]
+    """Look at what a block's warps did since the last time; `rank`: the block's in its cluster.
+
+    Begins at an event, and returns where something is done at an mbarrier: past the end, where
+    nothing is.
+    """
     about, bars, ends, lanes = state.about, state.bars, state.ends, state.lanes
     clocks = state.clocks
     writes, reads, pairs, done = state.writes, state.reads, state.pairs, state.done
-    warps = clocks.shape[1]
+    warps = clocks.shape[0] - 1
     shift, locks, spins, own_warps, size, start_of_shared = state.options
-    warp = np.int64(-1)
-    start, end, part = np.int64(0), np.int64(0), False
-    place = 0
+    now = state.now
+    if place == 0:
+        now[0] = -1
+    warp, start, end, part = now[0], now[1], now[2], now[3] != 0
     while place <= len(events):
         is_end = place == len(events)
         event = np.int64(0) if is_end else events[place]
@@ -191,6 +254,14 @@ def examine(events, heads, trace, state, rank):  # type: ignore[no-untyped-def]
             part = (event & 0xFFFFFFFF) != lanes[local]
             place += 1
             continue
+        if event >> SYNC == 1:
+            who = rank * own_warps + ((event >> 32) & 31)
+            number = event & 0xFFFFFFFF
+            if who == warp and start <= number < end:
+                _pass(state, warp, start, number)
+                start = number
+            now[0], now[1], now[2], now[3] = warp, start, end, part
+            return place
         row = event & 0xFFFFFFFF
         value = np.int64(-1)
         if place + 1 < len(events) and (events[place + 1] >> 61) == 1:
@@ -223,6 +294,8 @@ def examine(events, heads, trace, state, rank):  # type: ignore[no-untyped-def]
                     continue
                 state.away[block, warp, 0] = own
                 state.away[block, warp, 1] = site
+                if kind == 1 and block != rank:
+                    _look_for_tile(state, warp, site, block, at)
             begin = block * size + (at >> shift)
             for g in range(begin, min(begin + granules, (block + 1) * size)):
                 writer = writes[g, 0] - 1
@@ -254,3 +327,4 @@ def examine(events, heads, trace, state, rank):  # type: ignore[no-untyped-def]
         if kind == 3 and locks:
             _join(clocks[warps], clocks[warp])
             clocks[warp, warp] += 1
+    return len(events) + 1

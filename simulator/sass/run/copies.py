@@ -12,6 +12,7 @@ from simulator.law.neighbours import price_neighbour
 from simulator.sass.lift.requests import AsyncStore, Bulk, BulkGroup, Reply, TileCopy
 from simulator.sass.lift.watching import PIECE
 from simulator.sass.run import barriers, mbarrier, tma
+from simulator.sass.run.gates import LAND
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.phases import NO_PHASE
 from simulator.sass.run.reductions import reduction
@@ -58,24 +59,25 @@ def serve_tile(units: Units, call: Call, request: TileCopy) -> int:
     )  # fmt: skip
     barrier = state.uniform(warp, request.place + 1)
     _copied(units, call, moved, barrier, request.multicast)
-    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
+    _tell(units, blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
 
 
-def _price(units: Units, call: Call, places: NDArray[np.uint32], words: int) -> None:
-    """Count what st.async costs; `words` 0: red.async, of which that is not known."""
-    site, costs = units.cluster.site_of(call.number), {}
-    if words:
-        active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
-        op = "STAS" if words == 1 else f"STAS.{32 * words}"
-        packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
-        costs = {"packets": int(packets[0]), "packet_tenths": round(10 * float(cycles[0]))}
-    units.count(site, requests=1, **costs)
+def _price(units: Units, call: Call, places: NDArray[np.uint32], request: AsyncStore) -> None:
+    """Count what st.async and red.async cost."""
+    active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
+    name = "REDAS" if request.operation else "STAS"
+    op = name if request.words == 1 else f"{name}.{32 * request.words}"
+    packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
+    units.count(
+        units.cluster.site_of(call.number), requests=1, packets=int(packets[0]),
+        packet_tenths=round(10 * float(cycles[0])),
+    )  # fmt: skip
 
 
 def _see_tile(units: Units, call: Call, fields: MapFields, place: int) -> None:
-    row = fields.counts[0] * fields.itemsize
+    row = fields.row_bytes
     units.sees(call.number, "tile", place, fields.bytes, fields.swizzle or 0, row)
 
 
@@ -100,13 +102,34 @@ def _multicast(units: Units, mask: int) -> list[Units]:
     return [block for block in blocks if mask >> block.rank & 1]
 
 
-def _tell(
-    blocks: list[Units], place: int, barrier: int, size: int, call: Call, multicast: bool
+def _landed(
+    units: Units, call: Call, block: Units, place: int, size: int, owner: Units, barrier: int
 ) -> None:
+    """Tell who watches the cluster of bytes that a warp brings to a block.
+
+    Parameters
+    ----------
+    units, call
+        The block whose warp copies, and the instruction.
+    block, place, size
+        Where the bytes lie, and how many they are.
+    owner, barrier
+        The block and the shared address of the mbarrier that counts them.
+    """
+    if units.order and size:
+        where, to = owner.rank << 32 | barrier, block.rank << 32 | place
+        units.order(LAND, call.warp, call.number, where, owner.turned(barrier), to, size)
+
+
+def _tell(
+    units: Units, blocks: list[Units], place: int, barrier: int, size: int, call: Call,
+    multicast: bool,
+) -> None:  # fmt: skip
     """Tell the mbarrier of each block that got bytes, and its watch."""
     for block in blocks:
         there = barrier & 0xFFFFFF | block.rank << 24 if multicast else barrier
         owner, at = block.block_at(there)
+        _landed(units, call, block, place, size, owner, at)
         if block.watch and owner is block:
             parity = mbarrier.load(block.shared, at).phase
             block.watch.land(place, size, at, parity, call.number)
@@ -189,7 +212,7 @@ def serve_bulk(units: Units, call: Call, request: Bulk) -> int:
         moved = tma.copy_bulk(source.shared, from_, size, owner.shared, place, combine)
     barrier = state.uniform(warp, request.to + 1)
     _copied(units, call, moved, barrier, request.multicast)
-    _tell(blocks, place, barrier, moved.bytes, call, request.multicast)
+    _tell(units, blocks, place, barrier, moved.bytes, call, request.multicast)
     _count(units, call, moved)
     return Reply.GO_ON
 
@@ -201,7 +224,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
     combine = reduction(request.operation, request.element) if request.operation else None
     rows = [units.warps.row(call.warp, request.data.number + i) for i in range(request.words)]
     size = 4 * request.words
-    _price(units, call, places, 0 if combine else request.words)
+    _price(units, call, places, request)
     for lane in lanes_of(call.taken):
         owner, place = units.block_at(int(places[lane]))
         if place % size or place + size > owner.shared.size:
@@ -210,6 +233,8 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
                 f" multiples of {size} within its {owner.shared.size} bytes)"
             )
         barrier = int(barriers_at[lane])
+        holder, at = units.block_at(barrier)
+        _landed(units, call, owner, place, size, holder, at)
         if owner.watch and barrier >> 24 == owner.rank:
             parity = mbarrier.load(owner.shared, barrier & 0xFFFFFF).phase
             owner.watch.land(place, size, barrier & 0xFFFFFF, parity, call.number)

@@ -35,9 +35,9 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
     """Say that a limit of instructions was reached."""
     name = "max_instructions" if is_given else "the limit of a block"
     return LimitError(
-        f"{launch.kernel.name} executed {limit} warp instructions, {name}"
-        f"; it stands at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
-        " no endless loop; --cooperative, cooperative=True in Python, if blocks wait for others)"
+        f"{launch.kernel.name} executed {limit} warp instructions, which is {name}"
+        f"; it stopped at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
+        " not an endless loop; --cooperative, in Python cooperative=True, if blocks wait)"
     )
 
 
@@ -67,7 +67,7 @@ def fault(
     x, y, _ = launch.block
     who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)}) of block {block}"
     where = f"{standing(launch, number)}, {who}"
-    far = f"; {executed} thread instructions were executed before"
+    far = f"; {executed} thread instructions were executed before it"
     if why == Fault.SERVED and problem is not None:
         if not isinstance(problem, SassError):
             return problem  # an interruption, or a defect of ours
@@ -97,7 +97,7 @@ _COOPERATIVE = (
     " (the barrier of a whole grid needs a cooperative launch, in which all blocks run at once:"
     " --cooperative, in Python cooperative=True)"
 )
-_DYNAMIC = "dynamic shared memory is given by --shared-bytes N, in Python shared_bytes=N"
+_DYNAMIC = "give dynamic shared memory with --shared-bytes N, in Python shared_bytes=N"
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")
 _LOCAL = ("LDL", "STL")
 
@@ -108,7 +108,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     if name in _SHARED and address < 1 << 32:
         start = launch.architecture.shared_start
         if not launch.block_shared:
-            return f"accepted: none, for the block has no shared memory; {_DYNAMIC}"
+            return f"accepted: none, because the block has no shared memory; {_DYNAMIC}"
         more = "" if launch.shared_bytes else f"; {_DYNAMIC}"
         end = start + launch.block_shared - 1
         return f"accepted: {start:#x} to {end:#x}, shared memory{more}"

@@ -167,7 +167,7 @@ class GridRun:
             )
         if self.shared_bytes < 0 or static + self.shared_bytes > room:
             raise LaunchError(
-                f"shared_bytes = {self.shared_bytes} beside {static} static bytes (accepted for"
+                f"shared_bytes = {self.shared_bytes} with {static} static bytes (accepted for"
                 f" {whose}: 0 to {room - static})"
             )
         self.block_shared = static + self.shared_bytes

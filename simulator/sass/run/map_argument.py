@@ -43,7 +43,8 @@ class TensorMap:
     element_strides
         Every n-th element along each axis is taken.
     interleave, l2_promotion
-        Those of `cuTensorMapEncodeTiled`, in bytes.
+        Those of `cuTensorMapEncodeTiled`, in bytes. The last axis of an interleaved map counts
+        slices of so many bytes.
     fill
         What a tile has outside the array: "zero" or "nan".
     element
@@ -83,14 +84,14 @@ class TensorMap:
         channels: int,
         pixels: int,
         *,
-        lower: Sequence[int] = (0, 0),
-        upper: Sequence[int] = (0, 0),
+        lower: Sequence[int] | None = None,
+        upper: Sequence[int] | None = None,
         **options: Any,
     ) -> TensorMap:
         """Return a map over a batch of images, shape (N, H, W, C), that copies pixels in im2col.
 
-        Raises TensorMapError, also for arrays of other than 4 axes: the driver's bytes for 3 and 5
-        are not recorded.
+        Shapes (N, W, C) and (N, D, H, W, C) are taken, too. Raises TensorMapError, also for arrays
+        of fewer or more axes.
 
         Parameters
         ----------
@@ -100,19 +101,22 @@ class TensorMap:
             Of one copy.
         lower, upper
             Corners (H, W) of the box in which pixels are visited, as offsets from the image's own
-            corners.
+            corners: 0 without them.
         **options
             Those of TensorMap.
         """
-        if np.ndim(array) != 4:
+        if not 3 <= np.ndim(array) <= 5:
             raise TensorMapError(
-                "im2col rank", f"an array of {np.ndim(array)} axes (accepted: 4, as N, H, W, C)"
+                "im2col rank",
+                f"an array of {np.ndim(array)} axes (accepted: 3 to 5, as N, H, W, C)",
             )
+        inner = np.ndim(array) - 2
         self = cls.__new__(cls)
         self._take(
             array, options.pop("element", None), options.pop("element_strides", None),
             kind="im2col", channels=channels, pixels=pixels,
-            lower=_inner_first("lower", lower, 2), upper=_inner_first("upper", upper, 2),
+            lower=_inner_first("lower", (0,) * inner if lower is None else lower, inner),
+            upper=_inner_first("upper", (0,) * inner if upper is None else upper, inner),
             **options,
         )  # fmt: skip
         return self

@@ -12,6 +12,7 @@ from simulator.law.chips import Chip, counted_on
 from simulator.law.counting import Engine, count
 from simulator.law.instructions import Rule
 from simulator.law.masks import active_table
+from simulator.law.neighbour_atomics import BOUNDED, price_neighbour_atomic
 from simulator.law.neighbours import FLOORS, price_neighbour
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.watch import Doubts
@@ -128,6 +129,11 @@ def figures_of(
         packets, taken = price_neighbour(op, trace[chosen].astype(np.int64), active)
         figures[chosen, FIGURES.index("packets")] = packets
         figures[chosen, FIGURES.index("packet_tenths")] = np.rint(10 * taken)
+    bounded = np.array([site.space == "neighbour" and site.op in BOUNDED for site in sites])
+    for row in np.flatnonzero(bounded[which]) if bounded.any() else ():
+        costs = price_neighbour_atomic(trace[row], int(masks[row]))
+        figures[row, FIGURES.index("packets")] = costs.fewest
+        figures[row, FIGURES.index("packet_tenths")] = round(10 * costs.least)
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):

@@ -51,13 +51,20 @@ FIELDS = {
     "element_stride": Field(416, 3, 3),  # less 1
     "box": Field(440, 8, 8),  # less 1
     "channels": Field(440, 8),  # im2col: less 1
-    "lower": Field(448, 8, 8),  # im2col of rank 4: signed
-    "upper": Field(464, 8, 8),
+    "lower": Field(448, 16),  # im2col: signed, 16 bits for all corners, `corner` says how
+    "upper": Field(464, 16),
     "pixels": Field(480, 10),  # im2col: less 1
     "bytes": Field(512, 32),  # of the box; the driver rounds box / element stride down
     "alignment": Field(576, 32),  # of the box in shared memory, after which a swizzle repeats
 }
 """Fields by name. The driver writes `bytes` and `alignment`; `tensormap.replace` leaves them."""
+
+
+def corner(name: str, rank: int) -> Field:
+    """Return the field of an im2col map's corners, "lower" or "upper": its axes share 16 bits."""
+    bits = 16 // (rank - 2)
+    return Field(FIELDS[name].bit, bits, bits)
+
 
 CLEARED = (Field(85, 1), Field(86, 1))
 """Bits that `tensormap.replace` clears with an address and a swizzle; the driver leaves them 0."""
@@ -66,16 +73,10 @@ CLEARED = (Field(85, 1), Field(86, 1))
 def encode(fields: MapFields) -> bytes:
     """Return the 128 bytes that the driver makes of these fields.
 
-    Raises TensorMapError with the rule's name where the driver refuses them, and for im2col of
-    rank 3 and 5, whose corners were not recorded.
+    Raises TensorMapError with the rule's name where the driver refuses them.
     """
     for rule, problem in broken_rules(fields):
         raise TensorMapError(rule, problem)
-    if fields.kind == "im2col" and fields.rank != 4:
-        raise TensorMapError(
-            "im2col rank",
-            f"an im2col map of rank {fields.rank} is not modelled (accepted: rank 4)",
-        )
     number, _ = ELEMENT_TYPES[fields.element]
     image = FIELDS["address"].put(fields.address)
     image |= FIELDS["rank"].put(fields.rank - 1) | FIELDS["type"].put(number)
@@ -95,8 +96,8 @@ def encode(fields: MapFields) -> bytes:
         image |= FIELDS["im2col"].put(1) | FIELDS["channels"].put(fields.channels - 1)
         image |= FIELDS["pixels"].put(fields.pixels - 1)
         for axis in range(fields.rank - 2):
-            image |= FIELDS["lower"].put(fields.lower[axis], axis)
-            image |= FIELDS["upper"].put(fields.upper[axis], axis)
+            image |= corner("lower", fields.rank).put(fields.lower[axis], axis)
+            image |= corner("upper", fields.rank).put(fields.upper[axis], axis)
     image |= FIELDS["bytes"].put(box_bytes(fields))
     image |= FIELDS["alignment"].put(8 * fields.swizzle if fields.swizzle else 16)
     return image.to_bytes(128, "little")
@@ -114,10 +115,10 @@ def decode(image: bytes) -> MapFields:
     bits = int.from_bytes(image, "little")
     rank = FIELDS["rank"].of(bits) + 1
     im2col = bool(FIELDS["im2col"].of(bits))
-    if rank > 5 or (im2col and rank != 4):
+    if rank > 5 or (im2col and rank < 3):
         raise TensorMapError(
             "rank", f"{'an im2col' if im2col else 'a tensor'} map of rank {rank}"
-            f" (accepted: {'4' if im2col else '1 to 5'})",
+            f" (accepted: {'3' if im2col else '1'} to 5)",
         )  # fmt: skip
     if unknown := bits & ~_known(im2col, rank):
         place = (unknown & -unknown).bit_length() - 1
@@ -137,8 +138,7 @@ def decode(image: bytes) -> MapFields:
         shape = {
             "kind": "im2col", "channels": FIELDS["channels"].of(bits) + 1,
             "pixels": FIELDS["pixels"].of(bits) + 1,
-            "lower": tuple(_signed(FIELDS["lower"].of(bits, axis)) for axis in axes[:-2]),
-            "upper": tuple(_signed(FIELDS["upper"].of(bits, axis)) for axis in axes[:-2]),
+            "lower": _corners("lower", rank, bits), "upper": _corners("upper", rank, bits),
         }  # fmt: skip
     fields = MapFields(
         element=_element(bits), address=FIELDS["address"].of(bits), strides=strides,
@@ -170,8 +170,7 @@ def _element(bits: int) -> str:
 def _known(im2col: bool, rank: int) -> int:
     """Return the mask of bits that fields of such a map occupy."""
     tiled = ("box",) if not im2col else ("channels", "pixels", "lower", "upper")
-    every = {"stride": 4, "stride_high": 4, "size": 5, "element_stride": 5, "box": 5, "lower": 2,
-             "upper": 2}  # fmt: skip
+    every = {"stride": 4, "stride_high": 4, "size": 5, "element_stride": 5, "box": 5}
     other = {"box", "channels", "pixels", "lower", "upper"} - set(tiled)
     mask = 0
     for name, field in FIELDS.items():
@@ -181,5 +180,8 @@ def _known(im2col: bool, rank: int) -> int:
     return mask
 
 
-def _signed(corner: int) -> int:
-    return corner - 256 if corner > 127 else corner
+def _corners(name: str, rank: int, bits: int) -> tuple[int, ...]:
+    """Read an im2col map's corners, which are signed."""
+    field = corner(name, rank)
+    found = (field.of(bits, axis) for axis in range(rank - 2))
+    return tuple(each - (each >> field.bits - 1 << field.bits) for each in found)

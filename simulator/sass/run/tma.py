@@ -7,8 +7,12 @@ a swizzle each begins at a multiple of the swizzle's span, however short it is. 
 on a load and left out of a store; either way a copy counts all bytes of the box, and no gaps (PTX
 ISA, cp.async.bulk.tensor). A load of tfloat32 rounds. The fill "nan" is 0x7FF7 in each 16 bits of
 any type. A tile whose rows do not begin at a multiple of 16 bytes of the tensor's is an illegal
-instruction. All of it but im2col is held to tiles that an H100 copied
-(`gpu_check/data/h100_tiles.npz`).
+instruction. All of it is held to tiles that an H100 copied (`gpu_check/data/h100_tiles.npz`,
+h100_im2col.npz).
+
+An im2col copy visits pixels of a bounding box line by line, from one within it; any other start is
+an illegal instruction. A store through such a map needs a box within the tensor. The first axis of
+an interleaved map counts slices of 16 or 32 bytes, which lie one after the other in shared memory.
 """
 
 from __future__ import annotations
@@ -21,22 +25,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.rows import Addresses, Bytes, RowMemory
+from simulator.sass.run.tma_checks import (
+    BULK_ALIGNMENT,
+    TILE_ALIGNMENT,
+    check_bulk,
+    check_place,
+    check_start,
+    check_store,
+)
 
 __all__ = ["Moved", "copy_bulk", "load_bulk", "load_tile", "store_bulk", "store_tile", "swizzled"]
 
 Order = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-
-TILE_ALIGNMENT = 128
-"""Bytes: a tile's place in shared memory (PTX ISA)."""
-TILE_ROW_ALIGNMENT = 16
-"""Bytes: where a tile's rows begin in the tensor's (measured, H100)."""
-BULK_ALIGNMENT = 16
-FARTHEST = 1 << 20
-"""Elements outside of a tensor from which on a coordinate is taken for garbage. The chip would fill
-the tile; a kernel that means that stays near the edge."""
 
 _NAN = np.frombuffer(b"\xf7\x7f", np.uint8)
 
@@ -68,8 +70,8 @@ def load_tile(
 ) -> Moved:
     """Load the tile at `coordinates` into shared memory: of one block, or of several (multicast).
 
-    Raises TensorMapError for another number of coordinates, MemoryAccessError for a destination
-    that is misaligned or not wholly inside, UnsupportedError for interleaved maps.
+    Raises TensorMapError for another number of coordinates, UnsupportedError for a form that was
+    not recorded. MemoryAccessError is for a destination that is misaligned or not wholly inside.
 
     Parameters
     ----------
@@ -90,9 +92,9 @@ def load_tile(
         Where pieces of 16 bytes lie instead, by their numbers.
     """
     for shared in blocks:
-        _check_place(shared, destination, _footprint(fields), TILE_ALIGNMENT, "a tile")
+        check_place(shared, destination, _footprint(fields), TILE_ALIGNMENT, "a tile")
     addresses, inside, low, high = _rows(fields, coordinates, offsets)
-    size = fields.counts[0] * fields.itemsize
+    size = _row(fields)
     if inside is None and high - low == size:
         tile = _as_type(fields, memory.read(addresses, size))
     else:
@@ -103,7 +105,7 @@ def load_tile(
             tile[chosen, low:high] = _as_type(fields, rows)
         addresses = addresses[chosen]
     given = _pieces(tile.reshape(-1))
-    order = _tile_order(destination >> 4, len(tile), size >> 4, fields.swizzle)
+    order = _order_of(fields, destination, len(tile))
     if pieces is not None:
         order = pieces(order)
     for shared in blocks:
@@ -133,13 +135,11 @@ def store_tile(
     combine
         Makes the stored bytes of a reduction from the old and the new ones.
     """
-    if fields.kind == "im2col":
-        raise UnsupportedError("a store through an im2col map is not modelled (accepted: loads)")
-    _check_place(shared, source, _footprint(fields), TILE_ALIGNMENT, "a tile")
+    check_store(fields, coordinates)
+    check_place(shared, source, _footprint(fields), TILE_ALIGNMENT, "a tile")
     addresses, inside, low, high = _rows(fields, coordinates, ())
-    size = fields.counts[0] * fields.itemsize
-    count = len(addresses)
-    order = _tile_order(source >> 4, count, size >> 4, fields.swizzle)
+    size, count = _row(fields), len(addresses)
+    order = _order_of(fields, source, count)
     if pieces is not None:
         order = pieces(order)
     tile = _pieces(shared).take(order).view(np.uint8).reshape(count, size)
@@ -162,9 +162,9 @@ def load_bulk(
 
     Raises MemoryAccessError unless addresses and size are multiples of 16 and lie inside.
     """
-    _check_bulk(address, size)
+    check_bulk(address, size)
     for shared in blocks:
-        _check_place(shared, destination, size, BULK_ALIGNMENT, "a bulk copy")
+        check_place(shared, destination, size, BULK_ALIGNMENT, "a bulk copy")
     row = memory.read(np.array([address]), size)[0]
     for shared in blocks:
         shared[destination : destination + size] = row
@@ -195,8 +195,8 @@ def store_bulk(
     combine
         That of `store_tile`.
     """
-    _check_bulk(address, size)
-    _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
+    check_bulk(address, size)
+    check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
     _put(memory, np.array([address]), shared[None, source : source + size], combine)
     sectors = size + address % 32 + 31 >> 5 if size else 0
     return Moved(size, 1, sectors, np.array([address]), size)
@@ -225,9 +225,9 @@ def copy_bulk(
     combine
         That of `store_tile`.
     """
-    _check_bulk(0, size)
-    _check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
-    _check_place(other, destination, size, BULK_ALIGNMENT, "a bulk copy")
+    check_bulk(0, size)
+    check_place(shared, source, size, BULK_ALIGNMENT, "a bulk copy")
+    check_place(other, destination, size, BULK_ALIGNMENT, "a bulk copy")
     new = shared[source : source + size].copy()
     place = other[destination : destination + size]
     place[:] = new if combine is None else combine(place[None], new[None])[0]
@@ -250,16 +250,24 @@ def _order(first: int, count: int, swizzle: int | None) -> NDArray[np.int64]:
     return pieces ^ (pieces >> 3 & (swizzle or 16) // 16 - 1)
 
 
-def _tile_order(first: int, rows: int, pieces: int, swizzle: int | None) -> NDArray[np.int64]:
+def _order_of(fields: MapFields, place: int, rows: int) -> NDArray[np.int64]:
     """Return where the 16-byte pieces of a tile's rows lie: numbers of pieces, row by row."""
-    span = max(pieces, (swizzle or 0) >> 4)
-    order = swizzled(first, rows * span, swizzle)
+    pieces, swizzle = _row(fields) >> 4, fields.swizzle
+    span = pieces if fields.interleave else max(pieces, (swizzle or 0) >> 4)
+    order = swizzled(place >> 4, rows * span, swizzle)
     return order if span == pieces else order.reshape(rows, span)[:, :pieces].ravel()
+
+
+def _row(fields: MapFields) -> int:
+    """Bytes that lie side by side in global memory: a row of the box, or a slice."""
+    return fields.interleave or fields.row_bytes
 
 
 def _footprint(fields: MapFields) -> int:
     """Bytes of shared memory that a tile takes, gaps between rows included."""
-    row = fields.counts[0] * fields.itemsize
+    if fields.interleave:
+        return fields.bytes
+    row = fields.row_bytes
     return fields.bytes // row * max(row, fields.swizzle or 0)
 
 
@@ -274,7 +282,7 @@ def _steps(fields: MapFields) -> tuple[tuple[NDArray[np.int64], ...], Addresses]
         np.arange(count) * step
         for count, step in zip(fields.counts, fields.element_strides, strict=True)
     )
-    offsets = np.zeros(1, np.int64)
+    offsets = steps[0] * fields.interleave if fields.interleave else np.zeros(1, np.int64)
     for step, stride in zip(steps[1:], fields.strides, strict=True):
         offsets = (step[:, None] * stride + offsets).ravel()
     return steps, offsets
@@ -284,58 +292,41 @@ def _rows(
     fields: MapFields, coordinates: Sequence[int], offsets: Sequence[int]
 ) -> tuple[Addresses, NDArray[np.bool_] | None, int, int]:
     """Return the rows' addresses, which lie inside (None: all), and the bytes of each that do."""
+    check_start(fields, coordinates)
+    width, unit = fields.sizes[0], fields.unit
+    first = int(coordinates[0])
+    start = fields.address + first * unit
     if fields.interleave:
-        raise UnsupportedError(
-            f"a copy through a map with interleave={fields.interleave} is not modelled: where it"
-            " puts bytes was not measured (accepted: interleave=None; next: let the last axis be a"
-            f" slice of {fields.interleave} bytes, and the slices an axis before it)"
-        )
-    if len(coordinates) != fields.rank:
-        raise TensorMapError(
-            "coordinates",
-            f"{len(coordinates)} coordinates for a map of rank {fields.rank}"
-            f" (accepted: {fields.rank})",
-        )
-    for number, (at, size) in enumerate(zip(coordinates, fields.sizes, strict=True)):
-        outside = max(-at, at - size)
-        if outside > FARTHEST:
-            raise MemoryAccessError(
-                f"coordinate {number} is {at}, which is {outside:,} elements outside of the"
-                f" tensor's {size:,} (accepted: up to {FARTHEST:,} outside, where tiles are filled)"
-            )
-    width, itemsize = fields.sizes[0], fields.itemsize
-    first, count = int(coordinates[0]), fields.counts[0]
-    if fields.kind == "tiled" and first * itemsize % TILE_ROW_ALIGNMENT:
-        raise MemoryAccessError(
-            f"the tile at {tuple(map(int, coordinates))} begins {first * itemsize} bytes into a row"
-            f" of the tensor (accepted: multiples of {TILE_ROW_ALIGNMENT}; elsewhere the chip"
-            " raises an illegal instruction)"
-        )
-    low = min(max(-first, 0), count) * itemsize
-    high = max(min(width - first, count) * itemsize, low)
-    start = fields.address + first * itemsize
+        low, high = 0, unit
+    else:
+        low = min(max(-first, 0), fields.counts[0]) * unit
+        high = max(min(width - first, fields.counts[0]) * unit, low)
     if fields.kind == "im2col":
         places = _pixels(fields, tuple(coordinates[1:]))
-        places[:, : fields.rank - 2] += np.asarray(offsets, np.int64)
+        places[:, : len(offsets)] += np.asarray(offsets, np.int64)
         inside = np.all((places >= 0) & (places < np.array(fields.sizes[1:])), axis=1)
         return start + places @ np.array(fields.strides), inside, low, high
     steps, rows = _steps(fields)
     start += sum(int(at) * by for at, by in zip(coordinates[1:], fields.strides, strict=True))
     mask: NDArray[np.bool_] | None = None  # one bit per row
-    axes = zip(coordinates[1:], steps[1:], fields.sizes[1:], strict=True)
-    if any(at < 0 or at + int(step[-1]) >= size for at, step, size in axes):
+    checked = slice(0 if fields.interleave else 1, None)
+    axes = [
+        (at + step, size)
+        for at, step, size in zip(coordinates, steps, fields.sizes, strict=True)
+    ][checked]  # fmt: skip
+    if any(places[0] < 0 or places[-1] >= size for places, size in axes):
         mask = np.ones(1, np.bool_)
-        for at, step, size in zip(coordinates[1:], steps[1:], fields.sizes[1:], strict=True):
-            axis: NDArray[np.bool_] = (step + at >= 0) & (step + at < size)
+        for places, size in axes:
+            axis: NDArray[np.bool_] = (places >= 0) & (places < size)
             mask = np.logical_and(axis[:, None], mask).ravel()
     return start + rows, mask, low, high
 
 
 def _pixels(fields: MapFields, start: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the pixels that an im2col load visits from `start` on, shape (pixels, W H N).
+    """Return the pixels that an im2col copy visits from `start` on, shape (pixels, W H N).
 
     They run through the bounding box line by line: from the lower corner to the last pixel plus
-    the upper corner, by the element strides.
+    the upper corner, by the element strides, from image to image by the last of them.
     """
     place, found = list(start), []
     spatial = fields.rank - 2
@@ -347,7 +338,7 @@ def _pixels(fields: MapFields, start: tuple[int, ...]) -> NDArray[np.int64]:
                 break
             place[axis] = fields.lower[axis]
         else:
-            place[spatial] += 1
+            place[spatial] += fields.element_strides[-1]
     return np.array(found, np.int64)
 
 
@@ -394,24 +385,3 @@ def _sectors(addresses: Addresses, size: int) -> int:
     if size <= 0 or not len(addresses):
         return 0
     return int(((addresses + (size - 1) >> 5) - (addresses >> 5) + 1).sum())
-
-
-def _check_bulk(address: int, size: int) -> None:
-    for name, value in (("address", address), ("size", size)):
-        if value % BULK_ALIGNMENT or value < 0:
-            raise MemoryAccessError(
-                f"a bulk copy's {name} is {value:#x} (accepted: multiples of {BULK_ALIGNMENT})"
-            )
-
-
-def _check_place(shared: Bytes, place: int, size: int, alignment: int, what: str) -> None:
-    if place % alignment:
-        raise MemoryAccessError(
-            f"{what} at shared address {place:#x} is misaligned"
-            f" (accepted: multiples of {alignment})"
-        )
-    if place < 0 or place + size > shared.size:
-        raise MemoryAccessError(
-            f"{what} of {size} bytes at shared address {place:#x} lies outside the block's"
-            f" {shared.size} bytes"
-        )

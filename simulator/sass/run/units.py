@@ -80,6 +80,8 @@ class Units:
     """What takes note of accesses: site, mask, sectors, and wavefronts or bytes."""
     phases: Phases | None = None
     """What takes note of phases of mbarriers and of copies."""
+    order: Callable[..., None] | None = None
+    """What takes note of what is done at mbarriers, where races are watched."""
     moves: Moves | None = None
     """Where shared memory's bytes lie instead."""
     witness: Witness | None = None
@@ -89,6 +91,8 @@ class Units:
         """Begin with nobody waiting."""
         self.problem: BaseException | None = None
         self.waits: list[Wait] = []
+        self.turns: dict[int, list[int]] = {}
+        """Of each mbarrier: its parity, and how many of its phases are over."""
         self.is_awake = True
         """Whether a warp may be able to go on since the block last stood."""
 
@@ -100,6 +104,7 @@ class Units:
     def begin(self) -> None:
         """Begin a block."""
         self.problem, self.waits, self.is_awake = None, [], True
+        self.turns = {}
 
     def serve(self, warp: int, number: int, mask: int, taken: int) -> int:
         """Serve an instruction for lanes of a warp: go on, stay, or a fault."""
@@ -198,6 +203,16 @@ class Units:
                 " (accepted: one that moves them as a whole)"
             )
         return (first.astype(np.int64) + self.first_address) // 16
+
+    def turned(self, place: int) -> int:
+        """Return how many phases of the mbarrier at a shared address are over."""
+        return self.turns.get(place, (0, 0))[1]
+
+    def turns_to(self, place: int, parity: int, is_new: bool = False) -> None:
+        """Note the parity of the phase of an mbarrier that is not over; `is_new`: it was made."""
+        turn = self.turns.setdefault(place, [0, 0])
+        turn[1] += not is_new and turn[0] != parity
+        turn[0] = parity
 
     def note(self, call: Call, sectors: int, amount: int) -> None:
         """Note an access for the timeline, where there is one: sectors, wavefronts or bytes."""

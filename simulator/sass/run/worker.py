@@ -23,6 +23,7 @@ from simulator.sass.lift.layout import (
     State,
     Status,
 )
+from simulator.sass.run.clocks import SYNC, SYNC_WORDS
 from simulator.sass.run.faults import fault, limit_reached
 from simulator.sass.run.memory import DEVICE
 from simulator.sass.run.races import RaceWatch
@@ -43,6 +44,7 @@ BLOCK_LIMIT = 2**26
 
 _TRACE_ROWS, _TRACE_ROWS_TOGETHER = 1 << 15, 1 << 11  # where all blocks of a grid have one
 _EVENTS = 1 << 16
+_SERVED_EVENTS = 1 << 14  # what served instructions add between two looks at the room
 _SLICE = 1 << 22  # instructions of warps between two looks at limits and progress
 _TURN = 1 << 12  # of a block among blocks that wait for each other
 
@@ -105,7 +107,8 @@ class Worker:
         self.sources = _aligned(self.trace.nbytes).view(np.int32).reshape(self.trace.shape)
         """Of rows of copies: where their lanes read."""
         self.figures = np.zeros((len(program.sites), len(FIGURES)), dtype=np.int64)
-        self.events = np.zeros(_EVENTS if self.notes else 1, dtype=np.int64)
+        events = _EVENTS + _SERVED_EVENTS if self.notes else 1
+        self.events = np.zeros(events, dtype=np.int64)
         self.total = 0
         self.watch = None
         if is_watched(program.requests) and moves is None:
@@ -116,6 +119,8 @@ class Worker:
             self.local.reshape(32 * self.count, -1), self.figures, self.watch,
         )  # fmt: skip
         self.units.moves, self.units.witness = moves, launch.witness
+        if races and not recorder:
+            self.units.order = self._order
         if recorder:
             self.units.notes, self.units.phases = self._note, recorder.phases
         self._serve = SERVE(self.units.serve)
@@ -347,6 +352,18 @@ class Worker:
         self.events[event] = row
         self.set("traced", row + 1)
         self.set("event_count", event + 1)
+
+    def _order(self, kind: int, warp: int, number: int, *words: int) -> None:
+        """Note what is done at an mbarrier, for the watch: see `clocks.SYNC_WORDS`."""
+        count = self.get("event_count")
+        if self.races is None or not self.get("noting"):
+            return
+        if count + SYNC_WORDS > len(self.events):
+            self.races.stop()
+            return
+        given = (1 << SYNC | kind << 58 | warp << 32 | number, *words)
+        self.events[count : count + SYNC_WORDS] = [*given, *[0] * (SYNC_WORDS - len(given))]
+        self.set("event_count", count + SYNC_WORDS)
 
     def take(self) -> Tally:
         """Return what was counted since the last time."""

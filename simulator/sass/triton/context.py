@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layouts.errors import accepted
 from simulator.errors import LaunchError, OptionError, ToolError
@@ -25,7 +26,8 @@ from simulator.sass.run.grid import Progress
 from simulator.sass.run.map_argument import TensorMap
 from simulator.sass.source import source_lines
 from simulator.sass.triton.driver import TritonLaunch, make_driver
-from simulator.sass.triton.tensors import Tensor, unwrapped, wrapped
+from simulator.sass.triton.pytorch import pytorch_on_cpu, without_clock
+from simulator.sass.triton.tensors import Tensor, forget, unwrapped, wrapped
 
 __all__ = ["Config", "TritonLaunches", "check_installed", "in_script", "triton"]
 
@@ -114,7 +116,13 @@ def triton(
                 each.append(report)
 
     driver = make_driver(capability, chosen, launch)
-    with _installed(driver, session), tuning.installed():
+    device = driver.utils.get_device_properties(driver.name)
+    with (
+        _installed(driver, session),
+        tuning.installed(),
+        without_clock(),
+        pytorch_on_cpu(capability, driver.name, device),
+    ):
         yield launches
 
 
@@ -195,18 +203,28 @@ def _replayed(launch: TritonLaunch, options: dict[str, Any]) -> CompiledReport:
         cluster=launch.cluster if launch.cluster > 1 else None,
         **options,
     )
-    for given, stored in zip(launch.arguments, report.outputs, strict=True):
-        if isinstance(given, Pointer | TensorMap):
-            memory = given.array
-            if memory.flags.writeable:
-                memory[...] = stored
-            elif not np.array_equal(memory.view(np.uint8), stored.view(np.uint8)):
-                raise LaunchError(
-                    f"{report.title} stores into an array that cannot be written (accepted: an"
-                    " array with flags.writeable)"
-                )
+    for given, stored in _stored(launch.arguments, report.outputs):
+        memory = given.array
+        if memory.flags.writeable:
+            memory[...] = stored
+        elif not np.array_equal(memory.view(np.uint8), stored.view(np.uint8)):
+            raise LaunchError(
+                f"{report.title} stores into an array that cannot be written (accepted: an"
+                " array with flags.writeable)"
+            )
     notes = (*report.notes, _specialised(launch))
     return replace(report, notes=notes, outputs=_outputs(launch), sources=_sources(launch, report))
+
+
+def _stored(
+    arguments: list[Any], outputs: list[Any]
+) -> Iterator[tuple[Pointer | TensorMap, NDArray[Any]]]:
+    """Yield each array that was passed, those behind pointers too, with what the kernel left."""
+    for given, stored in zip(arguments, outputs, strict=True):
+        if isinstance(given, Pointer | TensorMap):
+            yield given, stored
+        elif isinstance(given, list):
+            yield from _stored(given, stored)
 
 
 def _outputs(launch: TritonLaunch) -> list[Any]:
@@ -273,6 +291,7 @@ def _installed(driver: Any, session: _Session) -> Iterator[None]:
         KernelInterface.__getitem__ = plain
         drivers.set_active(before)
         _RUNNING.pop()
+        forget()
 
 
 class _Tuning:

@@ -14,8 +14,9 @@ import numpy as np
 from simulator.errors import LaunchError
 from simulator.law.capabilities import CAPABILITIES
 from simulator.law.chips import Chip
+from simulator.sass.code.cubin import read_cubin
 from simulator.sass.run.map_argument import TensorMap
-from simulator.sass.triton.tensors import pointer, unwrapped
+from simulator.sass.triton.tensors import pointed, pointer, unwrapped
 
 __all__ = ["Loaded", "TritonLaunch", "make_driver"]
 
@@ -103,7 +104,8 @@ def make_driver(capability: int, chip: Chip | None, launch: Callable[[TritonLaun
         def load_binary(
             self, name: str, kernel: bytes, shared: int, _device: Any
         ) -> tuple[None, Loaded, int, int, int]:
-            return None, Loaded(name, bytes(kernel), shared), 0, 0, 1024
+            registers = read_cubin(bytes(kernel)).kernel(name).registers
+            return None, Loaded(name, bytes(kernel), shared), registers, 0, 1024
 
         def unload_module(self, _module: Any) -> None:
             pass
@@ -189,6 +191,8 @@ def _flatten(types: Sequence[Any], values: Sequence[Any], found: list[Any]) -> N
 def _passed(kind: str, value: Any) -> Any:
     if isinstance(value, TensorMap):
         return value
+    if kind in ("*i64", "*u64") and value is not None and (found := pointed(value)) is not None:
+        return found
     if kind.startswith("*"):
         return None if value is None else pointer(value)
     if kind == "bf16":
@@ -220,6 +224,8 @@ def _descriptor(descriptor: Any, meta: Any, _launch: Any) -> list[Any]:
         )
     base = unwrapped(descriptor.base)
     strides = [each * base.itemsize for each in descriptor.strides]
+    if base.itemsize == 1:
+        base = base.view(np.uint8)  # NumPy has no stride tricks for ml_dtypes' floats of 8 bits
     array = np.lib.stride_tricks.as_strided(base, list(descriptor.shape), strides)
     tiles = TensorMap(
         array,

@@ -185,6 +185,7 @@ def run_script(path: str, **options: Any) -> list[CompiledReport]:
     Raises CompileError for what the script raises, and what `triton` raises.
     """
     before = list(sys.path)
+    _import_pytorch(path)
     try:
         with in_script(**options) as launches:
             sys.path.insert(0, str(Path(path).absolute().parent))
@@ -199,6 +200,14 @@ def run_script(path: str, **options: Any) -> list[CompiledReport]:
     finally:
         sys.path[:] = before
     return list(launches)
+
+
+def _import_pytorch(path: str) -> None:
+    """Import PyTorch before a file that does, so that its tensors "on cuda" can be replayed."""
+    with suppress(OSError, ImportError):  # the file's own import says what is wrong
+        text = Path(path).read_text(errors="replace")
+        if re.search(r"^\s*(import|from)\s+torch\b", text, re.MULTILINE):
+            importlib.import_module("torch")
 
 
 def constant(text: str) -> Any:
@@ -238,6 +247,8 @@ def _imported(place: str) -> ModuleType:
     def stop(_self: Any, _grid: Any) -> Any:
         raise _LaunchedError
 
+    if place.endswith(".py"):
+        _import_pytorch(place)
     with in_script():
         plain = KernelInterface.__getitem__
         KernelInterface.__getitem__ = stop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,14 @@ from simulator.errors import LaunchError
 from simulator.sass.parameters import Pointer
 from simulator.sass.run.buffers import span
 
-__all__ = ["Tensor", "pointer", "unwrapped", "wrapped"]
+__all__ = ["Tensor", "forget", "pointed", "pointer", "remember", "unwrapped", "wrapped"]
 
-_ALIGNED = 0x7F00_0000_0000
-"""Where a device would put an array: aligned to more than any kernel asks for."""
+_APART = 1 << 12
+"""How many times as far from each other arrays are as in the host's memory, and how aligned."""
+_POINTERS = 1 << 16
+"""The most elements of an array that are read as pointers."""
+_ASKED: dict[int, Any] = {}
+"""Addresses that were asked for, and weak references to whose they are."""
 _BY_BYTES = {"torch.bfloat16": "bfloat16", "torch.float8_e4m3fn": "float8_e4m3fn",
              "torch.float8_e5m2": "float8_e5m2"}  # fmt: skip
 
@@ -40,10 +45,14 @@ class Tensor:
     def data_ptr(self) -> int:
         """Return an address as far from a page's start as on a device.
 
-        A view is as far from it as it is from the array that it is a view of.
+        A view is as far from it as it is from the array that it is a view of. No two arrays have
+        the same, so addresses may stand in another array: those of its elements point.
         """
-        _, offset = _memory(self.array)
-        return _ALIGNED + offset
+        memory, offset = _memory(self.array)
+        first = int(memory.__array_interface__["data"][0]) if memory.size else 0
+        address = _APART * first + offset
+        remember(address, self.array)
+        return address
 
     def stride(self, axis: int | None = None) -> Any:
         """Return the strides, in elements, or that of an axis."""
@@ -122,6 +131,45 @@ def pointer(value: Any) -> Pointer:
     Writing to that memory writes to the tensor. Raises what `unwrapped` raises.
     """
     return Pointer(*_memory(unwrapped(value)))
+
+
+def remember(address: int, owner: Any) -> None:
+    """Keep in mind whose address was asked for, as long as that lives.
+
+    Of a view it is the tensor or array that it is a view of.
+    """
+    whole = getattr(owner, "_base", None)
+    while isinstance(owner, np.ndarray) and isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    _ASKED[address] = weakref.ref(owner if whole is None else whole)
+
+
+def forget() -> None:
+    """Forget all addresses."""
+    _ASKED.clear()
+
+
+def pointed(value: Any) -> list[Pointer | None] | None:
+    """Return what the elements of an array of addresses point to; None: they are numbers.
+
+    Each is an address that `data_ptr` returned, or 0. Raises what `unwrapped` raises.
+    """
+    array = unwrapped(value)
+    if not 0 < array.size <= _POINTERS or not array.any():
+        return None
+    found: list[Pointer | None] = []
+    for address in map(int, array.ravel()):
+        owner = _ASKED[address]() if address in _ASKED else None
+        if address and owner is None:
+            return None
+        found.append(_pointer_at(owner, address) if address else None)
+    return found
+
+
+def _pointer_at(owner: Any, address: int) -> Pointer:
+    whole = pointer(owner)
+    first = wrapped(owner).data_ptr()
+    return Pointer(whole.array, whole.offset + address - first)
 
 
 def _is_array(value: Any) -> bool:

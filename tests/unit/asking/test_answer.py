@@ -26,11 +26,11 @@ from simulator.inputs.asked import read
 from simulator.testing.strategies import accesses
 
 COLUMN = "float s[32][32]; s[threadIdx.x][threadIdx.y]"
-NO_FEWER = "Conflict-free: 1 wavefront, and no access takes fewer"
+NO_FEWER = "Conflict-free: 1 wavefront, the least possible"
 
 VERDICTS = [
     # As tests/browser/test_explore.py has them: page and terminal say the same.
-    (COLUMN, "32-way bank conflict: 32 wavefronts where 1 would do"),
+    (COLUMN, "32-way bank conflict: 32 wavefronts where 1 is enough"),
     ("float s[32][33]; s[threadIdx.x][threadIdx.y]", NO_FEWER),
     (
         "float4 s[32]; s[lane]",
@@ -48,7 +48,7 @@ VERDICTS = [
     ),
     (
         "float s[64][32]; *(float4*)&s[lane][0]",
-        "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 would do"
+        "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 are enough"
         " (Nsight calls that 32-way)",
     ),
 ]
@@ -63,7 +63,7 @@ def test_the_verdict_is_in_words(text: str, said: str) -> None:
 
 def test_the_answer_to_the_textbook_question() -> None:
     assert str(explain(COLUMN)).splitlines() == [
-        "32-way bank conflict: 32 wavefronts where 1 would do",
+        "32-way bank conflict: 32 wavefronts where 1 is enough",
         "Lanes 0-31 read 32 different words of bank 0.",
         "",
         "bank        0       4       8       12      16      20      24      28",
@@ -74,7 +74,8 @@ def test_the_answer_to_the_textbook_question() -> None:
         "  no operation      conflict-free",
         "  or     swizzle s[threadIdx.x][threadIdx.y ^ threadIdx.x]  4,096 bytes       "
         "  1 operation more  conflict-free",
-        "         only the load was given: the store may suffer; to weigh both:",
+        "         only the load was given: the store may get bank conflicts;"
+        " to find a layout for both:",
         "         bankwise optimize --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
         " --access 's[threadIdx.y][threadIdx.x] = 0'",
         "Figures  LDS: 1 phase, 32 wavefronts, 1 ideal, 31 excessive, 31 bank conflicts, 32 cycles,"
@@ -249,9 +250,9 @@ def test_what_is_said_where_no_cure_is() -> None:
         explain("LDS", [128 * i for i in range(32)])
     )
     answer = str(explain("atom.shared.add.u32", "int h[32]; h[0]"))
-    assert "Cure     no layout helps: lanes that update one word wait for one another" in answer
+    assert "Cure     no layout helps: lanes that update one word wait for each other" in answer
     store = str(explain("float s[32][32]; s[lane][0] = x"))
-    assert "only the store was given: the load may suffer" in store
+    assert "only the store was given: the load may get bank conflicts" in store
     assert "only this access was given" in str(explain("ATOMS.ADD", "int h[32][32]; h[lane][0]"))
 
 
@@ -307,7 +308,7 @@ def test_no_numba_on_the_way_to_an_answer() -> None:
 
 def test_a_plain_prompt_shows_the_verdict_alone() -> None:
     shown = repr(explain("float s[32][32]; s[lane][0]"))
-    assert shown == "<Answer of LDS: 32-way bank conflict: 32 wavefronts where 1 would do>"
+    assert shown == "<Answer of LDS: 32-way bank conflict: 32 wavefronts where 1 is enough>"
 
 
 def test_a_cure_says_a_long_index_once() -> None:

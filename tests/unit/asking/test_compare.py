@@ -53,7 +53,7 @@ def test_layouts() -> None:
     # The layout says where the elements lie; so does a declaration.
     declared = count("ldmatrix.x4", "half t[64][64]; &t[lane%16][lane/16*8]")
     assert found.rows()[0]["wavefronts"] == int(declared.wavefronts.sum())
-    with pytest.raises(OptionError, match="is a layout: who reads it, and how"):
+    with pytest.raises(OptionError, match="is a layout, and needs the access that reads it"):
         compare(PLAIN, SWIZZLED)
     with pytest.raises(AddressError, match="at row 1, column 0, outside of the tile 1x64"):
         compare("(64):(1)", "(64):(1)", **MATRIX)
@@ -116,7 +116,7 @@ def test_task_g_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown["rows"][1]["wavefronts"] == simulate(pad=4).wavefronts
     assert shown["totals"] == {"worse": False}
     for words, problem in (
-        ([CONFLICT], "one input has nothing to be compared with"),
+        ([CONFLICT], "only one input was given"),
         (["4x8", "schema"], "is not a command with a report"),
         (["4x8", "ops"], "ops, a Table, cannot be compared"),
         (["4x8", "simulate --compare"], "has 2 results"),

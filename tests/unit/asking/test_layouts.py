@@ -104,7 +104,7 @@ def test_warps_of_a_block_lie_in_a_layout_and_text_of_c_is_one() -> None:
 
 
 def test_what_a_layout_refuses() -> None:
-    with pytest.raises(ExpressionError, match="s is an array beside it"):
+    with pytest.raises(ExpressionError, match="a layout and an array were given: s"):
         count("LDS", "float s[32][32]; s[lane][0]", layout=PLAIN)
     with pytest.raises(AddressError, match="outside of the tile"):
         count("LDS", "lane*4, 0", layout=PLAIN)
@@ -139,7 +139,7 @@ def test_copies_from_anywhere_and_loops_of_atomics_answer_too() -> None:
     apart = [128 * lane for lane in range(32)]
     copy = explain("cp.async.ca.4", question, sources=apart)
     assert copy.wavefronts == int(count("cp.async.ca.4", question, sources=apart).wavefronts[0])
-    assert copy.verdict == f"{copy.wavefronts}-way bank conflict: 32 wavefronts where 1 would do"
+    assert copy.verdict == f"{copy.wavefronts}-way bank conflict: 32 wavefronts where 1 is enough"
     assert "source bank" in copy.cause
     loop = explain("add.f32", "float s[32]; s[lane/4]", chip="T4")
     assert loop.verdict == (

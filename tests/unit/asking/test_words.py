@@ -39,7 +39,7 @@ def test_a_conflict_costs_what_the_price_says(type_: str, index: str) -> None:
     assert ("with the cure" in text) == (said.level == "harmless" and best < now)
     if said.level == "conflict":
         assert least < now
-        assert f"where {least} would do" in said.text
+        assert f"where {least} {'is' if least == 1 else 'are'} enough" in said.text
         assert best >= least
     else:
         assert not answer.excessive
@@ -70,9 +70,9 @@ def test_no_layout_takes_less_than_the_verdict_on_atomics_says(op, words, random
         ("float h[256]; atomicAdd(&h[lane / 4], 1.0f)",
          "8 wavefronts: up to 4 lanes update one word, and no layout serves them at once", None),
         ("int h[256]; atomicAdd(&h[lane * 32 % 256], lane)",
-         "32-way bank conflict: 32 wavefronts where 4 would do", "no layout takes fewer"),
+         "32-way bank conflict: 32 wavefronts where 4 are enough", "no layout takes fewer"),
         ("int h[256]; atomicAdd(&h[lane * 32 % 256], 1)",
-         "8-way bank conflict: 8 wavefronts where 1 would do", "conflict-free"),
+         "8-way bank conflict: 8 wavefronts where 1 is enough", "conflict-free"),
     ],
 )  # fmt: skip
 def test_atomics_on_one_word_are_no_matter_of_layouts(

@@ -145,7 +145,7 @@ class TestBaselines:
         head = "baseline = 'base.json'\n"
         checked(f"{head}[[access]]\n{FREE}\n", update=True)
         before = (tmp_path / "base.json").read_bytes()
-        with pytest.raises(CheckError, match="stays as it is, for 's' could not be counted"):
+        with pytest.raises(CheckError, match="stays as it is, because 's' could not be counted"):
             checked(f"{head}[[access]]\n{CONFLICT}\n[[access]]\nask='s'\n", update=True)
         assert (tmp_path / "base.json").read_bytes() == before
         assert sorted(each.name for each in tmp_path.iterdir()) == ["bankwise.toml", "base.json"]
@@ -280,7 +280,7 @@ class TestKernels:
         assert outcome.measured.place.line == 15
         write("__global__ void k() {}", "k.cu")
         (outcome,) = checked("[[kernel]]\nfile='k.cu'\nconflicts=0\n").outcomes
-        assert outcome.error.startswith("no launch stands in k.cu (accepted: the keys grid, block")
+        assert outcome.error.startswith("no launch is in k.cu (accepted: the keys grid, block")
 
     def test_two_launches_of_one_kernel_have_two_names(self, checked: Check, write: Write) -> None:
         launch = "turn<<<1, dim3(32, 32)>>>(a, b);"

@@ -49,7 +49,9 @@ def test_the_nearest_file_counts_up_to_the_repository(tmp_path: Path, write: Wri
     path = write(f"[[access]]\n{FREE}\n")
     assert find_config(deep) == path
     (tmp_path / "a" / ".git").mkdir()
-    with pytest.raises(CheckError, match=r"no bankwise\.toml in .* or above \(accepted: "):
+    with pytest.raises(
+        CheckError, match=r"no bankwise\.toml in .* or in a folder above it \(accepted: "
+    ):
         find_config(deep)
 
 

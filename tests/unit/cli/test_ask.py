@@ -39,7 +39,7 @@ class Run:
 def test_task_a_a_column_and_its_padding(said: Run) -> None:
     printed = said(COLUMN, "--block", "32x32")
     assert printed == f"{explain(COLUMN, block='32x32')}\n"
-    assert printed.startswith("32-way bank conflict: 32 wavefronts where 1 would do\n")
+    assert printed.startswith("32-way bank conflict: 32 wavefronts where 1 is enough\n")
     assert "pad to float smem[32][33]" in printed
     assert "swizzle smem[threadIdx.x][threadIdx.y ^ threadIdx.x]" in printed
     assert "Assumed" not in printed
@@ -161,7 +161,7 @@ def test_options_before_the_question_are_told_where_they_stand(
     said: Run, words: list[str], way: str
 ) -> None:
     option = words[0]
-    assert said(*words, code=2) == f"bankwise: {option}: options stand after {way}\n"
+    assert said(*words, code=2) == f"bankwise: {option}: options go after {way}\n"
     assert "No such option '--what'" in said("--what", code=2)
 
 
@@ -343,7 +343,7 @@ def test_conflicts_of_a_geometry_that_cost_nothing_are_said_to(
 ) -> None:
     assert main(["simulate", "--warp-shape", "2x16"]) == 0
     out = capsys.readouterr().out
-    assert "Its 4 bank conflicts cost nothing: 8 wavefronts, as many as are ideal." in out
+    assert "Its 4 bank conflicts cost nothing: 8 wavefronts, which is also the ideal number." in out
     assert main(["simulate", "--warp-shape", "4x8"]) == 0
     assert "cost nothing" not in capsys.readouterr().out
 
@@ -358,7 +358,7 @@ def test_conflicts_of_a_geometry_that_cost_nothing_are_said_to(
         ),
         (
             ("float s[32][32]; s[tx][ty]", "--block", "32x4"),
-            "The worst of 4: 32-way bank conflict: 32 wavefronts where 1 would do.",
+            "The worst of 4: 32-way bank conflict: 32 wavefronts where 1 is enough.",
         ),
     ],
 )
@@ -376,7 +376,7 @@ def test_count_names_the_instruction_of_each_verdict(said: Run, tmp_path: Path) 
     lines += [",".join([op, *(str(step * lane) for lane in lanes)]) for op, step in rows]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     *_, first, _, second = said("count", str(tmp_path / "a.csv")).splitlines()
-    assert first == "LDS, the worst of 2: 32-way bank conflict: 32 wavefronts where 1 would do."
+    assert first == "LDS, the worst of 2: 32-way bank conflict: 32 wavefronts where 1 is enough."
     assert second.startswith("LDS.64: 8-way bank conflict in each of its 2 phases: ")
 
 

@@ -265,7 +265,7 @@ def test_version_and_help() -> None:
         (["count", "--op", "LDS"], "standard input is empty (accepted: CSV"),
         (["count", "--op", "LDS", "-D", "x=1", "-D", "x=2", "lane"], "x is given twice"),
         (["count", "--op", "LDS", "-lane+31"],
-         "No such option '-l'. (an expression that begins with - goes after --)"),
+         "No such option '-l'. (put -- before an expression that begins with -)"),
         (["count", "--op", "LDS", "data.txt"],
          "data.txt is neither an expression nor a file of a known kind (accepted: .csv, .npy"),
         (["count", "--op", "LDS", "x\ny.csv"], "x y.csv cannot be read: No such file"),

@@ -55,9 +55,9 @@ def test_gives_what_the_function_gives(
         (["gemm_flops", "m=2"], "gemm_flops needs n, k (accepted: m n k epilogue=0"),
         (["gemm_flops", "m=2", "m=2"], "what is 'm=2'?"),
         (["gemm_flops", "q=2"], "what is 'q=2'?"),
-        (["gemm_flops", "m=nan", "n=1", "k=1"], "'m=nan' holds no number"),
+        (["gemm_flops", "m=nan", "n=1", "k=1"], "'m=nan' is not a number"),
         (["gemm_flops", "m=1.5", "n=1", "k=1"], "m 1.5 is not a size"),
-        (["gemm_flops", f"m={'9' * 5000}", "n=1", "k=1"], "holds no number"),
+        (["gemm_flops", f"m={'9' * 5000}", "n=1", "k=1"], "is not a number"),
     ],
 )
 def test_refuses_what_it_cannot_read(

@@ -89,7 +89,9 @@ def test_a_launch_that_is_not_replayed_does_not_pass(
         assert main(["sass", str(path), *flags]) == 2
         said = capsys.readouterr()
         assert "values that are not known" in said.err
-        assert said.err.endswith("1 of 2 launches could not be replayed, and may conflict\n")
+        assert said.err.endswith(
+            "1 of 2 launches could not be replayed, and may have bank conflicts\n"
+        )
         assert "fine" in said.out
     assert main(["sass", str(path), "--kernel", "fine", "--fail-on-conflict"]) == 0
     path.write_text(KERNEL.replace("LAUNCH", "turn<<<1, dim3(32, 32)>>>(a);"))

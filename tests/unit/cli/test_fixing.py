@@ -91,7 +91,7 @@ def test_write_changes_the_file_and_then_there_is_nothing_left(source: Path) -> 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--write"], "--write is for --fix-diff"),
+        (["--write"], "--write needs --fix-diff"),
         (["--fix-diff", "--fix"], "--fix-diff prints a diff alone"),
         (["--fix-diff", "--format", "json"], "--fix-diff prints a diff alone"),
         (["--fix", "--format", "csv"], "--fix has sentences"),

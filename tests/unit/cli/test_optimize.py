@@ -109,7 +109,7 @@ def test_a_pair_for_a_and_b_is_one_value(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "give one of accesses, kernel and fragment"),
+        ((), "give exactly one of accesses, kernel and fragment"),
         (("--access", "LDS lane"), "is not OP:INDEX"),
         (("--access", "LDX: lane"), "unknown instruction"),
         (("--access", "LDS: lane+"), "ends too early"),

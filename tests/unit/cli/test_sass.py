@@ -43,7 +43,7 @@ def test_a_row_an_instruction_or_a_line() -> None:
     table = run(*TRANSPOSE)
     assert "transpose_naive (sm_90), grid 4x4x1, block 32x8x1" in table
     assert re.search(r"0x0270 +LDS +shared +transpose\.cu +16 +128 +4,096 +128", table)
-    assert "counts are equal and stand for all 16" in table
+    assert "counts are equal and are used for all 16" in table
     rows = json.loads(run(*TRANSPOSE, "--by", "line", "--format", "json"))["rows"]
     assert [(row["line"], row["wavefronts"]) for row in rows] == [(10, 512), (16, 16384)]
     assert all("opcode" not in row for row in rows)
@@ -107,7 +107,7 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     ("option", "words"),
     [
         (["--grid", "4*4"], "accepted: 8, 8x8 or 8x8x8"),
-        (["--arg", "nonsense"], "argument 'nonsense' (accepted: random:f32"),
+        (["--arg", "nonsense"], "argument 'nonsense' is not known (accepted: random:f32"),
         (["--arg", "i32=3000000000"], "out of range"),
         (["--arg", "i33=3"], "type 'i33'"),
         (["--arg", "zeros:f32[100000,100000]"], "takes 40000000000 bytes"),
@@ -334,7 +334,7 @@ def test_a_log_is_told_once_what_a_slow_run_waits_for(
 
 def test_a_launch_that_was_not_given_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TRANSPOSE[:4], *TRANSPOSE[6:]]) == 0
-    assert capsys.readouterr().err == "bankwise: assumed 1 block, for no --grid was given\n"
+    assert capsys.readouterr().err == "bankwise: assumed 1 block, because no --grid was given\n"
 
 
 def test_kernels_of_a_file_are_those_of_its_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,10 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
         ("simulate --pad 0,x", "pad 'x' is not a number"),
         ("simulate --rule silicon,nope", "unknown rule 'nope': accepted: silicon, documented"),
         ("simulate --warp-shape 4x8,4x9", "warp shape '4x9' has 36 lanes, a warp has 32"),
-        ("simulate --warp-shape all,4x8", "--warp-shape: 'all,4x8' has 'all' beside other values"),
+        (
+            "simulate --warp-shape all,4x8",
+            "--warp-shape: 'all,4x8' has 'all' together with other values",
+        ),
         ("simulate --lane-order z-order,zz", "unknown lane order 'zz': accepted: row-major"),
         ("simulate --lane-order (4,4):(4,1)", "has 16 elements (accepted: 32, one per lane)"),
         ("simulate --fragment nope", "unknown fragment 'nope': accepted: contiguous, split"),
@@ -271,7 +274,10 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["simulate"], "grid {} is empty (accepted: at least one parameter with its values)"),
+        (
+            ["simulate"],
+            "no parameter to sweep: grid {} is empty (accepted: at least one, with values)",
+        ),
         (["simulat", "--pad", "0"], "unknown kernel 'simulat'"),
         (["simulate", "--pad"], "--pad needs a value"),
         (["simulate", "4x8"], "'4x8' is not an option (accepted: --NAME VALUE)"),

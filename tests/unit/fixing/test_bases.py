@@ -67,7 +67,7 @@ def test_an_address_that_was_kept_in_local_memory_is_refused(kernel: str, text: 
     at = line(text, f"{kernel}(")
     assert fix.why.startswith(
         f"Not proposed: its address is read back from local memory (line {at}): a base or an index"
-        " was spilled, or stands in a table."
+        " was spilled, or is in a table."
     )
     stored = line("t[y][x] = ", f"{kernel}(")
     assert fix.notes == (
@@ -127,7 +127,7 @@ def test_two_views_of_dynamic_memory_are_one_array_which_is_said() -> None:
     (fix,) = replayed("views").fixes()
     assert fix.after.bank_conflicts == 0
     assert fix.notes[-1].startswith("Its lines call it f (lines ")
-    assert fix.notes[-1].endswith("it was not split in time, one layout is for all.")
+    assert fix.notes[-1].endswith("it is treated as one array, with one layout.")
 
 
 @pytest.mark.parametrize("values", [1, 97])

@@ -139,7 +139,7 @@ def test_an_array_of_other_rows_or_parts_is_left() -> None:
     parts = kernel("__shared__ short t[2048];", "t[x] = a[x];")
     assert "parts of its elements" in written(parts, XOR, "swizzle")
     dynamic = kernel("extern __shared__ float t[];", FLAT)
-    said = "t: its size stands in the launch; write t[i + i / 32] and launch with 128 bytes more"
+    said = "t: its size is in the launch; write t[i + i / 32] and launch with 128 bytes more"
     assert written(dynamic, PAD, "pad").startswith(said)
 
 

@@ -66,6 +66,6 @@ def test_an_array_that_holds_two_things_is_said_to_be_one() -> None:
     (fix,) = report.fixes()
     assert fix.after.bank_conflicts > 0
     assert fix.notes == (
-        "It holds one thing after another: barriers part lines 4, 6 from lines 8, 10, and nothing"
-        " is carried over. It was not split in time, one layout is for all.",
+        "It holds first one thing, then another: barriers separate lines 4, 6 from lines 8, 10, and"
+        " no data are kept. It is treated as one array, with one layout.",
     )

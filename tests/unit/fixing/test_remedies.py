@@ -183,8 +183,8 @@ def test_33_words_that_all_meet_are_left_with_what_was_searched() -> None:
         "out[y * 32 + x] = t[x + (x >= y)];"
     )
     assert (fix.text, fix.after, fix.proved) == ("", fix.before, False)
-    assert fix.why.startswith("None of these has fewer: ")
-    assert "no proof" in fix.why
+    assert fix.why.startswith("These were tried, and have no fewer bank conflicts: ")
+    assert "not a proof" in fix.why
 
 
 def test_casts_of_raw_memory_are_counted_in_what_they_access() -> None:
@@ -204,7 +204,7 @@ def test_the_padding_of_a_flat_index_costs_operations_and_bytes() -> None:
     )
     padded = next(each for each in (fix, *fix.alternatives) if each.kind == "pad")
     assert (padded.text, padded.operations) == ("t[i + i / 32] in t[1056]", 2)
-    assert "Declare t[1056], for the index goes further." in " ".join(fix.sentences)
+    assert "Declare t[1056], because the index reaches further." in " ".join(fix.sentences)
     swizzled = next(each for each in (fix, *fix.alternatives) if each.kind == "swizzle")
     assert (swizzled.operations, fix.kind) == (2, "swizzle")  # as dear, and takes no bytes
 
@@ -217,8 +217,8 @@ def test_an_array_that_is_used_for_two_things_is_said_to_be_one() -> None:
     )
     assert fix.after.bank_conflicts == 0
     assert fix.notes == (
-        "Its lines call it a (lines 6, 8) and b (lines 11, 13): it was not split in time, one"
-        " layout is for all.",
+        "Its lines call it a (lines 6, 8) and b (lines 11, 13): it is treated as one array,"
+        " with one layout.",
     )
 
 

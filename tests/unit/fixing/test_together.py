@@ -38,7 +38,7 @@ def test_a_fix_has_its_predicted_speedup() -> None:
     assert f"Predicted on H100: {before:,} → {after:,} cycles" in " ".join(fix.sentences)
     said = " ".join(fix.sentences)
     assert fix.operations == 2
-    assert f"×{before / after:.2f}. The operations that the index takes more are not in" in said
+    assert f"×{before / after:.2f}. That time does not include the added operations of" in said
     json.dumps(fix.to_dict())
 
 

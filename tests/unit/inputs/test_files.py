@@ -165,9 +165,9 @@ def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
          "f: mask has shape (2,) (accepted: (1,))"),
         (ROW.encode(), {}, "f does not say which instruction (accepted: --op, or a column op)"),
         (npz(address=[LINEAR], op=["LDS"]), {"op": "STS"},
-         "f has its own instructions, and --op STS was given (accepted: one of the two)"),
+         "f has its own instructions, and --op STS was given (accepted: only one of them)"),
         (npz(address=[LINEAR], mask=[1]), {"op": "LDS", "mask": 3},
-         "f has its own masks, and --mask 0x3 was given (accepted: one of the two)"),
+         "f has its own masks, and --mask 0x3 was given (accepted: only one of them)"),
     ],
 )  # fmt: skip
 def test_refusals(data: bytes, options: dict[str, Any], message: str) -> None:

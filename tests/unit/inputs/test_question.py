@@ -83,12 +83,12 @@ def test_without_a_declaration_the_instruction_is_needed() -> None:
     [
         ("mytype s[32]; s[lane]", "mytype is not a type known here (accepted: float", 0),
         ("float s[32][32]; s[lane]", "s has 2 dimensions, of which 1 is indexed", 17),
-        ("float s[32]; s[lane].x", "a member alone is not taken", 20),
+        ("float s[32]; s[lane].x", "a member alone is not accepted", 20),
         ("s[lane][0]", "s is not declared (accepted: float s[32][32]; before it)", 0),
-        ("float s[32]; s[idx[lane]]", "what idx holds is not known here", 15),
+        ("float s[32]; s[idx[lane]]", "the elements of idx are not known here", 15),
         ("float s[32]; s[lane", "expression ends too early at column 20: ']' is missing", 19),
         ("float s[32]; s[f(lane)]", "f() cannot be called in an index", 15),
-        ("for (;;) s[lane]", "'for' is not taken (accepted: the access alone", 0),
+        ("for (;;) s[lane]", "'for' is not accepted here (accepted: the access alone", 0),
         ("float s[32]; s[1.5*lane]", "1.5 is not an integer", 15),
         ("float s[32]; s[lane] += 1", "a load and a store at once (accepted: s[...] for", 21),
         ("float s[n]; s[lane]", "a dimension must be a number, and n is not one", 8),
@@ -263,7 +263,7 @@ def test_a_long_sum_is_read_once() -> None:
     """Each term once took twice as long as the one before."""
     terms = " + ".join(["lane%2"] * 64)
     assert read(f"float s[65][3]; s[{terms}][0]").addresses()[0, 1] == 64 * 12
-    with pytest.raises(ExpressionError, match="what s holds is not known"):
+    with pytest.raises(ExpressionError, match="the elements of s are not known"):
         read(f"float s[9]; s[{terms} + s[0]]")
 
 
@@ -302,14 +302,17 @@ def test_what_is_followed_is_its_first_element(text: str, same: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("float s[4]; for (int i = 0; i < 4; ++i) s[i]", "for what the loop counts, such as -D k"),
+        (
+            "float s[4]; for (int i = 0; i < 4; ++i) s[i]",
+            "a value for the variable of the loop, such as -D k",
+        ),
         ("float s[4]; if (tid < 4) s[tid]", "choose its lanes by --active or --mask"),
-        ("float s[4]; { s[0]; }", "braces are not taken at column 13"),
+        ("float s[4]; { s[0]; }", "braces are not accepted at column 13"),
         ("float s[99]; float (*t)[33] = (float (*)[33])s; t[lane][0]", "a pointer to rows is not"),
         ("std::array<float, 32> s; s[lane]", "the type std::array<float, 32> is not known here"),
         ("half s[64][64]; cp_async16(&s[lane][0], g)", "cp_async16() is not known here (accepted"),
         ("__shared__ float \u00df[32]; \u00df[lane]", "'\u00df' in a name (accepted"),
-        ("float a[16][16]; a[ty][3]", "(a block of 32x32 is assumed: say yours, --block XxY)"),
+        ("float a[16][16]; a[ty][3]", "(assumed: a block of 32x32; to change it: --block XxY)"),
     ],
 )
 def test_a_refusal_says_what_is_to_be_written(text: str, said: str) -> None:
@@ -320,7 +323,7 @@ def test_a_refusal_says_what_is_to_be_written(text: str, said: str) -> None:
 
 def test_a_store_says_that_the_load_to_its_right_was_not_asked() -> None:
     """`s[0][lane]` is free of conflicts; of `s[lane][0]` nothing was said."""
-    noted = "the store is asked; the load to the right of = is a question of its own"
+    noted = "only the store is counted; ask about the load to the right of = separately"
     assert noted in read("float s[32][32]; s[0][lane] = s[lane][0];").assumed
     assert noted not in read("float s[32][32]; s[0][lane] = in[lane];").assumed
 

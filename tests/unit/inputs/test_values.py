@@ -89,5 +89,7 @@ def test_what_is_no_list_is_refused(text: str, said: str) -> None:
 
 def test_all_is_every_value_there_is() -> None:
     assert read_list("all", every=("a", "b")) == ["a", "b"]
-    with pytest.raises(OptionError, match=r"'all,a' has 'all' beside other values \(accepted"):
+    with pytest.raises(
+        OptionError, match=r"'all,a' has 'all' together with other values \(accepted"
+    ):
         read_list("all,a", every=("a", "b"))

@@ -120,10 +120,14 @@ class TestBadFiles:
             ({"instructions": [3]}, "3 is not a table"),
             ({"instructions": [{}]}, "op None"),
             ({"instructions": [{"op": "LDS"}]}, "LDS has no phases, fused"),
-            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS stands twice"),
-            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "stands twice"),
+            ({"instructions": [table_of("LDS"), table_of("LDS")]}, "LDS is there twice"),
+            ({"instructions": [table_of("LDS"), table_of("LDS", op="LDS.32")]}, "is there twice"),
             ({"instructions": [table_of("LDS", op="LDX")]}, "unknown instruction 'LDX'"),
             ({"instructions": [table_of("LDS", bank=3)]}, "LDS has 'bank'"),
+            (
+                {"instructions": [table_of("LDS", pases=1, merge=True)]},
+                "LDS has 'pases': did you mean phases or passes",
+            ),
             (
                 {"compute_capability": "7.0", "instructions": [table_of("LDSM.16.M88.4")]},
                 "needs compute capability 7.5, the chip has 7.0",
@@ -159,6 +163,8 @@ class TestBadFiles:
         [
             ({"phases": [list(range(31))]}, "groups"),
             ({"phases": [list(range(33))]}, "up to 32 integers"),
+            ({"phases": [[lane] for lane in range(33)]}, "a list of lists of lanes"),
+            ({"phases": [[*range(31), 40]]}, "lane 40 in phases"),
             ({"phases": [[*range(31), 32]]}, "lane 32"),
             ({"phases": [list(range(16)), list(range(15, 32))]}, "lane 15 twice"),
             ({"phases": [list(range(32)), []]}, "group without lanes"),
@@ -178,6 +184,13 @@ class TestBadFiles:
     def test_tables_are_refused_by_name(self, changed: dict[str, Any], match: str) -> None:
         with pytest.raises(ChipError, match=match):
             read_back(content(instructions=[table_of("LDS.64", **changed)]))
+
+    def test_a_pass_takes_a_cycle_more(self) -> None:
+        """Of copies a phase costs nothing: that stays."""
+        tables = [table_of("LDS", passes=2), table_of("LDGSTS.E", passes=2)]
+        chip = read_back(content(instructions=tables))
+        assert chip.instructions["LDS"].phase_cycles == 2
+        assert chip.instructions["LDGSTS.E"].phase_cycles == 0
 
     @pytest.mark.parametrize(
         ("text", "match"),

@@ -163,7 +163,7 @@ class TestBuiltIn:
 
     def test_an_instruction_of_your_own_is_refused_beside_a_chip(self) -> None:
         own = replace(instruction("LDS.128"), fuses=False)
-        with pytest.raises(InstructionError, match="of your own beside chip T4"):
+        with pytest.raises(InstructionError, match="of your own together with chip T4"):
             count(own, [0] * 32, chip="T4")
         built_in = INSTRUCTIONS["LDS.128"]
         assert count(built_in, [0] * 32, chip="T4").phases == 2

@@ -314,6 +314,16 @@ def test_phases_fuse_by_any_partner(partner: int, engine: Engine) -> None:
     assert counts.phases.tolist() == [1, 2, 1, 1, 2, 1, 1]
 
 
+@pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
+def test_phases_that_fuse_may_be_unequal(engine: Engine) -> None:
+    """Eight lanes on one bank's word, then twelve pairs on as many words of another bank."""
+    groups = (range(4), range(4, 8), range(8, 20), range(20, 32))
+    own = Instruction("OWN", 8, 4, fuses=True, groups=groups)
+    row = np.array([8] * 8 + [128 * (lane // 2) for lane in range(8, 32)])
+    counts = count(own, row, engine=engine)
+    assert (int(counts.phases), int(counts.wavefronts)) == (2, 13)
+
+
 def test_a_figure_of_one_access_is_a_number():
     one, several = count("LDS", [0] * 32), count("LDS", [[0] * 32])
     assert isinstance(one.wavefronts, np.int32)

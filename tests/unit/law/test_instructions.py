@@ -60,11 +60,15 @@ def test_every_spelling_is_unique() -> None:
     assert len(set(spellings)) == len(spellings)
 
 
+EVEN, ODD = tuple(range(0, 32, 2)), tuple(range(1, 32, 2))
+
+
 @pytest.mark.parametrize("odd", ["", "LDX", "LDS.256", "ATOMS.ADD.64", "ATOMS", "ldmatrix"])
 def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
     with pytest.raises(InstructionError) as caught:
         instruction(odd)
     assert str(caught.value).startswith(f"unknown instruction {odd!r} (accepted, nearest first: ")
+    assert str(caught.value).count(", ") == 5  # four names, "..." and one before "nearest"
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,28 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
         ("LDS", {"phase_cycles": 64}, "phase_cycles 64 .accepted: 0 to 63"),
         ("LDS", {"least_cycles": (1, 256)}, r"least_cycles \(1, 256\) .accepted: two, 0 to 255"),
         ("LDS", {"least_cycles": (1,)}, r"least_cycles \(1,\)"),
+        ("LDS", {"least_cycles": (-1, 0)}, "least_cycles"),
+        ("LDS", {"phase_cycles": -1}, "phase_cycles -1"),
+        ("LDS", {"fixed_ideal": -1}, "fixed_ideal -1 .accepted: None, or 0 to 1"),
+        ("LDS", {"shared_bytes": 0}, "shared_bytes 0 .accepted: 1 to 261120"),
+        ("LDS", {"shared_bytes": 261121}, "shared_bytes 261121"),
+        ("LDS", {"shared_bytes": 1e5}, "shared_bytes 100000.0"),
+        ("LDS.64", {"groups": (EVEN, ODD[:-1])}, "groups .* each of lanes 0 to 31 in one of them"),
+        ("LDS.64", {"groups": (EVEN, (*ODD, 31))}, "groups"),
+        ("LDS.64", {"groups": (EVEN, ODD, ())}, "groups"),
+        ("LDS.64", {"groups": (EVEN, "1")}, "groups"),
+        ("LDS.64", {"groups": (EVEN, (*ODD[:-1], 31.0))}, "groups"),
+        ("LDS.128", {"groups": (EVEN, ODD)}, "phases 4 .accepted: 2, one per group"),
+        ("LDS", {"fused_groups": (range(32),)}, "fused_groups .* .accepted: where phases fuse"),
+        ("LDS.64", {"fused_groups": (EVEN, ODD)}, "fused_groups .* fewer groups than phases"),
+        ("LDS.128", {"fused_groups": (EVEN, ODD)}, "fused_groups .* each of whole phases"),
+        ("LDS.128", {"fused_groups": (range(16), range(15, 32))}, "fused_groups .* none twice"),
+        ("LDS.64", {"fused_groups": (range(16), range(16, 32))}, "fused_groups .* fewer groups"),
+        ("LDS.64", {"partners": ()}, "partners .. .accepted: 1 to 31, each once, at least one"),
+        ("LDS.64", {"partners": (1, 1)}, "partners"),
+        ("LDS.64", {"partners": (0,)}, "partners"),
+        ("LDS.64", {"partners": (32,)}, "partners"),
+        ("LDS.64", {"partners": (1.5,)}, "partners"),
     ],
 )
 def test_instructions_that_no_engine_counts_are_refused(
@@ -95,6 +121,44 @@ def test_instructions_that_no_engine_counts_are_refused(
 ) -> None:
     with pytest.raises(InstructionError, match=message):
         replace(instruction(op), **odd)
+
+
+@pytest.mark.parametrize(
+    ("op", "given", "kept"),
+    [
+        ("LDS.64", {"groups": (range(16), [*range(16, 32)])}, ()),  # what it would be anyway
+        ("LDS.64", {"groups": [[*EVEN], [*ODD]]}, (EVEN, ODD)),
+        ("LDSM.16.M88", {"groups": [range(8)]}, ()),
+        ("LDS.128", {"groups": (EVEN, ODD), "phases": 2}, (EVEN, ODD)),
+        ("LDS.64", {"groups": (ODD, EVEN)}, (ODD, EVEN)),
+    ],
+)
+def test_phases_are_groups_of_lanes(op: str, given: dict[str, Any], kept: object) -> None:
+    made = replace(instruction(op), **given)
+    assert made.groups == kept
+    assert made.is_regular == (not kept)
+    assert list(map(list, made.phase_lanes)) == list(map(list, kept or given["groups"]))
+    assert made.fused_lanes == ((range(32),) if made.fuses else ())
+
+
+def test_what_fuses_may_be_said_too() -> None:
+    fours = tuple(range(first, first + 8) for first in range(0, 32, 8))
+    assert replace(instruction("LDS.128"), groups=fours).groups == ()
+    same = replace(instruction("LDS.128"), fused_groups=(range(16), range(16, 32)))
+    assert (same.fused_groups, same.is_regular) == ((), True)
+    all_ = replace(instruction("LDS.128"), fused_groups=[range(32)])
+    assert (all_.fused_groups, all_.is_regular) == ((tuple(range(32)),), False)
+    assert all_.fused_lanes == all_.fused_groups
+    thirds = (tuple(range(10)), tuple(range(10, 20)), tuple(range(20, 32)))
+    two = (thirds[0] + thirds[1], thirds[2])
+    odd = replace(instruction("LDS.64"), phases=3, groups=thirds, fused_groups=two)
+    assert odd.fused_lanes == two
+    fourths = [range(first, 32, 4) for first in range(4)]
+    one = replace(instruction("LDS.128"), groups=fourths, fused_groups=[range(32)])
+    assert one.fused_groups == (tuple(range(32)),)  # and not what two and two would be
+    swapped = replace(instruction("LDS.64"), partners=[2, 1])
+    assert (swapped.partners, swapped.is_regular) == ((2, 1), False)
+    assert replace(instruction("LDS.64"), partners=(1, 31), shared_bytes=261120).partners[1] == 31
 
 
 @pytest.mark.parametrize("engine", ["python", "numpy", "numba"])
@@ -109,6 +173,22 @@ def test_the_largest_figures_fit(engine: str) -> None:
     assert counts.cycles.tolist() == [252, 252, 0]
     short = replace(slow, passes=1, phase_cycles=0)
     assert count(short, [0] * 32, 1, engine=engine).cycles == 255
+
+
+def test_names_say_widths() -> None:
+    """Of U8 one byte per lane, of a matrix a row of 16, without a number a word."""
+    bits = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+    for known in INSTRUCTIONS.values():
+        said = 16 if known.is_matrix else bits.get(known.name.rsplit(".", 1)[-1], 4)
+        assert known.width == said, known.name
+        assert known.element == (2 if known.is_matrix else 4)
+
+
+def test_chips_that_have_it() -> None:
+    """PTX ISA 9.0 says from which on: ldmatrix sm_75, cp.async sm_80, stmatrix sm_90."""
+    since = {"LDSM": 75, "LDGSTS": 80, "STSM": 90}
+    for known in INSTRUCTIONS.values():
+        assert known.capability == since.get(known.name.split(".")[0], 70), known.name
 
 
 def test_rules_of_the_atomics() -> None:

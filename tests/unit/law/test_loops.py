@@ -14,7 +14,7 @@ def test_lanes_of_one_bank_take_a_round_each_however_free_their_words() -> None:
     found = explain("add.f32", byte)
     assert (found.wavefronts, found.bank_conflicts, found.ideal, found.cycles) == (6, 0, 1, 6)
     assert found.phases[0].sentence == (
-        "lanes 0-31: lanes 0, 1 and 2 are on bank 0, and one wins a round: 3 rounds of"
+        "lanes 0-31: lanes 0, 1 and 2 are on bank 0, and one of them wins each round: 3 rounds of"
         " 2 wavefronts."
     )
 
@@ -24,7 +24,7 @@ def test_a_later_half_warp_loses_a_round_where_an_earlier_one_won_its_word() -> 
     found = explain("add.u64", byte)
     assert found.wavefronts == 6  # two for each half, and two for the second half again
     assert found.phases[1].sentence == (
-        "lanes 16-31: no two lanes share banks; 1 round came to nothing there, for an earlier"
+        "lanes 16-31: no two lanes share banks; 1 round had no winner there: an earlier"
         " phase won the word: 2 rounds of 2 wavefronts."
     )
     assert count("add.u64", [8 * lane for lane in range(32)]).wavefronts == 4

@@ -26,7 +26,7 @@ def test_a_line_sends_a_packet_at_least(words: NDArray[np.int64], mask: int) -> 
 @given(st.integers(1, 32))
 def test_lanes_on_one_word_go_one_after_the_other(lanes: int) -> None:
     costs = price_neighbour_atomic([2048] * 32, (1 << lanes) - 1)
-    assert costs == (lanes, 2 * lanes + 1, 2 * lanes + 1)
+    assert costs == (lanes, 2 * lanes + 1, 2 * lanes + 1, lanes)
 
 
 def test_one_lane_beside_a_pair_of_another_tag_bank_sends_a_packet_more() -> None:
@@ -34,6 +34,10 @@ def test_one_lane_beside_a_pair_of_another_tag_bank_sends_a_packet_more() -> Non
     pair = [0, 4]
     beside, behind = (price_neighbour_atomic(pair + [128 * x] * 30, 0b111) for x in (1, 5))
     assert (beside.packets, behind.packets) == (4, 3)
+
+
+def test_no_lane_costs_nothing() -> None:
+    assert price_neighbour_atomic([2048] * 32, 0) == (0, 0, 0)
 
 
 def test_bad_addresses_are_refused() -> None:

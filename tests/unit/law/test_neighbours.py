@@ -65,6 +65,12 @@ def test_many_accesses_cost_what_each_costs(given_: list[tuple[str, list[int], i
     assert together.packets.tolist() == each
 
 
+def test_a_packet_is_not_made_in_less_than_the_access_takes_at_home() -> None:
+    for width in ("", ".64", ".128"):
+        assert FLOORS[f"STAS{width}"] == FLOORS[f"STS{width}"]
+        assert count_neighbour(f"STAS{width}", [0] * 32, 1).cycles == FLOORS[f"STS{width}"]
+
+
 @pytest.mark.parametrize("op", ["ATOMS.ADD", "LDSM.16.M88.4", "LDGSTS.E"])
 def test_what_was_not_measured_is_refused(op: str) -> None:
     with pytest.raises(InstructionError, match="in a neighbour's memory is not known"):

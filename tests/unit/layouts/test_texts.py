@@ -68,7 +68,7 @@ def test_what_cute_prints_is_read(text: str, plain: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Sw<3,2,3> o smem_ptr[64b](unset) o (_8,_64):(_64,_1)", "tears elements of 8 bytes apart"),
+        ("Sw<3,2,3> o smem_ptr[64b](unset) o (_8,_64):(_64,_1)", "splits elements of 8 bytes"),
         ("Sw<3,4,3>_smem_ptr[16b](0x1) o (_8,_64):(_64,_1)", "0x1 is not a multiple of"),
         ("Sw<3,4,3> o smem_ptr[4b](unset) o (_8,_64):(_64,_1)", "8, 16, 32, 64 or 128 bits"),
         ("smem_ptr(unset) o (_8,_64):(_64,_1)", "the bits of an element and an address"),

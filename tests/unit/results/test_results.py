@@ -123,7 +123,7 @@ def test_counts_print_as_the_command_does_but_for_the_instruction(
 ) -> None:
     assert main(["count", "--op", "LDS", "tid*32", "--warps", "3"]) == 0
     table, under, *_ = capsys.readouterr().out.split("\n\n")
-    assert under == "The worst of 3: 32-way bank conflict: 32 wavefronts where 1 would do."
+    assert under == "The worst of 3: 32-way bank conflict: 32 wavefronts where 1 is enough."
     printed = table.replace("-", " ").splitlines()
     counts = count("LDS", [COLUMN] * 3)
     words = [line.replace("op", "").replace("LDS", "").split() for line in printed]

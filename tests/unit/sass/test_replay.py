@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import get_args
 
@@ -261,7 +262,7 @@ def test_numbers_survive_the_trip_through_every_width() -> None:
     wanted = []
     for y in map(int, q):
         square = (y * y + 2**63) % 2**64 - 2**63
-        rest = y - int(np.fix(y / 7)) * 7
+        rest = y - math.trunc(y / 7) * 7
         quotient = abs(square) // (rest + 8)
         wanted.append((quotient if square >= 0 else -quotient) - (y >> 3))
     assert found[1].tolist() == wanted

@@ -39,7 +39,7 @@ def test_loops_of_atomics_run_with_the_chips_winners(kind: str, add: str, shift:
     assert report.instructions["bank_conflicts"][spin] == 0
     assert report.instructions["executed"][spin] == len(play(LOOPS[add], width * at, 0xFFFFFFFF))
     (note,) = report.notes
-    assert "finds its address by data" in note
+    assert "computes its address from data" in note
 
 
 @needs_compiler

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bankwise import replay_file
+from bankwise import replay_compiled, replay_file
 from simulator import Chip
 from simulator.errors import LaunchError
 
@@ -18,7 +19,7 @@ KERNEL = "__global__ void twice(float* a, int n) { a[threadIdx.x] *= n; }\n"
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (KERNEL, {}, "no launch stands in k.cu"),
+        (KERNEL, {}, "no launch is in k.cu"),
         (KERNEL, {"kernel": "twise"}, "has no kernel 'twise': did you mean twice"),
         (
             f"{KERNEL}void run(float* a, int n) {{ twice<<<n, 32>>>(a, 5); }}",
@@ -72,3 +73,12 @@ def test_host_code_is_told_of_the_chip(tmp_path: Path, chip: str) -> None:
     )
     (report,) = replay_file(file, chip=chip)
     assert report.grid == (Chip.of(chip).multiprocessors, 1, 1)
+
+
+def test_what_both_take_is_the_same() -> None:
+    """Its docstring says "those of `replay_compiled`": with their types and defaults."""
+    ours, others = (signature(each).parameters for each in (replay_file, replay_compiled))
+    shared = [name for name in ours if name in others and name != "kernel"]
+    assert len(shared) == 9
+    for name in shared:
+        assert ours[name] == others[name]

@@ -15,8 +15,8 @@ ROW = Access("STS", "i, lane", loops={"i": 32})
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({}, "give one of accesses, kernel and fragment"),
-    ({"accesses": [ROW], "kernel": "leimao.v07"}, "give one of"),
+    ({}, "give exactly one of accesses, kernel and fragment"),
+    ({"accesses": [ROW], "kernel": "leimao.v07"}, "give exactly one of"),
     ({"accesses": []}, "accepted: a list of Access"),
     ({"accesses": ["LDS"]}, "accepted: a list of Access"),
     ({"accesses": "LDS"}, "accepted: a list of Access, or of questions in C"),

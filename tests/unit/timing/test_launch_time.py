@@ -136,7 +136,7 @@ def test_blocks_that_differ_stand_for_the_grid_and_a_note_says_so() -> None:
     long = work([*CONFLICTS], times=30, blocks=2, resident=2)
     both = replace(short, traces=(short.traces[0], long.traces[0]), grid=(264, 1, 1))
     found = time_of(both, "H100")
-    assert "the 2 blocks that were sampled differ: each stands for an equal share of the grid" in (
+    assert "the 2 blocks that were sampled differ: each represents an equal share of the grid" in (
         found.notes
     )
     times = [time_of(replace(each, grid=(264, 1, 1)), "H100").cycles for each in (short, long)]

@@ -15,7 +15,8 @@ FREE = {
     "NOP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT",
     "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "UTMACMDFLUSH", "UTMACCTL", "KILL",
     "BPT", "WARPGROUP", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "QSPC", "CREDUX", "FADD2",
-    "FMUL2", "FFMA2",
+    "FMUL2", "FFMA2", "UFADD", "UFMUL", "UFFMA", "UFMNMX", "UFSEL", "UFSETP", "UF2I", "UFRND",
+    "UF2FP", "QMMA",
 }  # fmt: skip
 """Opcodes that are known to cost no more than an issue slot, or whose cost nobody published."""
 SPLIT = {"IMAD.WIDE", "BAR"}  # their loops hold other instructions, or wait for other warps

@@ -182,7 +182,7 @@ def _whole(line: Line) -> int:
     return _TO_WHOLE[named[0]] if named else NEAREST
 
 
-@lifts("F2I", says="Float to integer.")
+@lifts("F2I", "UF2I", says="Float to integer.")
 def _f2i(line: Line) -> Emit:
     line.only(*_INTEGERS, *_FLOATS, *_TO_WHOLE, "FTZ", "NTZ")
     targets, sources, how = _named(line, _INTEGERS), _named(line, _FLOATS), _whole(line)
@@ -237,7 +237,7 @@ def _f2f(line: Line) -> Emit:
     return _converted(line, types[0], types[1], how, None)
 
 
-@lifts("FRND", says="Float to the nearest whole one.")
+@lifts("FRND", "UFRND", says="Float to the nearest whole one.")
 def _frnd(line: Line) -> Emit:
     line.only(*_FLOATS[:4], *_TO_WHOLE, "FTZ")
     types = _named(line, _FLOATS) or ["F32"]

@@ -27,16 +27,19 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 
-@lifts("FADD", "FMUL", "FFMA", says="Arithmetic of 32 bits, in four roundings.")
+@lifts(
+    "FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA",
+    says="Arithmetic of 32 bits, in four roundings.",
+)  # fmt: skip
 def _float(line: Line) -> Emit:
     line.only(*ROUNDINGS, "FTZ", "SAT")
     how, saturates = rounding(line), line.has("SAT")
-    target = line.target()
-    inputs = line.sources("float", 3 if line.name == "FFMA" else 2)
+    name, target = line.name.removeprefix("U"), line.target()
+    inputs = line.sources("float", 3 if name == "FFMA" else 2)
 
     def emit(block: Block) -> None:
         values = [block.floats(each) for each in inputs]
-        block.write(target, _calculated(line.name, how, values, saturates))
+        block.write(target, _calculated(name, how, values, saturates))
 
     return emit
 
@@ -64,8 +67,12 @@ def _two_sources(line: Line) -> tuple[SourceOperand, SourceOperand]:
         both = line.source("float")
         return both, both
     operand = line.take()
-    if not isinstance(operand, Register) or operand.signs.half not in _ORDERS:
+    if not isinstance(operand, Register) or operand.signs.half not in ("F32", *_ORDERS):
         raise DecodeProblem(f"operand {line.next} of {line.name}")
+    if operand.signs.half == "F32":  # one float for both
+        one = replace(operand.signs, half="")
+        both = line.changed(line.named(operand, 1), one, "float")
+        return both, both
     pair, signs = line.named(operand, 2), replace(operand.signs, half="")
     low, high = (
         line.changed(
@@ -102,7 +109,7 @@ def _calculated(name: str, how: int, values: list[Value], saturates: bool = Fals
     return clamped(found) if saturates else found
 
 
-@lifts("FMNMX", says="Least or greatest of two floats.")
+@lifts("FMNMX", "UFMNMX", says="Least or greatest of two floats.")
 def _fmnmx(line: Line) -> Emit:
     return _least_of(line, 2)
 
@@ -138,7 +145,7 @@ def _either(block: Block, f: Value, g: Value, least: Condition, nan_wins: bool) 
     return (f.is_nan & g.is_nan).choose(0x7FFFFFFF, found)
 
 
-@lifts("FSETP", says="Compares floats.")
+@lifts("FSETP", "UFSETP", says="Compares floats.")
 def _fsetp(line: Line) -> Emit:
     how, boolean = comparison(line, "FTZ")
     first, second = line.predicate_targets()

@@ -246,7 +246,7 @@ def _async_store(line: Line) -> Emit:
     request = AsyncStore(pair.number, _data(line, words), words, operation, element)
     if line.peek(Predicate):
         raise DecodeProblem(f"predicate of {line.name}")
-    name = f"STAS{f'.{32 * words}' if words > 1 else ''}" if line.name == "STAS" else None
+    name = f"{line.name}.{32 * words}" if words > 1 else line.name
     site = MemorySite(line.number, line.instruction, "neighbour", name, True, 4 * words)
     line.sites.append(site)
     return served(line, request)

@@ -35,7 +35,7 @@ def _sel(line: Line) -> Emit:
     return _choice(line, "int")
 
 
-@lifts("FSEL", says="As SEL, for floats.")
+@lifts("FSEL", "UFSEL", says="As SEL, for floats.")
 def _fsel(line: Line) -> Emit:
     line.only("FTZ")
     return _choice(line, "float")
@@ -117,7 +117,7 @@ def _clock(block: Block) -> Value:
 
 @lifts("R2UR", says="Copies from a lane to a uniform register; which lanes differ.")
 def _r2ur(line: Line) -> Emit:
-    line.only("OR")
+    line.only("OR", "BROADCAST")  # which only says that lanes may be missing
     differs = line.predicate_target() if line.peek(Predicate) else None
     target, a = line.target(), line.source()
     if line.has("OR") and differs is None:

@@ -7,6 +7,7 @@ from simulator.sass.lift.line import Line
 from simulator.sass.lift.numbers import (
     NEAREST,
     TO_ZERO,
+    directed16,
     from8,
     halves,
     packed,
@@ -23,7 +24,9 @@ __all__: list[str] = []
 _EIGHT = ("E4M3", "E5M2")
 
 
-@lifts("F2FP", says="Two floats into a pair of 16 or 8 bits; 8 bits into halves; tfloat32.")
+@lifts(
+    "F2FP", "UF2FP", says="Two floats into a pair of 16 or 8 bits; 8 bits into halves; tfloat32."
+)
 def _f2fp(line: Line) -> Emit:
     line.only(
         "F16", "BF16", "F32", "TF32", *_EIGHT, "PACK_AB", "PACK_AB_MERGE_C", "PACK_B", "UNPACK_B",
@@ -33,7 +36,11 @@ def _f2fp(line: Line) -> Emit:
     rest = {each for each in line.modifiers if each not in types and each != "RELU"}
     is_eight = len(types & set(_EIGHT)) == 1 and len(types) == 2
     # Without types, as for sm_80, they are half from float.
-    if rest == {"PACK_AB"} and types in (set(), {"F16", "F32"}, {"BF16", "F32"}):
+    if rest in ({"PACK_AB"}, {"PACK_AB", "RZ"}) and types in (
+        set(),
+        {"F16", "F32"},
+        {"BF16", "F32"},
+    ):
         return _pair(line)
     if rest == {"PACK_AB_MERGE_C", "SATFINITE"} and is_eight and "F32" in types:
         return _bytes(line)
@@ -56,8 +63,13 @@ def _pair(line: Line) -> Emit:
     high, low = line.source("float"), line.source("float")
 
     def emit(block: Block) -> None:
-        values = (_limited(line, block.floats(each)) for each in (low, high))
-        block.write(target, packed(*(to16(each, line.has("BF16")) for each in values)))
+        values = [_limited(line, block.floats(each)) for each in (low, high)]
+        is_bfloat = line.has("BF16")
+        if line.has("RZ"):
+            found = [directed16(each.double, TO_ZERO, is_bfloat) for each in values]
+        else:
+            found = [to16(each, is_bfloat) for each in values]
+        block.write(target, packed(*found))
 
     return emit
 

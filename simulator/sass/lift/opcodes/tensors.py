@@ -72,6 +72,18 @@ def _imma(line: Line) -> Emit:
     return _tiles(line, "imma", (4, k // 8, k // 16, 4), (k, int(signs[0]), int(signs[1])))
 
 
+@lifts("QMMA", says="16×8 tile of a matrix product of floats of 8 bits.")
+def _qmma(line: Line) -> Emit:
+    line.only(*_IMMA, "F32", "F16", "E4M3", "E5M2")
+    shape = next((each for each in line.modifiers if each in _IMMA), "")
+    wide = [int(each == "E5M2") for each in line.modifiers if each in ("E4M3", "E5M2")]
+    if not shape or len(wide) != 2:
+        raise DecodeProblem("shape of QMMA")
+    k, half_sums = _IMMA[shape], line.has("F16")
+    sums = 2 if half_sums else 4
+    return _tiles(line, "qmma", (sums, k // 8, k // 16, sums), (k, *wide, int(half_sums)))
+
+
 @lifts("MOVM", says="Transposes an 8×8 matrix across the warp.")
 def _movm(line: Line) -> Emit:
     if line.modifiers != ("16", "MT88"):

@@ -34,6 +34,9 @@ REFUSED = {
     "embed": '__device__ const char c[] = {{\n#embed "{}"\n}};',
     "asked for": '#if __has_include("{}")\n#endif',
     "asked for by a macro": '#define F "{}"\n#if __has_include(F)\n#endif',
+    "asked for within a macro": '#define HAS(x) __has_include(x)\n#if HAS("{}")\n#endif',
+    "asked for as a string": "#define S(x) #x\n#define H(x) __has_include(S(x))\n#if H({})\n#endif",
+    "asked for by a piece": "#define UP ..\n#define H(x) __has_include(x)\n#if H(<UP/{}>)\n#endif",
 }
 
 
@@ -63,6 +66,14 @@ def test_an_include_that_the_compiler_would_find_itself_is_refused(folder: Path,
     text = KERNEL.replace("{", f"{{\n{line}\n")  # where the device's code stays as it is
     with pytest.raises(CompileError, match=r"accepted: (?:a header|the name of a header)"):
         translate(text, folder)
+
+
+def test_a_macro_may_ask_for_a_header_by_its_name(folder: Path) -> None:
+    text = (
+        "#define CEIL(a, b) (((a) + (b) - 1) / (b))\n#define HAS(x, ...) __has_include(x)\n"
+        '#if HAS(<cuda_fp16.h>) && HAS("a.h")\n#endif\n'
+    )
+    assert "HAS(<cuda_fp16.h>)" in translate(text + KERNEL, folder).source
 
 
 def test_headers_that_macros_name_are_found(folder: Path) -> None:

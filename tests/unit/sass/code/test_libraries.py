@@ -129,3 +129,19 @@ __global__ void check(int *a) { __assertfail(a[0]); }"""
     made = compile_source(source, "sm_90", "source.cu", options=options)
     with pytest.raises(CubinError, match=r"is not linked yet: it names .*__assertfail"):
         read_cubin(made.cubin)
+
+
+def test_a_class_may_have_members_that_only_host_code_uses() -> None:
+    from simulator.sass.code.compiling import compile_source
+
+    text = """
+#include <map>
+#include <string>
+struct Named { std::string name; std::map<int, std::string> more; std::vector<int> v; int n; };
+struct Plain { int n; };
+__global__ void k(int *a, Named *named) {
+    a[1] = FP_NAN + FP_NORMAL;
+    a[0] = sizeof(Named) == 32 + 48 + 24 + 8 ? named->n : -1;
+}
+"""
+    assert compile_source(text, "sm_90", "a.cu", (), None, None)

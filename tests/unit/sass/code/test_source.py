@@ -350,3 +350,24 @@ def test_all_of_cub_is_what_device_code_names_of_it() -> None:
     assert "#include <cub/block/block_reduce.cuh>" in header
     assert "block_scan" not in header
     assert "device_reduce" not in header  # NVRTC refuses what launches kernels
+
+
+def test_a_macro_that_stands_for_a_type_hides_nothing_behind_it() -> None:
+    text = """
+template <typename T> struct Bits { static constexpr int of = 0; };
+#define BITS(T, bits) \\
+  template <> struct Bits<T> { static constexpr int of = bits; }
+namespace one {
+BITS(signed char, 8);
+BITS(double, 64);
+#undef BITS
+namespace two {
+class Table;
+class Table { public: __device__ int get() const { return 1; } };
+}  // namespace two
+}  // namespace one
+__global__ void k(int *a) { a[0] = one::two::Table().get() + Bits<double>::of; }
+"""
+    made = translate(text, None).source
+    assert made.count("{") == made.count("}") == text.count("{")
+    assert "BITS(double, 64);" in made

@@ -30,6 +30,7 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 FORMS: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
     "FADD2 R8, R2.F32x2.HI_LO, R4.F32x2.HI_LO": lambda a, b, c: a + b,
     "FADD2.FTZ R8, -R2.F32x2.HI_LO, |R4|.F32x2.LO_HI": lambda a, b, c: np.abs(b[::-1]) - a,
+    "FADD2 R8, R2.F32x2.HI_LO, -R4.F32": lambda a, b, c: a - b[0],
     "FADD2 R8, R2.reuse.F32x2.HI_HI, 1": lambda a, b, c: a[[1, 1]] + np.float32(1),
     "FMUL2 R8, R2.F32x2.LO_LO, RZ.F32x2.HI_LO": lambda a, b, c: a[[0, 0]] * np.float32(0),
     "FMUL2 R8, R2.F32x2.HI_LO, UR4.F32x2.HI_LO": lambda a, b, c: a * np.float32([[3], [5]]),

@@ -62,8 +62,8 @@ PRODUCT = (
     " products_end(); {before} products_wait<0>();"
 )
 PLAIN = TensorMap(np.zeros((8, 8), np.float32), (8, 8))
-PIXELS = TensorMap.im2col(np.zeros((1, 4, 4, 8), np.float32), 8, 16, lower=(0, 0), upper=(0, 0))
-SLICES = TensorMap(np.zeros((4, 4, 64), np.float16), box=(1, 4, 8), interleave=16)
+PIXELS = TensorMap.im2col(np.zeros((1, 4, 4, 8), np.float32), 8, 16, lower=(-1, -1))
+SLICES = TensorMap(np.zeros((4, 16, 64), np.float16), box=(1, 16, 8), interleave=16)
 
 
 def load(to: str = "tile", of: str = "&map", barrier: str = "&barrier", x: str = "0") -> str:
@@ -120,15 +120,14 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
         "products_end(); products_wait<0>();", UnsupportedError,
         r"a sparse wgmma \(m64n8k32\) is not modelled \(accepted: dense ones\)", PLAIN,
     ),
-    "a store of pixels": (
-        "if (first) store_pixels(&map, tile);", UnsupportedError,
-        r"a store through an im2col map is not modelled \(accepted: loads\)", PIXELS,
+    "a store of pixels from below 0": (
+        "if (first) store_pixels(&map, tile);", MemoryAccessError,
+        r"lower=\(-1, -1\) and upper=\(0, 0\) \(accepted: a bounding box within the tensor", PIXELS,
     ),
     "an interleaved map": (
         "if (first) load_block(tile, &map, &barrier, 0, 0, 0);", UnsupportedError,
-        r"a copy through a map with interleave=16 is not modelled: where it puts bytes was not"
-        r" measured \(accepted: interleave=None; next: let the last axis be a slice of 16 bytes",
-        SLICES,
+        r"a box of 16 along the axis before the last of a map with interleave=16 is not modelled:"
+        r" it was not measured \(accepted: 1 to 8", SLICES,
     ),
 }  # fmt: skip
 

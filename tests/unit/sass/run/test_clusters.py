@@ -182,3 +182,37 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) send(u32 *out) {
     found = [report.instructions[name][row] for name in ("executed", "packets", "neighbour_cycles")]
     assert found == [2, 2 * 4, 2 * 6.0]  # four whole sectors each
     assert not any("not known of" in note for note in report.notes)
+
+
+def test_sums_at_a_neighbour_are_priced() -> None:
+    """red.async by its law; what a warp adds itself at least, and a note says so."""
+    source = """
+extern "C" __global__ void __cluster_dims__(2, 1, 1) add(u32 *out) {
+    __shared__ alignas(128) u32 inbox[32];
+    __shared__ alignas(8) u64 barrier;
+    inbox[threadIdx.x] = 0;
+    if (threadIdx.x == 0) { barrier_init(&barrier, 1); arrive_and_expect(&barrier, 128); }
+    cluster_sync();
+    u32 other = address_at(inbox + threadIdx.x, cluster_rank() ^ 1);
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32"
+                 " [%0], %1, [%2];" ::"r"(other), "r"(threadIdx.x),
+                   "r"(address_at(&barrier, cluster_rank() ^ 1)) : "memory");
+    wait(&barrier, 0);
+    cluster_sync();
+    asm volatile("red.shared::cluster.add.u32 [%0], 1;" ::"r"(other) : "memory");
+    cluster_sync();
+    out[32 * blockIdx.x + threadIdx.x] = inbox[threadIdx.x];
+}"""
+    report = ran(source, [np.zeros((2, 32), np.uint32)], grid=2, block=32)
+    assert (report.outputs[0] == np.arange(1, 33)).all()
+    found = {
+        opcode.split(".")[0]: (packets, cycles)
+        for opcode, packets, cycles in zip(
+            *(report.instructions[name] for name in ("opcode", "packets", "neighbour_cycles")),
+            strict=True,
+        )
+        if packets
+    }
+    assert found == {"REDAS": (10, 15.0), "ATOM": (10, 15.0)}  # a line and four sectors each
+    assert any("the least that atomics take in other blocks, of" in x for x in report.notes)
+    assert not any("not known of" in note for note in report.notes)

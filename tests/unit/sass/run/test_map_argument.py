@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from simulator.errors import BankwiseError, LaunchError, TensorMapError
 from simulator.sass.run.map_argument import TensorMap
 from simulator.sass.run.map_fields import MapFields
-from simulator.sass.run.tensor_map import decode, encode
+from simulator.sass.run.tensor_map import decode
 from tests.unit.sass.run.test_tensor_map import accepted_rows, fields_of
 
 NUMPY = {"bfloat16": ml_dtypes.bfloat16, "float32_ftz": np.float32, "tfloat32": np.float32,
@@ -119,13 +119,14 @@ def test_an_address_off_its_alignment_is_refused() -> None:
         TensorMap(HALF, (8, 8)).encode(0x1008)
 
 
-def test_im2col_is_refused_by_name_where_it_is_not_recorded() -> None:
-    with pytest.raises(TensorMapError, match="im2col rank"):
-        TensorMap.im2col(np.zeros((2, 8, 16), np.float16), 16, 4)
-    fields = MapFields("float16", 0, (16, 8, 2), (32, 256), (1, 1, 1), kind="im2col", channels=16,
-                       pixels=4, lower=(0,), upper=(0,))  # fmt: skip
-    with pytest.raises(TensorMapError, match="im2col rank"):
-        encode(fields)
+@pytest.mark.parametrize("shape", [(8, 16), (2, 2, 4, 4, 4, 16)])
+def test_im2col_takes_three_to_five_axes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(TensorMapError, match=r"im2col rank.*accepted: 3 to 5"):
+        TensorMap.im2col(np.zeros(shape, np.float16), 16, 4)
+    for rank in (3, 4, 5):
+        made = TensorMap.im2col(np.zeros((4,) * (rank - 1) + (16,), np.float16), 16, 4)
+        assert made.fields.lower == (0,) * (rank - 2)
+        assert decode(made.encode(0)) == made.fields
 
 
 def test_im2col_takes_corners_in_the_arrays_order() -> None:

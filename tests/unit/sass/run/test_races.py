@@ -40,6 +40,8 @@ UNORDERED = (
 )  # fmt: skip
 
 ORDERED = (
+    # Many may store one value, of several words too.
+    "((double2 *)s)[0] = {1, 2}; __syncthreads(); o[i!] = s[i!];",
     "s[i!] = o[i!]; __syncthreads(); o[i!] = s[127 - i!];",
     "for (int t = 0; t < 4; ++t) { s[i!] = o[i! + t]; __syncthreads(); o[i!] += s[127 - i!];"
     " __syncthreads(); }",

@@ -266,12 +266,51 @@ def test_a_tile_outside_the_allocation_is_refused() -> None:
 
 
 def test_what_is_not_modelled_is_refused_by_name() -> None:
-    fields, memory = place(np.zeros((4, 4, 64), np.float16), (1, 4, 8), interleave=16)
-    with pytest.raises(UnsupportedError, match="interleave=16"):
+    """What an H100 does there was not recorded."""
+    fields, memory = place(np.zeros((4, 16, 64), np.float16), (1, 16, 8), interleave=16)
+    with pytest.raises(UnsupportedError, match="a box of 16 along the axis before the last"):
         load_tile(fields, (0, 0, 0), memory, [np.zeros(4096, np.uint8)], 0)
-    _, stored, memory = images()
-    with pytest.raises(UnsupportedError, match="im2col"):
-        store_tile(stored, (0, 0, 0, 0), memory, np.zeros(4096, np.uint8), 0)
+    _, pixels, memory = images()
+    with pytest.raises(UnsupportedError, match="pixels through an interleaved map"):
+        load_tile(
+            replace(pixels, interleave=16), (0, 0, 0, 0), memory, [np.zeros(4096, np.uint8)], 0
+        )
+
+
+def test_an_interleaved_map_copies_slices_of_its_bytes() -> None:
+    """As an H100 does (tests/silicon/test_hopper_maps.py): here N, C, W = 6 slices of 8 halves."""
+    array = np.arange(2 * 4 * 6 * 8, dtype=np.float16).reshape(2, 4, 6 * 8)
+    made = TensorMap(array[:, :, :6], (2, 8, 8), interleave=16)
+    fields, memory = (
+        replace(made.fields, address=BASE),
+        ArrayMemory(BASE, array.view(np.uint8).reshape(-1)),
+    )
+    shared = np.full(4096, 0xEE, np.uint8)
+    moved = load_tile(fields, (4, 1, 0), memory, [shared], 128)
+    got = shared[128 : 128 + 2 * 8 * 16].view(np.float16).reshape(2, 8, 8)
+    assert np.array_equal(got[:, :2], array.reshape(2, 4, 6, 8)[:, 1, 4:])
+    assert not got[:, 2:].any()  # beyond the last slice
+    assert (moved.bytes, (shared[384:] == 0xEE).all()) == (256, True)
+
+
+def test_an_im2col_copy_that_the_chip_refuses_is_refused() -> None:
+    _, fields, memory = images(lower=(-1, -1), upper=(-1, -1))
+    shared = np.zeros(4096, np.uint8)
+    with pytest.raises(
+        MemoryAccessError, match=r"coordinate 1 of an im2col copy is 5 \(accepted: -1"
+    ):
+        load_tile(fields, (0, 5, 0, 0), memory, [shared], 0, (0, 0))
+    with pytest.raises(MemoryAccessError, match="bounding box within the tensor"):
+        store_tile(fields, (0, 0, 0, 0), memory, shared, 0)
+    _, fields, memory = images()
+    with pytest.raises(MemoryAccessError, match="no coordinate below 0"):
+        store_tile(fields, (-4, 0, 0, 0), memory, shared, 0)
+    store_tile(fields, (0, 0, 0, 0), memory, np.ones(4096, np.uint8), 0)
+    assert (
+        memory.data.reshape(60, 16, 4)[:32, :8].min()
+        == memory.data.reshape(60, 64)[:32, :32].max()
+        == 1
+    )
 
 
 def test_a_reduction_onto_rows_that_are_one_row_adds_each() -> None:

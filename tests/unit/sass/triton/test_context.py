@@ -342,3 +342,36 @@ def test_torch_tensors_are_written_in_place() -> None:
         kernels.add[1,](small, small, twice, 64, BLOCK=64)
     assert bool((twice == 2).all())
     assert bool(out.flatten()[64 : 64 + 4096].any())
+
+
+def test_arrays_behind_pointers_in_an_array_are_read_and_written() -> None:
+    arrays = [np.ones(64, np.float32), np.ones(9, np.float32), np.ones(20, np.float32)]
+    sizes = np.array([64, 9, 10], np.int32)
+    with replaying(arch="sm_80") as launches:
+        own = [launches.tensor(each).data_ptr() for each in (*arrays[:2], arrays[2][10:])]
+        pointers = np.array(own)
+        kernels.pointed_to[3,](pointers, sizes, 2.0, BLOCK=64)
+        assert pointers.tolist() == own
+    assert [each.sum() for each in arrays] == [128, 18, 30]
+    assert arrays[2][:10].sum() == 10
+
+
+def test_a_script_for_a_gpu_runs_on_the_cpu(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from simulator.sass.triton.files import run_script
+
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch, triton\n"
+        "from tests.triton_kernels import add, pointed_to\n"
+        "assert torch.cuda.get_device_capability() == (8, 0) and torch.cuda.is_available()\n"
+        "x = torch.ones(64, device='cuda').cuda(); y = torch.zeros_like(x, pin_memory=False)\n"
+        "assert x.is_cuda and x.to('cuda:0').to(torch.device('cuda')) is x\n"
+        "add[1,](x, x, y, 64, BLOCK=64)\n"
+        "assert bool((y == 2).all())\n"
+        "assert triton.testing.do_bench(lambda: None) != 0\n"
+        "pointers = torch.tensor([y[10:].data_ptr(), x.data_ptr()], device='cuda')\n"
+        "pointed_to[2,](pointers, torch.full((2,), 9, dtype=torch.int32), 3.0, BLOCK=64)\n"
+        "assert y.sum() == 2 * 64 + 4 * 9 and x.sum() == 64 + 2 * 9, (y, x)\n"
+    )
+    assert len(run_script(str(script), arch="sm_80")) == 2
