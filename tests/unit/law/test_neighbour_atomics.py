@@ -37,7 +37,7 @@ def test_one_lane_beside_a_pair_of_another_tag_bank_sends_a_packet_more() -> Non
 
 
 def test_no_lane_costs_nothing() -> None:
-    assert price_neighbour_atomic([2048] * 32, 0) == (0, 0, 0)
+    assert price_neighbour_atomic([2048] * 32, 0) == (0, 0, 0, 0)
 
 
 def test_bad_addresses_are_refused() -> None:

@@ -354,7 +354,8 @@ def test_a_report_says_what_a_block_takes_of_an_sm() -> None:
     assert found is not None
     assert (found.blocks, found.warps, found.limited_by) == (8, 64, ("warps", "registers"))
     said = (
-        "28 registers per thread, 4,224 bytes of shared memory per block: 8 blocks, 64 warps (100%)"
+        "28 registers per thread, 4,224 bytes of shared memory per block:"
+        " an SM of H200 holds 8 blocks, 64 warps (100%)"
     )
     assert any(line.startswith(said) for line in report.table().text)
 
@@ -369,10 +370,10 @@ GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
         (GROUPS + "__global__ void k(float *o) { cg::this_grid().sync(); o[0] = 1; }",
          "needs a cooperative launch"),
         ("__global__ void k(float *o) { extern __shared__ float s[]; s[threadIdx.x] = 1;"
-         " __syncthreads(); o[0] = s[31]; }", "the block has no shared memory; dynamic"),
+         " __syncthreads(); o[0] = s[31]; }", "the block has no shared memory; give dynamic"),
         ("__global__ void k(float *o) { __shared__ float a[4]; extern __shared__ float s[];"
          " a[threadIdx.x % 4] = 1; s[threadIdx.x] = 1; __syncthreads(); o[0] = s[31] + a[3]; }",
-         "shared memory; dynamic shared memory is given by --shared-bytes N"),
+         "shared memory; give dynamic shared memory with --shared-bytes N"),
     ],
 )  # fmt: skip
 def test_what_a_launch_lacks_is_refused_with_the_way_out(source: str, way_out: str) -> None:
