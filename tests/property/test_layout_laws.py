@@ -289,7 +289,7 @@ def test_divides_are_one_divide_rearranged(parts, rows, cols):
     assert tiled_divide(a, (rows, cols)) == make_layout(zipped[0], tiles_row, tiles_col)
 
 
-@given(layouts, modes)
+@given(compact() | layouts, modes)
 def test_product_is_copies_of_a_in_the_order_of_b(a, b):
     result = try_to(logical_product, a, b)
     assume(result.size <= 4096)
