@@ -43,6 +43,9 @@ if not COMPILES:
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
 
+READ_ALL = ("tests/unit/test_docstrings.py", "tests/unit/test_structure.py")
+"""Tests that parse all sources: in one process, once."""
+
 AFRESH = os.environ.get("BANKWISE_AFRESH", "0") != "0"
 """Whether each kernel is compiled and disassembled by processes of its own: for a user, it is."""
 
@@ -74,6 +77,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file, _, _ = nodeid.partition("::")
+            if file in READ_ALL:
+                return READ_ALL[0]
             return file if file.endswith(".md") or file.startswith(SHARES) else nodeid
 
     return Together(config, log) if config.option.dist == "load" else None

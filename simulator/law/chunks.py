@@ -98,15 +98,13 @@ def _processors() -> int:
 def plain(array: NDArray[Any]) -> NDArray[Any]:
     """Return a chunk as one of the few types for which the loops are compiled.
 
-    That is read-only, in C order, and int16, or uint of 16, 32, 64 bits. A negative int32 is an
-    unsigned integer beyond shared memory, and refused as that. Only chunks in another order, of
-    rows or of bytes, or of 8 bits, are copied.
+    That is read-only, in C order, and uint of 32 or 64 bits. A negative integer is an unsigned one
+    beyond shared memory, and refused as that. Only chunks in another order, of rows or of bytes,
+    or of fewer bits, are copied.
     """
-    if array.dtype.itemsize == 1:
-        array = array.astype(np.int16)
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    plain = np.ascontiguousarray(native).view()
-    if plain.dtype.itemsize >= 4:
-        plain = plain.view(f"u{plain.dtype.itemsize}")
+    size = max(array.dtype.itemsize, 4)
+    kind = array.dtype.newbyteorder("=") if size == array.dtype.itemsize else np.dtype(np.int32)
+    native = array.astype(kind, copy=False)
+    plain = np.ascontiguousarray(native).view(f"u{size}").view()
     plain.flags.writeable = False
     return plain
