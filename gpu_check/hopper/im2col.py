@@ -25,7 +25,17 @@ from numpy.typing import NDArray
 from gpu_check.errors import DeviceError
 from gpu_check.hopper.cases import HEAD, Trial, fill
 from gpu_check.hopper.runner import Runner, compile_all
-from gpu_check.hopper.tiles import DUMP, SHARED_BYTES, TENSOR_BYTES, shared_before
+from gpu_check.hopper.tiles import (
+    BEGIN,
+    COMMIT,
+    DUMP,
+    EXPECT,
+    LEAVE,
+    SHARED_BYTES,
+    TENSOR_BYTES,
+    WAIT,
+    shared_before,
+)
 from simulator.sass.run.map_fields import CHOICES, ELEMENT_TYPES, MapFields, box_bytes
 
 __all__ = ["DrawnCopy", "digest_of", "drawn_copies", "driver_image", "measure", "sources"]
@@ -72,42 +82,18 @@ def _kernel(rank: int, im2col: bool) -> str:
     return f"""
 extern "C" __global__ void case_{"im2col" if im2col else "tile"}{rank}(long long* when,
         unsigned* out, const u8* given, u8* data, int turns, int bytes, int place, int way) {{
-    extern __shared__ __align__(1024) unsigned s[];
-    __shared__ __align__(8) u64 bar;
-    const int* x = (const int*)(given + 128);
-    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
-        s[i] = i * 747796405u + 2891336453u;
-    if (threadIdx.x == 0) begin(at(&bar), 1);
-    fence();
-    __syncthreads();
-    const unsigned to = at(s) + place;
-    if (threadIdx.x == 0) {{
+{BEGIN}    if (threadIdx.x == 0) {{
         if (way == 0) {{
-            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                         :: "r"(at(&bar)), "r"(bytes) : "memory");
-            {load}
-            const long long until = clock64() + 200000;
-            unsigned done = 0;
-            while (!done && clock64() < until)
-                asm volatile("{{ .reg .pred p;"
-                             " mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0;"
-                             " selp.b32 %0, 1, 0, p; }}" : "=r"(done) : "r"(at(&bar)) : "memory");
-            out[0] = done;
-        }} else {{
+{EXPECT}            {load}
+{WAIT}        }} else {{
             if (way == 1) {{
                 {store}
             }} else {{
                 {add}
             }}
-            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-            asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-            out[0] = 1;
-        }}
+{COMMIT}        }}
     }}
-    __syncthreads();
-    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
-        ((unsigned*)(data + {DUMP}))[i] = s[i];
-}}
+{LEAVE}}}
 """
 
 

@@ -32,6 +32,50 @@ TENSOR_BYTES = 64 << 10
 DUMP = 2 << 20
 """Where the kernel leaves its shared memory in the data."""
 
+BEGIN = f"""\
+    extern __shared__ __align__(1024) unsigned s[];
+    __shared__ __align__(8) u64 bar;
+    const int* x = (const int*)(given + 128);
+    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
+        s[i] = i * 747796405u + 2891336453u;
+    if (threadIdx.x == 0) begin(at(&bar), 1);
+    fence();
+    __syncthreads();
+    const unsigned to = at(s) + place;
+"""
+"""Of a kernel that copies by TMA: shared memory with known words, and an mbarrier."""
+
+EXPECT = """\
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                         :: "r"(at(&bar)), "r"(bytes) : "memory");
+"""
+"""One thread tells the mbarrier how many bytes come."""
+
+WAIT = """\
+            const long long until = clock64() + 200000;
+            unsigned done = 0;
+            while (!done && clock64() < until)
+                asm volatile("{ .reg .pred p;"
+                             " mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0;"
+                             " selp.b32 %0, 1, 0, p; }" : "=r"(done) : "r"(at(&bar)) : "memory");
+            out[0] = done;
+"""
+"""It waits for them, for a time."""
+
+COMMIT = """\
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+            out[0] = 1;
+"""
+"""It waits until what it wrote has been read."""
+
+LEAVE = f"""\
+    __syncthreads();
+    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
+        ((unsigned*)(data + {DUMP}))[i] = s[i];
+"""
+"""All leave shared memory in the data."""
+
 
 def _load(rank: int) -> str:
     at = ", ".join(f"%{i + 2}" for i in range(rank))
@@ -57,38 +101,14 @@ def _kernel(rank: int) -> str:
     return f"""
 extern "C" __global__ void case_tile{rank}(long long* when, unsigned* out, const u8* given,
         u8* data, int turns, int bytes, int place, int is_load) {{
-    extern __shared__ __align__(1024) unsigned s[];
-    __shared__ __align__(8) u64 bar;
-    const int* x = (const int*)(given + 128);
-    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
-        s[i] = i * 747796405u + 2891336453u;
-    if (threadIdx.x == 0) begin(at(&bar), 1);
-    fence();
-    __syncthreads();
-    const unsigned to = at(s) + place;
-    if (threadIdx.x == 0) {{
+{BEGIN}    if (threadIdx.x == 0) {{
         if (is_load) {{
-            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                         :: "r"(at(&bar)), "r"(bytes) : "memory");
-            {_load(rank)}
-            const long long until = clock64() + 200000;
-            unsigned done = 0;
-            while (!done && clock64() < until)
-                asm volatile("{{ .reg .pred p;"
-                             " mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0;"
-                             " selp.b32 %0, 1, 0, p; }}" : "=r"(done) : "r"(at(&bar)) : "memory");
-            out[0] = done;
-        }} else {{
+{EXPECT}            {_load(rank)}
+{WAIT}        }} else {{
             {_store(rank)}
-            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-            asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-            out[0] = 1;
-        }}
+{COMMIT}        }}
     }}
-    __syncthreads();
-    for (int i = threadIdx.x; i < {SHARED_BYTES // 4}; i += blockDim.x)
-        ((unsigned*)(data + {DUMP}))[i] = s[i];
-}}
+{LEAVE}}}
 """
 
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
-from gpu_check.timing.paths import access_source
+from gpu_check.timing.paths import access_source, least_cycles
 
 __all__ = ["gather_patterns", "measure_gathers"]
 
 _WIDTHS = (4, 8, 16)
-_COPIES, _TURNS = 64, 16
 _SPANS = (128, 256, 512, 1024, 2048, 4096, 16384)
 _DRAWS = 3
 _STEPS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20, 24, 31, 33)
@@ -77,12 +76,7 @@ def measure_gathers(device: int = 0) -> list[dict[str, Any]]:
             table = cupy.asarray(np.array(offsets, dtype=np.int32))
             row: dict[str, Any] = {"width": width, "pattern": pattern}
             for warps in (8, 32):
-                least = float("inf")
-                for _ in range(3):
-                    kernels[width]((1,), (32 * warps,), (data, table, when, sink))
-                    times = when.get()[: 2 * warps]
-                    elapsed = int(times[1::2].max() - times[0::2].min())
-                    least = min(least, elapsed / (_TURNS * _COPIES * warps))
-                row[f"warps_{warps}"] = round(least, 3)
+                arguments = (data, table, when, sink)
+                row[f"warps_{warps}"] = least_cycles(kernels[width], warps, arguments)
             rows.append(row | {"offsets": " ".join(map(str, offsets))})
     return rows

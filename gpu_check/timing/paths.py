@@ -82,6 +82,20 @@ def access_offsets() -> list[tuple[int, str, list[int]]]:
     return found
 
 
+def least_cycles(kernel: Any, warps: int, arguments: tuple[Any, Any, Any, Any]) -> float:
+    """Return the fewest cycles of an SM per access, of three launches of `access_source`.
+
+    `arguments` are the kernel's: the data, the table of offsets, the times, the sink.
+    """
+    least = float("inf")
+    for _ in range(3):
+        kernel((1,), (32 * warps,), arguments)
+        times = arguments[2].get()[: 2 * warps]
+        elapsed = int(times[1::2].max() - times[0::2].min())
+        least = min(least, elapsed / (_TURNS * _COPIES * warps))
+    return round(least, 3)
+
+
 def measure_accesses(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per pattern: cycles per warp access of an SM with 1, 8 and 32 warps."""
     open_gpu(device)
@@ -100,13 +114,8 @@ def measure_accesses(device: int = 0) -> list[dict[str, Any]]:
                 table = cupy.asarray(np.array(offsets, dtype=np.int32))
                 row: dict[str, Any] = {"kind": kind, "width": width, "pattern": pattern}
                 for warps in (1, 8, 32):
-                    least = float("inf")
-                    for _ in range(3):
-                        kernels[width]((1,), (32 * warps,), (data, table, when, sink))
-                        times = when.get()[: 2 * warps]
-                        elapsed = int(times[1::2].max() - times[0::2].min())
-                        least = min(least, elapsed / (_TURNS * _COPIES * warps))
-                    row[f"warps_{warps}"] = round(least, 3)
+                    arguments = (data, table, when, sink)
+                    row[f"warps_{warps}"] = least_cycles(kernels[width], warps, arguments)
                 rows.append(row)
     return rows
 

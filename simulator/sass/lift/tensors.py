@@ -13,6 +13,7 @@ of a lane whose g is the column.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
@@ -25,6 +26,9 @@ from simulator.sass.lift.values import Value
 __all__ = ["BFLOAT", "HALF", "TFLOAT"]
 
 HALF, BFLOAT, TFLOAT = range(3)
+
+Elements = Callable[[Value], list[Value]]
+"""What reads the elements that lie in a word."""
 
 _WORDS = vector(I32)
 _TILES = [POINTER, I32, I64, I64, I64, I64]
@@ -76,6 +80,19 @@ def _product(
     return sums
 
 
+def _taken(
+    a: Sequence[Value], b: Sequence[Value], of_a: Elements, of_b: Elements
+) -> tuple[list[tuple[Value, Value]], list[Value]]:
+    """Return the elements in words of A and B as `_product` takes them: left, and right."""
+    right = [value for word in b for value in of_b(word)]
+    left = [
+        pair
+        for own, below in zip(a[::2], a[1::2], strict=True)
+        for pair in zip(of_a(own), of_a(below), strict=True)
+    ]
+    return left, right
+
+
 # ---- Floats. -----------------------------------------------------------------------------------
 @helper(I1, *_TILES)
 def hmma(at: Emitter, k: int, kind: int, half_sums: int) -> None:
@@ -93,12 +110,7 @@ def hmma(at: Emitter, k: int, kind: int, half_sums: int) -> None:
             return [(word & ~0x1FFF).as_float]
         return [from16(word & 0xFFFF, kind == BFLOAT), from16(word >> 16, kind == BFLOAT)]
 
-    right = [value for word in b for value in elements(word)]
-    left = [
-        pair
-        for part in range(parts)
-        for pair in zip(elements(a[2 * part]), elements(a[2 * part + 1]), strict=True)
-    ]
+    left, right = _taken(a, b, elements, elements)
     sums = [at.constant(vector(F32), 0.0) for _ in range(4)]
     _end(at, to, _added(_product(left, right, each, sums, fused), c, bool(half_sums)))
 
@@ -113,17 +125,10 @@ def qmma(at: Emitter, k: int, wide_a: int, wide_b: int, half_sums: int) -> None:
         for rows, count in zip(sources, (2 * parts, parts, 2 if half_sums else 4), strict=True)
     )
 
-    def elements(word: Value, wide: int) -> list[Value]:
+    def elements(wide: int, word: Value) -> list[Value]:
         return [from16(from8(word >> 8 * byte, bool(wide)), False) for byte in range(4)]
 
-    right = [value for word in b for value in elements(word, wide_b)]
-    left = [
-        pair
-        for part in range(parts)
-        for pair in zip(
-            elements(a[2 * part], wide_a), elements(a[2 * part + 1], wide_a), strict=True
-        )
-    ]
+    left, right = _taken(a, b, partial(elements, wide_a), partial(elements, wide_b))
     sums = [at.constant(vector(F32), 0.0) for _ in range(4)]
     _end(at, to, _added(_product(left, right, 4, sums, fused), c, bool(half_sums)))
 
@@ -167,17 +172,10 @@ def imma(at: Emitter, k: int, signed_a: int, signed_b: int) -> None:
         for rows, count in zip(sources, (2 * parts, parts, 4), strict=True)
     )
 
-    def elements(word: Value, signed: int) -> list[Value]:
+    def elements(signed: int, word: Value) -> list[Value]:
         return [(word >> 8 * byte).resized(8).resized(32, bool(signed)) for byte in range(4)]
 
-    right = [value for word in b for value in elements(word, signed_b)]
-    left = [
-        pair
-        for part in range(parts)
-        for pair in zip(
-            elements(a[2 * part], signed_a), elements(a[2 * part + 1], signed_a), strict=True
-        )
-    ]
+    left, right = _taken(a, b, partial(elements, signed_a), partial(elements, signed_b))
     _end(at, to, _product(left, right, 4, c, lambda x, y, total: x * y + total))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,19 @@ def case(
         "name": name, "cubin": cubin, "kernel": kernel, "grid": [*grid, 1, 1][:3],
         "block": [*block, 1, 1][:3], "shared": shared, "args": args, "pair": pair,
     }  # fmt: skip
+
+
+def cases_of(cubin: str) -> Callable[..., dict[str, Any]]:
+    """Return `case` for the kernels of one cubin; a grid or block of one axis may be a number."""
+
+    def made(
+        name: str, kernel: str, grid: int | list[int], block: int | list[int], args: list[str],
+        pair: str = "", shared: int = 0,
+    ) -> dict[str, Any]:  # fmt: skip
+        axes = ([each] if isinstance(each, int) else each for each in (grid, block))
+        return case(name, f"cubins/{cubin}.cubin", kernel, *axes, args, pair, shared)
+
+    return made
 
 
 def turn(size: int, how: str) -> dict[str, Any]:

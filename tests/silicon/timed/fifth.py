@@ -9,25 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.silicon.timed.build import SASS, case, write_set
+from tests.silicon.timed.build import SASS, case, cases_of, write_set
 from tests.silicon.timed.third import floats, zeros
 
 SOURCES = dict.fromkeys(("elements", "rows", "tiles"), "sm_90")
 
 
-def one(
-    name: str, source: str, kernel: str, grid: list[int], block: list[int], args: list[str],
-    pair: str = "",
-) -> dict[str, Any]:  # fmt: skip
-    return case(name, f"cubins/fifth_{source}.cubin", kernel, grid, block, args, pair)
-
-
 def elements() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str]
-    ) -> dict[str, Any]:
-        return one(name, "elements", kernel, grid, block, args)
-
+    each = cases_of("fifth_elements")
     count = 1056 * 256
     return [
         each("bias gelu", "bias_gelu", [1056], [256], [floats(4 * count), floats(2048),
@@ -65,9 +54,7 @@ def elements() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    def each(name: str, kernel: str, grid: int, block: int, args: list[str]) -> dict[str, Any]:
-        return one(name, "rows", kernel, [grid], [block], args)
-
+    each = cases_of("fifth_rows")
     return [
         each("online softmax", "online_softmax", 1056, 256, [floats(1056 * 4096),
                                                            zeros(1056 * 4096), "i32=4096"]),
@@ -94,11 +81,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def tiles() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str], pair: str = ""
-    ) -> dict[str, Any]:
-        return one(name, "tiles", kernel, grid, block, args, pair)
-
+    each = cases_of("fifth_tiles")
     hows = ("plain", "padded")
     three = (*hows, "swizzled")
     square = 1056 * 1056

@@ -10,25 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.silicon.timed.build import SASS, case, write_set
+from tests.silicon.timed.build import SASS, case, cases_of, write_set
 from tests.silicon.timed.third import floats, zeros
 
 SOURCES = dict.fromkeys(("elements", "rows", "tiles"), "sm_90")
 
 
-def one(
-    name: str, source: str, kernel: str, grid: list[int], block: list[int], args: list[str],
-    pair: str = "",
-) -> dict[str, Any]:  # fmt: skip
-    return case(name, f"cubins/fourth_{source}.cubin", kernel, grid, block, args, pair)
-
-
 def elements() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str]
-    ) -> dict[str, Any]:
-        return one(name, "elements", kernel, grid, block, args)
-
+    each = cases_of("fourth_elements")
     count = 1 << 20
     return [
         each("complex product", "complex_product", [1056], [256],
@@ -61,11 +50,7 @@ def elements() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: int, args: list[str]
-    ) -> dict[str, Any]:
-        return one(name, "rows", kernel, grid, [block], args)
-
+    each = cases_of("fourth_rows")
     return [
         each("argmax", "argmax", [1056], 256, [floats(1056 * 2048), zeros(1056, "i32"),
                                              "i32=2048"]),
@@ -86,11 +71,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def tiles() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str], pair: str = ""
-    ) -> dict[str, Any]:
-        return one(name, "tiles", kernel, grid, block, args, pair)
-
+    each = cases_of("fourth_tiles")
     hows = ("plain", "padded")
     return [
         *(each(f"turn pairs {how}", f"turn2_{how}", [33, 32], [32, 8],

@@ -9,25 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.silicon.timed.build import SASS, case, write_set
+from tests.silicon.timed.build import SASS, case, cases_of, write_set
 from tests.silicon.timed.third import floats, zeros
 
 SOURCES = {"elements": "sm_90", "rows": "sm_90", "tiles": "sm_90", "clusters": "sm_90"}
 
 
-def one(
-    name: str, source: str, kernel: str, grid: list[int], block: list[int], args: list[str],
-    pair: str = "", shared: int = 0,
-) -> dict[str, Any]:  # fmt: skip
-    return case(name, f"cubins/sixth_{source}.cubin", kernel, grid, block, args, pair, shared)
-
-
 def elements() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str]
-    ) -> dict[str, Any]:
-        return one(name, "elements", kernel, grid, block, args)
-
+    each = cases_of("sixth_elements")
     some = 1056 * 256
     return [
         each("saxpy", "saxpy", [528], [256], [floats(8 * some), floats(8 * some), "f32=0.5",
@@ -69,11 +58,7 @@ def elements() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: int, args: list[str]
-    ) -> dict[str, Any]:
-        return one(name, "rows", kernel, grid, [block], args)
-
+    each = cases_of("sixth_rows")
     return [
         each("sum last", "sum_last", [264], 256, [floats(264 * 16384), zeros(264), zeros(1),
                                                  f"i32={264 * 16384}"]),
@@ -102,12 +87,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def tiles() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str],
-        pair: str = "", shared: int = 0,
-    ) -> dict[str, Any]:  # fmt: skip
-        return one(name, "tiles", kernel, grid, block, args, pair, shared)
-
+    each = cases_of("sixth_tiles")
     hows = ("plain", "padded")
     return [
         *(each(f"turned heads {how}", f"turned_heads_{how}", [32, 33], [32, 8],
@@ -141,9 +121,7 @@ def tiles() -> list[dict[str, Any]]:
 
 
 def clusters() -> list[dict[str, Any]]:
-    def each(name: str, kernel: str, grid: int, block: int, args: list[str]) -> dict[str, Any]:
-        return one(name, "clusters", kernel, [grid], [block], args)
-
+    each = cases_of("sixth_clusters")
     return [
         each("cluster sums", "cluster_sums", 2112, 256, [floats(528 * 8192), zeros(528),
                                                         "i32=8192"]),

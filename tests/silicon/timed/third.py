@@ -9,16 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.silicon.timed.build import SASS, case, write_set
+from tests.silicon.timed.build import SASS, case, cases_of, write_set
 
 SOURCES = {"elements": "sm_90", "rows": "sm_90", "shared": "sm_90", "copies": "sm_90a"}
-
-
-def one(
-    name: str, cubin: str, kernel: str, grid: list[int], block: list[int], args: list[str],
-    pair: str = "",
-) -> dict[str, Any]:  # fmt: skip
-    return case(name, f"cubins/third_{cubin}.cubin", kernel, grid, block, args, pair)
 
 
 def floats(count: int, kind: str = "f32", how: str = "random") -> str:
@@ -30,9 +23,7 @@ def zeros(count: int, kind: str = "f32") -> str:
 
 
 def elements() -> list[dict[str, Any]]:
-    def each(name: str, kernel: str, grid: int, block: int, args: list[str]) -> dict[str, Any]:
-        return one(name, "elements", kernel, [grid], [block], args)
-
+    each = cases_of("third_elements")
     big, some = 1 << 24, 1 << 20
     return [
         each("triad", "triad", big // 4 // 256, 256,
@@ -59,11 +50,7 @@ def elements() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: int, block: int, args: list[str], pair: str = ""
-    ) -> dict[str, Any]:
-        return one(name, "rows", kernel, [grid], [block], args, pair)
-
+    each = cases_of("third_rows")
     keys = [floats(4224 * 32), floats(512 * 32), floats(512 * 32), zeros(4224 * 32), "i32=512"]
     return [
         each("sums", "sums", 528, 512, [floats(1 << 24), zeros(528), f"i32={1 << 22}"]),
@@ -89,10 +76,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def shared() -> list[dict[str, Any]]:
-    def each(
-        name: str, kernel: str, grid: list[int], block: list[int], args: list[str], pair: str = ""
-    ) -> dict[str, Any]:
-        return one(name, "shared", kernel, grid, block, args, pair)
+    each = cases_of("third_shared")
 
     def product(size: int, kind: str = "f32") -> list[str]:
         square = f"{kind}[{size},{size}]"
@@ -120,11 +104,12 @@ def shared() -> list[dict[str, Any]]:
 
 
 def copies() -> list[dict[str, Any]]:
+    each = cases_of("third_copies")
     return [
-        one("staged", "copies", "staged", [528], [256], [floats(528 * 16384), zeros(135168),
-                                                        "i32=16"]),
-        one("bulk sums", "copies", "bulk_sums", [528], [256], [floats(528 * 16384), zeros(135168),
-                                                              "i32=16"]),
+        each("staged", "staged", [528], [256], [floats(528 * 16384), zeros(135168),
+                                                      "i32=16"]),
+        each("bulk sums", "bulk_sums", [528], [256], [floats(528 * 16384), zeros(135168),
+                                                            "i32=16"]),
     ]  # fmt: skip
 
 
