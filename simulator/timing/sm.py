@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
@@ -65,7 +67,8 @@ def simulate(
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
     state.warps_of_block = warps
-    given, ended, now = 0, 0, 0
+    # A literal 0 is a type of its own: all that is called below would be compiled twice.
+    given, ended, now = np.int64(0), 0, np.int64(0)
     while ended < plan.shape[0]:
         least = NEVER
         for slot in range(resident):
@@ -102,7 +105,7 @@ def simulate(
     # Stores and atomics may be on their way.
     now = max(now, int(state.stored), int(state.free[OF_ATOMICS]))
     state.counts[0] = now
-    return now
+    return int(now)
 
 
 @jit()
