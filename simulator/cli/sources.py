@@ -148,8 +148,8 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
 
 
 _RANDOM = (
-    "Host code is read for sizes but not run, so arrays hold random data. If addresses depend on the"
-    " data, give your program's data (accepted: FILE.npy in place of random:…)"
+    "Host code is read for sizes but not run, so arrays hold random data. If addresses depend on"
+    " the data, give your program's data (accepted: FILE.npy in place of random:…)"
 )
 
 
