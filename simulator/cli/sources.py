@@ -148,8 +148,8 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
 
 
 _RANDOM = (
-    "Host code is read for sizes and not run: arrays hold random data, so a kernel that finds"
-    " addresses by its data needs the program's own (accepted: FILE.npy in place of random:…)"
+    "Host code is read for sizes but not run, so arrays hold random data. If addresses depend on"
+    " the data, give your program's data (accepted: FILE.npy in place of random:…)"
 )
 
 
@@ -209,8 +209,8 @@ def run_launches(
     show_hottest(found)
     if any("random:" in text for each in wanted for text in each.arguments if not each.unknown):
         click.echo(
-            "bankwise: arrays hold random data, for host code is read and not run (FILE.npy in"
-            " place of random:… gives a kernel the program's own)", err=True,
+            "bankwise: arrays hold random data, because host code is read but not run (to use your"
+            " program's data, give FILE.npy in place of random:…)", err=True,
         )  # fmt: skip
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)

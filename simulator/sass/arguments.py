@@ -111,7 +111,8 @@ def _members(
     """Read the members of a structure, or of an array of pointers; one may be a structure."""
     if not text.endswith(end):
         raise LaunchError(
-            f"argument {text!r}: a brace is open (accepted: {text[0]}MEMBER, MEMBER, …{end})"
+            f"argument {text!r}: a closing brace is missing (accepted: {text[0]}MEMBER, MEMBER,"
+            f" …{end})"
         )
     members: list[str] = [""]
     depth = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,66 +77,92 @@ def describe(
     """Return the arguments of a launch as text; `table` are the kernel's template arguments."""
     if signature is None:
         return tuple(described.ask(f"argument {i}") for i in range(len(values)))
+    arguments = _Arguments(table, reader, described)
     found = []
     for index, (kind, name) in enumerate(signature.parameters):
         value = values[index] if index < len(values) else Unknown(name)
-        found.append(_argument(value, kind, name, table, reader, described, 0))
+        found.append(arguments.text(value, kind, name))
     return tuple(found)
 
 
-def _argument(
-    value: Any, kind: str, name: str, table: Mapping[str, Any], reader: HostReader,
-    described: Described, depth: int,
-) -> str:  # fmt: skip
-    kind = plain_type(kind).removesuffix("&")
-    bare = kind.rstrip("*")
-    if isinstance(table.get(bare), Type | Unknown):
-        kind = kind.replace(bare, table[bare].name)
-    elif (cell := reader.find(bare)) is not None and isinstance(cell.value, Type):
-        kind = kind.replace(bare, cell.value.name)
-    for _ in range(8):
-        if kind.endswith("*") or kind in SIZES or kind not in reader.aliases:
-            break
-        kind = plain_type(reader.aliases[kind])
-    if kind.endswith("**"):
-        return _table(value, kind[:-1], name, reader, described)
-    if kind.endswith("*"):
-        return _pointer(value, kind[:-1], name, reader, described)
-    element, extents = extents_of(kind)
-    if extents:
-        count = reader.elements(extents)
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of one launch as text, by the types of the kernel's parameters."""
+
+    table: Mapping[str, Any]
+    """The kernel's template arguments."""
+    reader: HostReader
+    described: Described
+
+    def text(self, value: Any, kind: str, name: str, depth: int = 0) -> str:
+        """Return a value of a type; `depth`: how many structures and arrays it is inside of."""
+        kind = self._resolved(kind)
+        if kind.endswith("**"):
+            return _table(value, kind[:-1], name, self.reader, self.described)
+        if kind.endswith("*"):
+            return _pointer(value, kind[:-1], name, self.reader, self.described)
+        if extents_of(kind)[1]:
+            return self._array(value, kind, name, depth)
+        if isinstance(value, Cell):
+            value = value.value
+        if isinstance(value, dict) or (kind in self.reader.fields and depth < 4):
+            return self._structure(value, kind, name, depth)
+        if kind in _TEXTURES:
+            return self.described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
+        return self._numbers(value, kind, name)
+
+    def _resolved(self, kind: str) -> str:
+        """Return the type that a template's parameter, a variable or an alias stands for."""
+        kind = plain_type(kind).removesuffix("&")
+        bare = kind.rstrip("*")
+        if isinstance(self.table.get(bare), Type | Unknown):
+            kind = kind.replace(bare, self.table[bare].name)
+        elif (cell := self.reader.find(bare)) is not None and isinstance(cell.value, Type):
+            kind = kind.replace(bare, cell.value.name)
+        for _ in range(8):
+            if kind.endswith("*") or kind in SIZES or kind not in self.reader.aliases:
+                break
+            kind = plain_type(self.reader.aliases[kind])
+        return kind
+
+    def _array(self, value: Any, kind: str, name: str, depth: int) -> str:
+        """Return the elements of an array that a structure holds."""
+        element, extents = extents_of(kind)
+        count = self.reader.elements(extents)
         if count is None or count > _MOST_MEMBERS:
-            return described.ask(f"{name}: {kind}")
+            return self.described.ask(f"{name}: {kind}")
         inside = value.pointers if isinstance(value, Allocation) else {}
-        whole = [
-            _argument(inside[i].value if i in inside else Unknown(f"{name}[{i}]"), element,
-                      f"{name}[{i}]", table, reader, described, depth + 1)
-            for i in range(count)
-        ]  # fmt: skip
-        return "{" + ", ".join(whole) + "}"
-    if isinstance(value, Cell):
-        value = value.value
-    if isinstance(value, dict) or (kind in reader.fields and depth < 4):
-        members = value if isinstance(value, dict) else {}
-        inner = [
-            _argument(
-                members[n].value if n in members else Unknown(f"{name}.{n}"), k, n, table, reader,
-                described, depth + 1,
-            )
-            for k, n in reader.fields.get(kind, [])
-        ]  # fmt: skip
-        return "{" + ", ".join(inner) + "}"
-    if kind in _TEXTURES:
-        return described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
-    short = short_type(kind, reader.aliases)
-    if short is None:
-        return described.ask(f"{name}: {kind}")
-    if short[1] > 1:
-        parts = (
-            value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(short[1])]
+        names = [f"{name}[{i}]" for i in range(count)]
+        own = [inside[i].value if i in inside else Unknown(names[i]) for i in range(count)]
+        return _braced(
+            self.text(each, element, its, depth + 1) for each, its in zip(own, names, strict=True)
         )
-        return "{" + ", ".join(f"{short[0]}={_scalar(p, short[0], described)}" for p in parts) + "}"
-    return f"{short[0]}={_scalar(value, short[0], described, name)}"
+
+    def _structure(self, value: Any, kind: str, name: str, depth: int) -> str:
+        """Return the members of a structure."""
+        members = value if isinstance(value, dict) else {}
+        return _braced(
+            self.text(
+                members[own].value if own in members else Unknown(f"{name}.{own}"),
+                member, own, depth + 1,
+            )
+            for member, own in self.reader.fields.get(kind, [])
+        )  # fmt: skip
+
+    def _numbers(self, value: Any, kind: str, name: str) -> str:
+        """Return a number with its type, or the numbers of a vector such as float4."""
+        short = short_type(kind, self.reader.aliases)
+        if short is None:
+            return self.described.ask(f"{name}: {kind}")
+        number, count = short
+        if count == 1:
+            return f"{number}={_scalar(value, number, self.described, name)}"
+        parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(count)]
+        return _braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
+
+
+def _braced(texts: Iterable[str]) -> str:
+    return "{" + ", ".join(texts) + "}"
 
 
 def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:

@@ -135,7 +135,7 @@ def _check_assumed(reader: _Reader) -> None:
         if name in compiled:
             raise LaunchError(
                 f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
-                f" which device code has, too: {compiled[name]!r} (accepted: another value there,"
+                f" which device code has, too: {compiled[name]!r} (accepted: change the value"
                 " in the file)"
             )
     for name in set(reader.assumed) - reader.used - {"*"}:
@@ -143,9 +143,10 @@ def _check_assumed(reader: _Reader) -> None:
         is_macro = name in reader.macros
         raise LaunchError(
             f"--let {name}={value}: {name} is "
-            + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
+            + (f"a macro, and not a variable (accepted: -D {name}={value}, if the file itself"
+            " does not define it)"
                if is_macro else "not a variable of host code that launches a kernel (accepted: a"
-               " variable that a launch needs; without --let, each launch names them)")
+               " variable that a launch needs; to list them, leave out --let)")
         )  # fmt: skip
 
 

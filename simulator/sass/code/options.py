@@ -154,7 +154,7 @@ def make_options(
     macros = []
     for name, value in define.items():
         if not name.isidentifier():
-            raise CompileError(f"define: {name!r} is not the name of a macro")
+            raise CompileError(f"define: {name!r} is not a valid name of a macro")
         macros.append(name if value is None else f"{name}={int(value) if value is True else value}")
     first = CompilerOptions(tuple(str(each) for each in include), tuple(macros))
     return first + parse_options(list(options))

@@ -138,7 +138,7 @@ def pieces(
     if form.base_offset:
         raise UnsupportedError(
             f"{name}'s matrix descriptor has a base offset of {form.base_offset}, which is not"
-            " modelled (accepted: 0, matrices that start where their swizzle's pattern does)"
+            " modelled (accepted: 0, matrices that start at the start of their swizzle's pattern)"
         )
     first = form.start >> 4
     places, high = _places(
