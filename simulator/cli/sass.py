@@ -45,8 +45,8 @@ Found = TypeVar("Found")
     " scalar such as i32=1024.",
 )  # fmt: skip
 @click.option("--array", "arrays", multiple=True, metavar="NAME=ARRAY",
-              help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
-              " map over it.")  # fmt: skip
+              help="An array that --arg NAME passes, NAME+16 from its element 16 on, and"
+              " tma:NAME:box=128x64:swizzle=128 a tensor map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
               " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
 @click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
@@ -126,6 +126,7 @@ def sass(
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if launches_itself(options):
+        refuse_ignored(("arrays",), "without --arg")
         launched = _run_file(options, symbols, compiler, rules, output)
         if launched is not None:
             return launched
@@ -203,12 +204,12 @@ def _arrays(texts: Sequence[str]) -> dict[str, Any]:
     """Read the arrays that arguments name."""
     import numpy as np
 
-    from simulator.sass.arguments import argument
+    from simulator.sass.arguments import NAMED_FROM, argument
 
     found: dict[str, Any] = {}
     for place, text in enumerate(texts):
         name, equals, value = text.partition("=")
-        array = argument(value, place) if equals and name.isidentifier() else None
+        array = argument(value, NAMED_FROM + place) if equals and name.isidentifier() else None
         if not isinstance(array, np.ndarray) or name in found:
             raise click.BadParameter(
                 f"{text!r} (accepted: NAME=random:f16[64,64], NAME=FILE.npy, each name once)",

@@ -207,7 +207,7 @@ def run_launches(
         )
         raise SassError(text)
     show_hottest(found)
-    if any("random:" in text for each in wanted for text in each.arguments if not each.unknown):
+    if any("random:" in text for each in wanted for text in each.texts() if not each.unknown):
         click.echo(
             "bankwise: arrays hold random data, for host code is read and not run (FILE.npy in"
             " place of random:… gives a kernel the program's own)", err=True,

@@ -86,19 +86,20 @@ def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> 
     `symbols` are variables that are given, in place of what host code sets them to.
     Raises LaunchError for a grid, a block or an argument that cannot be.
     """
-    from simulator.sass.arguments import argument
+    from simulator.sass.arguments import argument, named_arrays
     from simulator.sass.code.symbols import FromHost
 
     told = {
         name: FromHost(argument(text, 1000 + i)) for i, (name, text) in enumerate(launch.symbols)
     }
+    arrays = named_arrays(launch.arrays)
     return {
         "kernel": launch.kernel,
         "grid": _shape(launch.grid, "grid"),
         "block": _shape(launch.block, "block"),
         "shared_bytes": int(launch.shared_bytes),
         "cooperative": launch.cooperative,
-        "args": [argument(text, i) for i, text in enumerate(launch.arguments)],
+        "args": [argument(text, i, arrays) for i, text in enumerate(launch.arguments)],
         "symbols": {**told, **(symbols or {})},
     }
 

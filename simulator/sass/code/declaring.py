@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.calls import Caller
+from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Declarer"]
 
 
-class Declarer(Evaluator):
+class Declarer(Caller):
     """Evaluates declarations, too."""
 
     def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:

@@ -15,6 +15,7 @@ from simulator.sass.code.declaring import Declarer
 from simulator.sass.code.deduction import deduced, parameter_name
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
+    Allocation,
     Cell,
     Dim3,
     Pack,
@@ -374,6 +375,9 @@ class HostReader(Declarer):
             name = names.get(id(cell), "a variable")
             if isinstance(value, int | float) and cell.value != value:
                 cell.value = Unknown(name)
+            elif isinstance(value, Allocation) and isinstance(cell.value, Allocation):
+                if cell.value.whole is value.whole and cell.value.offset != value.offset:
+                    cell.value = cell.value.moved(Unknown(name), None)
             elif isinstance(value, Dim3) and cell.value != value:
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip

@@ -63,6 +63,12 @@ class FoundLaunch:
     cooperative: bool = False
     symbols: tuple[tuple[str, str], ...] = ()
     """Variables that host code sets before it, and values as arguments are written."""
+    arrays: tuple[tuple[str, str], ...] = ()
+    """Arrays that several arguments share, by the name that those have for them."""
+
+    def texts(self) -> tuple[str, ...]:
+        """Return its arguments and the arrays that they share."""
+        return self.arguments + tuple(text for _, text in self.arrays)
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
@@ -72,6 +78,8 @@ class FoundLaunch:
             parts += ["--shared-bytes", self.shared_bytes]
         if self.cooperative:
             parts.append("--cooperative")
+        for name, array in self.arrays:
+            parts += ["--array", _quoted(f"{name}={array}")]
         for each in self.arguments:
             parts += ["--arg", _quoted(each)]
         for name, value in self.symbols:
@@ -240,12 +248,12 @@ class _Reader(HostReader):
         if name in _COPY and len(given) >= 3:
             target, source = self.value(given[0]), self.value(given[1])
             if isinstance(target, Allocation) and isinstance(source, Allocation):
-                target.pointers = source.pointers or target.pointers
+                target.target.pointers = source.pointers or target.pointers
             return 0
         if name.startswith("cudaMemset") and len(given) >= 3:
             target = self.value(given[0])
             if isinstance(target, Allocation):
-                target.zero = self.value(given[1]) == 0
+                target.target.zero = self.value(given[1]) == 0
             return 0
         if name in LAUNCH and len(given) >= 4 and name != "cudaLaunchKernelEx":
             listed = self.value(given[3])
@@ -366,6 +374,6 @@ class _Reader(HostReader):
                 full, row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
                 tuple(dict.fromkeys(described.unknown)), signature, cooperative,
-                tuple(self.symbols.items()),
+                tuple(self.symbols.items()), described.arrays,
             )
         )  # fmt: skip

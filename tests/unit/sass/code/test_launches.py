@@ -196,7 +196,9 @@ def test_ways_that_are_not_taken_show_the_launches_of_kernels_that_have_no_other
     assert [(each.kernel, each.grid, each.block) for each in found] == [
         ("k1", "8", "32"), ("k2", "4", "64"), ("k3", "1", "256")
     ]  # fmt: skip
-    assert {each.arguments for each in found} == {("random:f32[256]", "i32=256")}
+    arrays = [("random:f32[256]", "i32=256"), ("a+1", "i32=256"), ("a+4", "i32=256")]
+    assert [each.arguments for each in found] == arrays
+    assert [dict(each.arrays) for each in found] == [{}, *[{"a": "random:f32[256]"}] * 2]
 
 
 def test_what_host_code_does_not_tell_can_be_assumed() -> None:
