@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
-from simulator.sass.code.records import BYTES, extents_of, short_type
+from simulator.sass.code.records import BYTES, extents_of, places_of, short_type
 
 if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
@@ -163,7 +163,7 @@ def _argument(
             )
             for k, n in reader.fields.get(kind, [])
         ]  # fmt: skip
-        return "{" + ", ".join(inner) + "}"
+        return "{" + ", ".join(_padded(inner, kind, reader)) + "}"
     if kind in _TEXTURES:
         return described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
     short = short_type(kind, reader.aliases)
@@ -175,6 +175,22 @@ def _argument(
         )
         return "{" + ", ".join(f"{short[0]}={_scalar(p, short[0], described)}" for p in parts) + "}"
     return f"{short[0]}={_scalar(value, short[0], described, name)}"
+
+
+def _padded(members: list[str], kind: str, reader: HostReader) -> list[str]:
+    """Return a structure's members, with zeros where `alignas` leaves more room than C does."""
+    places = places_of(kind, reader.types)
+    if places is None or places == places_of(kind, replace(reader.types, alignment=lambda name: 1)):
+        return members
+    found, end = [], 0
+    for text, (start, behind) in zip([*members, ""], places, strict=True):
+        while end < start:
+            size = next(each for each in (8, 4, 2, 1) if end % each == 0 and end + each <= start)
+            found.append(f"u{8 * size}=0")
+            end += size
+        found += [text] if text else []
+        end = behind
+    return found
 
 
 def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simulator.sass.code.aligning import alignments
 from simulator.sass.code.declaring import Declarer
 from simulator.sass.code.deduction import deduced, parameter_name
 from simulator.sass.code.evaluation import text_of
@@ -50,9 +51,6 @@ _MOST_PASSES = 32  # of a loop that launches
 _MOST_POINTERS = 256  # passes of a loop that fills an array of pointers
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
-_ALIGNED = re.compile(
-    r"\b(?:struct|class)\s+(?:__align__|alignas)\s*\(\s*([1-9]\d{0,2})\s*\)\s*(\w+)"
-)
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
@@ -75,7 +73,7 @@ class HostReader(Declarer):
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for each in sources:
             self.fields |= field_types(each)
-            self.alignments |= {name: int(size) for size, name in _ALIGNED.findall(each.text)}
+            self.alignments |= alignments(each)
         self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
