@@ -290,7 +290,7 @@ class Evaluator:
     def _assignment_expression(self, node: Node) -> Any:
         value = self.value(node.child_by_field_name("right"))
         left = node.child_by_field_name("left")
-        cell = self.place(left)
+        cell = self.place(left) or self._member(left)
         operator = text_of(node.children[1])
         if cell is None:
             return self._extent(left, operator, value)
@@ -346,6 +346,16 @@ class Evaluator:
                 member: Cell = base.setdefault(name, Cell(Unknown(text_of(node))))
                 return member
         return None
+
+    def _member(self, node: Node | None) -> Cell | None:
+        """Find a member of a structure in another, of which nothing is known before: a.b.c = 1."""
+        if node is None or node.type != "field_expression" or text_of(node.children[1]) != ".":
+            return None
+        owner = self.place(node.child_by_field_name("argument"))
+        if owner is None or not isinstance(owner.value, Unknown):
+            return None
+        owner.value = {}
+        return self.place(node)
 
     def _pointer_in(self, node: Node) -> Cell | None:
         """Find an element of an array of pointers."""
