@@ -93,8 +93,6 @@ class Launches:
 
     kernels: dict[str, list[Signature]]
     launches: tuple[FoundLaunch, ...]
-    is_doubtful: bool = False
-    """Whether something in the source could not be read: macros, or what is not C++."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -132,7 +130,6 @@ def find_launches(
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
-        source.root.has_error,
     )
 
 
