@@ -64,10 +64,9 @@ class HostReader(Declarer):
 
     def __init__(self, sources: list[Source]) -> None:
         named: dict[str, str] = {}
-        macros: dict[str, Macro] = {}
+        macros = dict(sources[0].known)
         for each in reversed(sources):
             named |= aliases(each)
-            macros |= each.known
         super().__init__(macros, named)
         self.sources = sources
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}

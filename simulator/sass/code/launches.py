@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.errors import LaunchError
 from simulator.law.chips import Chip
+from simulator.sass.code.conditions import chosen
 from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe, symbol_text
@@ -104,7 +105,7 @@ def _quoted(text: str) -> str:
 
 
 def find_launches(
-    text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = (),
+    text: str | Source, outside: Mapping[str, Macro] | None = None, others: Iterable[Source] = (),
     assumed: Mapping[str, int | float] | None = None, chip: Chip | None = None,
 ) -> Launches:  # fmt: skip
     """Find the launches in a source, in the order in which its host code reaches them.
@@ -114,11 +115,14 @@ def find_launches(
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
     `chip`: what host code asks of its device is told of it; None: an H200.
 
+    Branches of `#if` that the macros do not choose are not read: see `chosen`.
+
     Raises LaunchError for an assumed name that no host code has that launches, or device code has.
     It raises one for host code that is nested too deeply, too.
     """
-    source = Source(text, outside or {})
-    reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))
+    main = Source(text, outside or {}) if isinstance(text, str) else text
+    sources = chosen(main, outside or {}, [*others])
+    reader = _Reader(sources, assumed or {}, properties(device_for(chip)))
     try:
         reader.read()
     except RecursionError:
