@@ -170,6 +170,14 @@ def run_launches(
     found: list[tuple[int, str]] = []
     problems: list[str] = []
     for each in wanted:
+        if each.signature is None:
+            problems.append(
+                f"{Path(file).name}:{each.line}: {each.kernel} is launched here (grid {each.grid},"
+                f" block {each.block}), and neither the file nor its headers define it. Give the"
+                f" file that does: bankwise sass FILE --kernel {each.kernel} --grid {each.grid}"
+                f" --block {each.block} --arg …"
+            )
+            continue
         if each.unknown:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"

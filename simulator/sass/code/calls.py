@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.evaluation import Evaluator, text_of
-from simulator.sass.code.hostvalues import FUNCTIONS, Allocation, Dim3, Unknown, cast
+from simulator.sass.code.hostvalues import FUNCTIONS, Allocation, Dim3, Unknown, bytes_of, cast
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -81,7 +81,7 @@ class Caller(Evaluator):
             return FUNCTIONS[name](*values)
         if name in ("malloc", "aligned_alloc"):
             size = values[-1] if values else None
-            return Allocation(size if isinstance(size, int) else None)
+            return Allocation(bytes_of(size))
         if name == "calloc" and len(values) == 2:
             known = all(isinstance(each, int) for each in values)
             return Allocation(values[0] * values[1] if known else None, zero=True)

@@ -294,6 +294,8 @@ class HostReader(Declarer):
         then, other = (node.child_by_field_name(n) for n in ("consequence", "alternative"))
         if other is not None and other.type == "else_clause":
             other = other.named_children[0] if other.named_children else None
+        if condition and _refuses_arguments(node):
+            condition = False  # the program is called as it asks for
         if not isinstance(condition, Unknown):
             self._read_too(other if condition else then)
             self._statement(then if condition else other)
@@ -379,6 +381,14 @@ class HostReader(Declarer):
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
+
+
+def _refuses_arguments(node: Node) -> bool:
+    """Whether an `if` ends main because of its arguments: if (argc != 2) return 1;."""
+    condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
+    if condition is None or then is None or "argc" not in _WORDS.findall(text_of(condition)):
+        return False
+    return any(each.type == "return_statement" for each in walk(then))
 
 
 def _launching_macros(macros: Mapping[str, Macro]) -> set[str]:

@@ -21,6 +21,7 @@ __all__ = [
     "Type",
     "Unknown",
     "arithmetic",
+    "bytes_of",
     "cast",
     "literal",
     "plain_type",
@@ -122,6 +123,15 @@ class Allocation:
     def copied(self) -> Allocation:
         """Return another allocation of the same size: a vector that is assigned to one."""
         return replace(self, inside=None, offset=0)
+
+
+def bytes_of(size: Any) -> int | None:
+    """Return the bytes that an allocation asks for; floats lose their fraction, as in C.
+
+    >>> bytes_of(math.ceil(4.1) * 4.0), bytes_of(Unknown("n"))
+    (20, None)
+    """
+    return int(size) if isinstance(size, int | float) and math.isfinite(size) else None
 
 
 class Whole(int):

@@ -7,6 +7,7 @@ Host code is read as far as it can be evaluated: numbers, dim3, sizes of allocat
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from simulator.sass.code.hostvalues import (
     Reference,
     Type,
     Unknown,
+    bytes_of,
     plain_type,
 )
 from simulator.sass.code.preprocessor import Macro
@@ -73,8 +75,8 @@ class FoundLaunch:
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
-        parts = ["bankwise sass", file, "--kernel", _quoted(self.kernel), "--grid", self.grid,
-                 "--block", self.block]  # fmt: skip
+        parts = ["bankwise sass", shlex.quote(file), "--kernel", _quoted(self.kernel),
+                 "--grid", self.grid, "--block", self.block]  # fmt: skip
         if self.shared_bytes != "0":
             parts += ["--shared-bytes", self.shared_bytes]
         if self.cooperative:
@@ -230,7 +232,7 @@ class _Reader(HostReader):
             if isinstance(cell, Reference):
                 kind = cell.cell.type
                 element = plain_type(kind)[:-1] if plain_type(kind).endswith("*") else None
-                cell.cell.value = Allocation(size if isinstance(size, int) else None, element)
+                cell.cell.value = Allocation(bytes_of(size), element)
             return 0
         if name in _ASKED and given:
             cell = self.value(given[0])

@@ -167,6 +167,8 @@ def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
         if each.type not in ("parameter_declaration", "optional_parameter_declaration"):
             continue
         inner = each.child_by_field_name("declarator")
+        if text_of(each) == "void":
+            continue
         text = text_of(each).split("=")[0] if each.type.startswith("opt") else text_of(each)
         name = ""
         if inner is not None:

@@ -211,6 +211,16 @@ def test_what_is_let_is_read() -> None:
     assert assumed(given) == {"N": 1024, "p.x": 2.5, "*": -3}
 
 
+def _nothing(*_: object) -> Any:
+    raise AssertionError
+
+
+def test_a_kernel_of_another_file_is_not_asked_for_by_argument() -> None:
+    found = find_launches("__global__ void k(float *);\nint main() { k<<<4, 64>>>(0); }")
+    with pytest.raises(SassError, match="neither the file nor its headers define it"):
+        run_launches(found, "k.cu", None, _nothing, _nothing, lambda: None)
+
+
 def test_a_source_that_does_not_compile_says_so_before_it_asks_for_a_launch() -> None:
     kernel = "__global__ void k(float *a, int n) { a[n] = nn; }\n"
     text = f"{kernel}void f(float *a, int n) {{ k<<<n, 1>>>(a, n); }}"
@@ -218,13 +228,10 @@ def test_a_source_that_does_not_compile_says_so_before_it_asks_for_a_launch() ->
     def compiles() -> None:
         raise CompileError("nn is undefined")
 
-    def nothing(*_: object) -> Any:
-        raise AssertionError
-
     found = find_launches(text)
     with click.Context(click.Command("sass")) as context:
         context.meta[COMPILER] = ()
         with pytest.raises(CompileError, match="nn is undefined"):
-            run_launches(found, "k.cu", None, nothing, nothing, compiles)
+            run_launches(found, "k.cu", None, _nothing, _nothing, compiles)
         with pytest.raises(SassError, match="values that are not known: elements of a, n"):
-            run_launches(found, "k.cu", None, nothing, nothing, lambda: None)
+            run_launches(found, "k.cu", None, _nothing, _nothing, lambda: None)
