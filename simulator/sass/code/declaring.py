@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.calls import Caller
+from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
@@ -18,7 +19,7 @@ from simulator.sass.code.hostvalues import (
     vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.records import BYTES, numbers_of
+from simulator.sass.code.records import BYTES, Types, numbers_of
 from simulator.sass.code.signatures import walk
 
 if TYPE_CHECKING:
@@ -27,25 +28,30 @@ if TYPE_CHECKING:
 __all__ = ["Declarer"]
 
 
-class Declarer(Evaluator):
+class Declarer(Caller):
     """Evaluates declarations, too."""
 
     def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
         super().__init__(macros, aliases)
         self.fields: dict[str, list[tuple[str, str]]] = {}
         """Members of the source's structures, type and name."""
-        self.alignments: dict[str, int] = {}
-        """What `alignas` and `__align__` say of structures, in bytes."""
+        self.alignments: dict[str, tuple[str, ...]] = {}
+        """What `alignas` and `__align__` say of structures and members: see `alignments`."""
 
     # ---- Types. ------------------------------------------------------------------------------
+    @property
+    def types(self) -> Types:
+        """What is known of the source's types."""
+        return Types(self.aliases, self.fields, self.elements, self._alignment)
+
     def numbers(self, kind: str) -> tuple[str, int] | None:
         """Return the numbers of a value of a type: see `numbers_of`."""
-        found = numbers_of(kind, self.aliases, self.fields, self.elements)
-        alignment = self.alignments.get(plain_type(self.aliases.get(kind, kind)))
-        if found is None or alignment is None:
-            return found
-        size = BYTES[found[0]]
-        return found[0], -(-found[1] * size // alignment) * alignment // size
+        return numbers_of(kind, self.types)
+
+    def _alignment(self, name: str) -> int | None:
+        """Return the bytes that a structure or a member is aligned to; 1: nothing says it."""
+        values = [self.from_text(each) for each in self.alignments.get(name, ())]
+        return max(values, default=1) if all(isinstance(each, int) for each in values) else None
 
     def elements(self, extents: Sequence[str]) -> int | None:
         """Count an array's elements; None where an extent is not known."""

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import CompileError
+from simulator.sass.code.preprocessor import Macro
 
 __all__ = ["COMPILERS", "CompilerOptions", "from_database", "make_options", "parse_options"]
 
@@ -72,6 +73,14 @@ class CompilerOptions:
             self.other + other.other,
             other.compiler if other.compiler != "nvrtc" else self.compiler,
         )
+
+    def macros(self) -> dict[str, Macro]:
+        """Return the macros of -D, without those of -U."""
+        found = {}
+        for each in self.define:
+            name, _, value = each.partition("=")
+            found[name] = Macro(name, None, value or "1")
+        return {name: macro for name, macro in found.items() if name not in self.undefine}
 
     def arguments(self) -> list[str]:
         """Return the command line of NVRTC."""
