@@ -11,6 +11,8 @@ doubt is:
   mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
   `wgmma.wait_group` (PTX ISA, "wgmma.mma_async");
+* warps of a warpgroup execute `wgmma.fence` or `wgmma.wait_group` at two places (PTX ISA: all
+  threads of a warpgroup execute the same);
 * a store or TMA writes what a copy to global memory reads, and its warp has not waited since by
   `cp.async.bulk.wait_group`, with `.read` or without.
 
@@ -46,7 +48,7 @@ Pieces = slice | NDArray[np.int64]
 """16-byte pieces of shared memory, by address / 16."""
 
 
-Kind = Literal["unfenced", "early read", "early write", "early touch", "early refill"]
+Kind = Literal["unfenced", "early read", "early write", "early touch", "early refill", "elsewhere"]
 
 
 @dataclass(frozen=True, order=True)
@@ -242,6 +244,10 @@ class Watch:
             if each <= last:
                 del self._products[each]
         self._set_until()
+
+    def differ(self, number: int, other: int) -> None:
+        """Note that warps of a warpgroup fenced or waited at two instructions."""
+        self._doubt("elsewhere", number, other)
 
     # ---- Copies out of shared memory. ----------------------------------------------------------
     def send(self, warp: int, number: int, pieces: Pieces) -> None:
