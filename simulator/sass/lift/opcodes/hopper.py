@@ -179,7 +179,10 @@ def _count_copies(line: Line, is_store: bool) -> None:
 
 
 # ---- Warpgroups. -------------------------------------------------------------------------------
-@lifts("WARPGROUP", says="A warpgroup's fence, or its wait for products: of all its warps, or an error.")
+@lifts(
+    "WARPGROUP",
+    says="A warpgroup's fence, or its wait for products, by all its warps.",
+)
 def _warpgroup(line: Line) -> Emit:
     line.only("ARRIVE", "DEPBAR", "LE")
     ordered = served(line, GroupOrder(groups_left(line.instruction)))
