@@ -68,7 +68,7 @@ def simulate(
     is_long = sizes[3] > machine[_HELD]
     state.warps_of_block = warps
     # A literal 0 is a type of its own: all that is called below would be compiled twice.
-    given, ended, now = np.int64(0), 0, np.int64(0)
+    given, ended, now = int(np.int64(0)), 0, int(np.int64(0))
     while ended < plan.shape[0]:
         least = NEVER
         for slot in range(resident):

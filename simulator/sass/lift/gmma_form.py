@@ -32,13 +32,13 @@ class Gmma:
     a_type: str
     """f16, bf16, tf32, e4m3, e5m2, s8, u8 or b1."""
     b_type: str
-    destination: int
-    """D's first register."""
+    destination: int | None
+    """D's first register; None: nothing is multiplied (see `is_empty`)."""
     source: int | None
     """The accumulator's first register; None is zero."""
     a_register: int | None
     """A's first register; None: A lies in shared memory."""
-    descriptors: int
+    descriptors: int | None
     """The uniform register from which the descriptors lie: A's in two, then B's in two."""
     scale_d: str = "UPT"
     """The predicate under which the accumulator is added: UP0, !UP0, !UPT (never)."""
@@ -50,6 +50,15 @@ class Gmma:
     sparse: bool = False
     group: int | None = None
     """The scoreboard of `gsb0`, which WARPGROUP.DEPBAR waits for."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it only ends a group without products: `HGMMA… RZ, gdesc[URZ], RZ, !UPT, gsb0`.
+
+        ptxas writes that for `wgmma.commit_group` where no product is in flight. On an H100 Nsight
+        Compute's view of the source counts the wavefronts of its shape; the hardware reads nothing.
+        """
+        return self.destination is None
 
     @property
     def registers(self) -> int:
@@ -91,7 +100,7 @@ _OPCODE = re.compile(
     r"(?:\.(?P<accumulator>F32|F16))?(?:\.(?P<types>[A-Z0-9.]+?))?(?P<saturates>\.SAT)?"
 )
 _OPERANDS = re.compile(
-    r"R(?P<d>\d+),(?:(?P<minus>-?)R(?P<a>\d+),)?gdesc\[UR(?P<descriptors>\d+)\]"
+    r"R(?P<d>\d+|Z),(?:(?P<minus>-?)R(?P<a>\d+),)?gdesc\[UR(?P<descriptors>\d+|Z)\]"
     r"(?P<options>(?:\.(?:negA|negB|tnspA|tnspB))*),(?:R(?P<c>\d+)|RZ)"
     r"(?:,(?P<scale>!?UP[T\d]))?(?:,R\d+(?:,0x[0-9a-f]+)?)?(?:,gsb(?P<group>\d))?"
 )
@@ -122,13 +131,16 @@ def parse_gmma(text: str) -> Gmma:
     options = tail["options"]
     wrong |= "tnsp" in options and _BITS.get(types[0]) != 16
     wrong |= head["saturates"] is not None and head["unit"] != "I"
+    is_empty = tail["d"] == "Z"
+    wrong |= is_empty != (tail["descriptors"] == "Z") or (is_empty and bool(tail["a"] or tail["c"]))
     if wrong or k != width or n % 8 or not 8 <= n <= 256:
         raise _refused(text)
     return Gmma(
         n=n, k=k, accumulator=accumulator, a_type=types[0], b_type=types[1],
-        destination=int(tail["d"]), source=None if tail["c"] is None else int(tail["c"]),
+        destination=None if is_empty else int(tail["d"]),
+        source=None if tail["c"] is None else int(tail["c"]),
         a_register=None if tail["a"] is None else int(tail["a"]),
-        descriptors=int(tail["descriptors"]), scale_d=tail["scale"] or "UPT",
+        descriptors=None if is_empty else int(tail["descriptors"]), scale_d=tail["scale"] or "UPT",
         transpose_a="tnspA" in options, transpose_b="tnspB" in options,
         negate_a="negA" in options or tail["minus"] == "-", negate_b="negB" in options,
         saturates=head["saturates"] is not None, sparse=sparse,

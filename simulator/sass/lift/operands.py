@@ -168,7 +168,7 @@ def _operand(text: str) -> Operand:
     if found := re.fullmatch(r"B(\d+)", text):
         return ConvergenceBarrier(int(found[1]))
     # A matrix descriptor, a cache policy, a set of scoreboards.
-    if re.fullmatch(r"[\w.$]+|gdesc\[UR\d+\](\.\w+)*|desc\[UR\d+\]|\{[\d,]+\}", text):
+    if re.fullmatch(r"[\w.$]+|gdesc\[UR(\d+|Z)\](\.\w+)*|desc\[UR\d+\]|\{[\d,]+\}", text):
         return Word(text)
     raise DecodeProblem(f"operand {text}")
 

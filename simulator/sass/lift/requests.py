@@ -18,7 +18,7 @@ __all__ = [
     "Bulk",
     "BulkGroup",
     "ClusterBarrier",
-    "GroupWait",
+    "GroupOrder",
     "Mbarrier",
     "Operand",
     "Product",
@@ -116,10 +116,11 @@ class Product:
 
 
 @dataclass(frozen=True)
-class GroupWait:
-    """WARPGROUP.DEPBAR: waits until no more than `left` groups of products are in flight."""
+class GroupOrder:
+    """WARPGROUP.DEPBAR waits for a warpgroup's products; WARPGROUP.ARRIVE is its fence."""
 
-    left: int
+    left: int | None
+    """How many groups of products may be in flight behind a wait; None: it is the fence."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,6 @@ class SystemCall:
 
 
 Request = (
-    Mbarrier | TileCopy | Bulk | BulkGroup | Product | GroupWait | ClusterBarrier | AsyncStore
+    Mbarrier | TileCopy | Bulk | BulkGroup | Product | GroupOrder | ClusterBarrier | AsyncStore
     | SystemCall
 )  # fmt: skip

@@ -60,7 +60,7 @@ def early_touches(
     """By register: products whose accumulators it holds, then those whose A it holds."""
     lefts: dict[int, int] = {}
     for number, each in products.items():
-        for register in range(each.destination, each.destination + each.registers):
+        for register in _sums(each):
             sums[register] = sums.get(register, 0) | bits[number]
         for register in _left(each):
             lefts[register] = lefts.get(register, 0) | bits[number]
@@ -97,6 +97,12 @@ def early_touches(
         number: frozenset(each for each, bit in bits.items() if hit & bit)
         for number, hit in found.items()
     }
+
+
+def _sums(form: Gmma) -> range:
+    """Return the registers of the accumulator."""
+    first = form.destination
+    return range(0) if first is None else range(first, first + form.registers)
 
 
 def _left(form: Gmma) -> range:

@@ -149,6 +149,8 @@ def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
     if units.watch:
         for place in own:
             units.watch.waited(call.warp, place)
+        if len(own) < len(asked):
+            units.watch.waited_elsewhere(call.warp)
     if units.phases:
         units.phases.add(call.warp, call.number, [units.phases.ended(place) for place in own])
 

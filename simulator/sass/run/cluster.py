@@ -101,7 +101,8 @@ class Cluster:
             for units in self.units:
                 barriers.expire(units)
         if not any(units.is_awake for units in self.units):
-            raise deadlock(left[0])
+            # At the barrier of the cluster most wait for whoever stands elsewhere.
+            raise deadlock(next((each for each in left if _stands_alone(each.units)), left[0]))
 
     def site_of(self, number: int) -> int:
         """Return the number of what an instruction accesses among all that is counted."""
@@ -143,3 +144,8 @@ class Cluster:
         for tally in tallies[1:]:
             total += tally
         return total
+
+
+def _stands_alone(units: Units) -> bool:
+    """Whether a warp of a block waits for anything but the barrier of the cluster."""
+    return any(wait.what != "cluster" for wait in units.waits)

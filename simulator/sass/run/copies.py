@@ -132,7 +132,8 @@ def _tell(
         _landed(units, call, block, place, size, owner, at)
         if block.watch and owner is block:
             parity = mbarrier.load(block.shared, at).phase
-            block.watch.land(place, size, at, parity, call.number)
+            warp = call.warp if block is units else None
+            block.watch.land(place, size, at, parity, call.number, warp)
         barriers.complete(block, there, size)
 
 
@@ -237,7 +238,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
         _landed(units, call, owner, place, size, holder, at)
         if owner.watch and barrier >> 24 == owner.rank:
             parity = mbarrier.load(owner.shared, barrier & 0xFFFFFF).phase
-            owner.watch.land(place, size, barrier & 0xFFFFFF, parity, call.number)
+            owner.watch.land(place, size, barrier & 0xFFFFFF, parity, call.number, None)
         place = owner.placed(call.number, "store", place, size)
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]

@@ -31,6 +31,14 @@ _SAYS = {
         "writes what {other} may still be reading (next: cp.async.bulk.wait_group.read in the"
         " thread that copies, then a barrier)"
     ),
+    "early release": (
+        "writes an operand of {other}, and no barrier orders it behind the wait for that product"
+        " (next: wgmma.wait_group before mbarrier.arrive, and a wait for that mbarrier here)"
+    ),
+    "elsewhere": (
+        "is executed by some warps of a warpgroup where the others execute {other}: PTX asks all"
+        " four for the same one (next: move it out of the branch)"
+    ),
     "early touch": (
         "reads or writes registers of {other}, which may not be done (next: wgmma.wait_group first)"
     ),

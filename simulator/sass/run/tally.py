@@ -26,6 +26,7 @@ FIGURES = (
 """Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma;
 packets: to other blocks of the cluster, with their cycles in tenths."""
 
+_BLOCK_BITS = 24  # of a cluster's address: where in a block
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
 
@@ -106,8 +107,8 @@ def figures_of(
     which, masks = heads[:, 0], heads[:, 1].view(np.uint32)
     # From the first line that a row touches on, so that no address is negative. A lane that takes
     # no part has that of the first lane that does.
-    trace = trace + heads[:, 2:3]
-    trace -= trace.min(axis=1, keepdims=True) & -128
+    places = trace + heads[:, 2:3]
+    trace = places - (places.min(axis=1, keepdims=True) & -128)
     figures[:, 0] = 1
     for op in {site.op for site in sites if site.space == "shared" and site.op is not None}:
         chosen = np.array([site.space == "shared" and site.op == op for site in sites])[which]
@@ -131,15 +132,33 @@ def figures_of(
         figures[chosen, FIGURES.index("packet_tenths")] = np.rint(10 * taken)
     bounded = np.array([site.space == "neighbour" and site.op in BOUNDED for site in sites])
     for row in np.flatnonzero(bounded[which]) if bounded.any() else ():
-        costs = price_neighbour_atomic(trace[row], int(masks[row]))
-        figures[row, FIGURES.index("packets")] = costs.fewest
-        figures[row, FIGURES.index("packet_tenths")] = round(10 * costs.least)
+        fewest, least = _bound_of_atomic(places[row], int(masks[row]))
+        figures[row, FIGURES.index("packets")] = fewest
+        figures[row, FIGURES.index("packet_tenths")] = round(10 * least)
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):
             pieces = _pieces(trace[chosen], masks[chosen], width, size)
             figures[chosen, place : place + 2] = np.stack(pieces, axis=1)
     return figures, cycles, floors
+
+
+def _bound_of_atomic(places: NDArray[np.int32], mask: int) -> tuple[int, float]:
+    """Return the least packets and cycles of an atomic, by how far apart its lanes' bytes are.
+
+    What goes to several blocks is bounded by its packets to all, and by the cycles of the slowest.
+    """
+    apart = 1 << _BLOCK_BITS  # from block to block; what one block has is far less
+    blocks = (places - places.min() + apart // 2) >> _BLOCK_BITS
+    fewest, least = 0, 0.0
+    for block in np.unique(blocks).tolist():
+        chosen = blocks == block
+        lanes = mask & sum(1 << lane for lane in np.flatnonzero(chosen).tolist())
+        if lanes:
+            first = int(places[chosen].min()) & -128  # the bound asks for lines, not for which
+            costs = price_neighbour_atomic(np.where(chosen, places - first, 0), lanes)
+            fewest, least = fewest + costs.fewest, max(least, costs.least)
+    return fewest, least
 
 
 def _pieces(

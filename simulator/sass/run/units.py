@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.errors import MemoryAccessError
+from simulator.errors import ExecutionError, MemoryAccessError
 from simulator.sass.lift.requests import (
     AsyncStore,
     Bulk,
     BulkGroup,
     ClusterBarrier,
-    GroupWait,
+    GroupOrder,
     Mbarrier,
     Product,
     Reply,
@@ -33,6 +33,7 @@ from simulator.sass.run.phases import Phases
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
 from simulator.sass.run.tally import FIGURES
+from simulator.sass.run.warpgroups import Warpgroups
 from simulator.sass.run.warps import Warps
 from simulator.sass.run.watch import Watch
 from simulator.sass.run.witness import UnitAccess, UnitKind, Witness
@@ -54,7 +55,7 @@ _SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
     BulkGroup: copies.serve_group,
     AsyncStore: copies.serve_store,
     Product: products.serve,
-    GroupWait: products.serve_wait,
+    GroupOrder: products.serve_order,
     SystemCall: system.serve,
 }
 
@@ -90,7 +91,10 @@ class Units:
     def __post_init__(self) -> None:
         """Begin with nobody waiting."""
         self.problem: BaseException | None = None
+        self.blamed: tuple[int, int] | None = None
+        """The instruction and the warp of a problem, where another is being served."""
         self.waits: list[Wait] = []
+        self.warpgroups = Warpgroups()
         self.turns: dict[int, list[int]] = {}
         """Of each mbarrier: its parity, and how many of its phases are over."""
         self.is_awake = True
@@ -103,8 +107,16 @@ class Units:
 
     def begin(self) -> None:
         """Begin a block."""
-        self.problem, self.waits, self.is_awake = None, [], True
-        self.turns = {}
+        self.problem, self.blamed, self.waits, self.is_awake = None, None, [], True
+        self.turns, self.warpgroups = {}, Warpgroups()
+
+    def end(self) -> None:
+        """End a block: what the warps of its warpgroups left out is a problem."""
+        try:
+            for group in self.warpgroups.groups():
+                products.meet(self, group)
+        except ExecutionError as error:
+            self.problem = error
 
     def serve(self, warp: int, number: int, mask: int, taken: int) -> int:
         """Serve an instruction for lanes of a warp: go on, stay, or a fault."""

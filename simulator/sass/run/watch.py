@@ -10,7 +10,10 @@ doubt is:
 * a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
   mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
-  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async");
+  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async"); or TMA writes it in a warp that no barrier orders
+  behind that wait, since `mbarrier.arrive` came before it, say;
+* warps of a warpgroup execute `wgmma.fence` or `wgmma.wait_group` at two places (PTX ISA: all
+  threads of a warpgroup execute the same);
 * a store or TMA writes what a copy to global memory reads, and its warp has not waited since by
   `cp.async.bulk.wait_group`, with `.read` or without.
 
@@ -46,7 +49,10 @@ Pieces = slice | NDArray[np.int64]
 """16-byte pieces of shared memory, by address / 16."""
 
 
-Kind = Literal["unfenced", "early read", "early write", "early touch", "early refill"]
+Kind = Literal[
+    "unfenced", "early read", "early write", "early touch", "early refill", "early release",
+    "elsewhere",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, order=True)
@@ -129,6 +135,12 @@ class Watch:
         self._sent: dict[int, int] = {}
         """By warp: its last copy."""
         self._last = 0
+        self._ended: dict[int, tuple[int, int, int, int]] = {}
+        """Products that were waited for: those two, the step, barriers of the block opened."""
+        self._phases: dict[int, tuple[int, int]] = {}
+        """By mbarrier: its parity, and the step at which its last phase ended."""
+        self._behind: dict[int, int] = {}
+        """By warp: the last step that it is behind, as the phases tell that it waited for."""
         self._groups: dict[int, list[int]] = {}
         """By warpgroup: the last product of each group that ended and may be in flight."""
         self._set_until()
@@ -145,11 +157,28 @@ class Watch:
         return found
 
     # ---- What TMA writes. ----------------------------------------------------------------------
-    def land(self, address: int, size: int, barrier: int, parity: int, number: int) -> None:
-        """Note what TMA brings. `parity`: of the barrier's phase before the bytes are counted."""
+    def land(
+        self, address: int, size: int, barrier: int, parity: int, number: int, warp: int | None
+    ) -> None:
+        """Note what TMA brings.
+
+        Parameters
+        ----------
+        address, size
+            The bytes.
+        barrier, parity
+            Their mbarrier, and the parity of its phase before they are counted.
+        number, warp
+            The instruction, and its warp; None: one of another block.
+        """
         first, end = address // PIECE, -(-(address + size) // PIECE)
-        if (self.reading[first:end] > self.fields[0]).any():
+        reader = int(self.reading[first:end].max(initial=0))
+        if reader > self.fields[0]:
             self._writes(first, end, number)
+        elif reader:
+            if warp is not None and not self._is_behind(warp, reader):
+                self._doubt("early release", number, self._ended[reader][1])
+            self.reading[first:end] = 0
         self.written[first:end] = -1
         self.landing[first:end] = 0xFFFFFFFF
         self._tiles = [each for each in self._tiles if each.end <= first or each.first >= end]
@@ -157,6 +186,9 @@ class Watch:
 
     def turned(self, barrier: int, parity: int) -> None:
         """Note that something happened at an mbarrier whose phase has this parity now."""
+        if self._phases.get(barrier, (0, 0))[0] != parity:
+            self._steps += 1
+            self._phases[barrier] = parity, self._steps
         for tile in self._tiles:
             if tile.barrier == barrier and tile.parity != parity:
                 tile.is_complete = True
@@ -165,11 +197,23 @@ class Watch:
         """Note that a warp's wait for an mbarrier ended."""
         self._steps += 1
         self._synchronised[warp] = self._steps
+        _, ended = self._phases.get(barrier, (0, 0))
+        self._behind[warp] = max(self._behind.get(warp, 0), ended)
         for tile in self._tiles:
             if tile.barrier == barrier and tile.is_complete:
                 if tile.aware_since is None:
                     tile.aware_since = self._steps, int(self.fields[1])
                 self._learn(warp, tile)
+
+    def waited_elsewhere(self, warp: int) -> None:
+        """Note that a warp's wait for an mbarrier of another block ended."""
+        self._behind[warp] = self._steps
+
+    def _is_behind(self, warp: int, product: int) -> bool:
+        """Whether a warp is behind the wait for a product, as far as barriers tell."""
+        group, _, step, opened = self._ended.get(product, (warp // _WARPS, 0, 0, 0))
+        is_behind = self._behind.get(warp, 0) >= step or int(self.fields[1]) > opened
+        return is_behind or group == warp // _WARPS
 
     def opened(self) -> None:
         """Note that a barrier of the cluster opened."""
@@ -238,10 +282,17 @@ class Watch:
             return
         last = ended[done - 1]
         del ended[:done]
+        self._steps += 1
         for each in [each for each, (of, _) in self._products.items() if of == group]:
             if each <= last:
-                del self._products[each]
+                product = self._products.pop(each)
+                if group >= 0:
+                    self._ended[each] = *product, self._steps, int(self.fields[1])
         self._set_until()
+
+    def differ(self, number: int, other: int) -> None:
+        """Note that warps of a warpgroup fenced or waited at two instructions."""
+        self._doubt("elsewhere", number, other)
 
     # ---- Copies out of shared memory. ----------------------------------------------------------
     def send(self, warp: int, number: int, pieces: Pieces) -> None:

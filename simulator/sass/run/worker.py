@@ -258,6 +258,9 @@ class Worker:
             self.total += threads
             launch.spend(used, threads, int(status == Status.DONE), of)
             if status == Status.DONE:
+                self.units.end()
+                if self.units.problem:
+                    raise self.fault()
                 return Progress.DONE
             if status == Status.FAULT:
                 if self.get("why") == Fault.DEADLOCK:
@@ -277,10 +280,14 @@ class Worker:
 
     def fault(self) -> BaseException:
         """Make the error of what went wrong."""
+        problem, number, thread = self.units.problem, self.get("pc"), self.get("thread")
+        why = Fault.SERVED if problem else Fault(self.get("why"))
+        if self.units.blamed:
+            number, warp = self.units.blamed
+            thread = 32 * warp
         return fault(
-            self.launch, Fault(self.get("why")), self.get("pc"), self.get("thread"),
-            self.get("address"), self.block, self.total, self.units.problem,
-        )  # fmt: skip
+            self.launch, why, number, thread, self.get("address"), self.block, self.total, problem
+        )
 
     def _slice(self, spent: int) -> int:
         """Return how many instructions may run before the next look."""

@@ -128,6 +128,37 @@ STRANGERS = [
          "i32=2"],
         2 * 8192 + 1024,
     ),
+    case(
+        "warp-specialised e5m2 times e4m3, multicast", "specialised", "fp8_ss", [2, 2, 1], 384,
+        ["tma:random:f8e4m3[256,640]:box=128x128:swizzle=128",
+         "tma:random:f8e4m3[256,640]:box=64x128:swizzle=128", "zeros:f32[256,256]", "i32=256",
+         "i32=5"],
+        3 * 32768 + 1024,
+    ),
+    case(
+        "warp-specialised e4m3, A in registers", "specialised", "fp8_rs", [2, 2, 1], 384,
+        ["tma:random:f8e4m3[256,640]:box=128x64:swizzle=64",
+         "tma:random:f8e4m3[96,640]:box=48x64:swizzle=64", "zeros:f32[256,96]", "i32=96",
+         "i32=10"],
+        4 * 11264 + 1024,
+    ),
+    case(
+        "warp-specialised u8 times s8", "specialised", "int8_ss", [2, 2, 1], 384,
+        ["tma:random:u8[256,448]:box=128x64:swizzle=64",
+         "tma:random:u8[192,448]:box=96x32:swizzle=32",
+         "tma:zeros:i32[256,192]:box=64x32:swizzle=128", "i32=7"],
+        2 * 14336 + 2 * 24576 + 2048,
+    ),
+    case(
+        "warp-specialised s8 times u8, A in registers, split", "specialised", "int8_rs", [1, 2, 2],
+        384,
+        ["random:i8[256,640]", "random:u8[10,12,4,8,16]", "tma:zeros:i32[256,96]:box=64x96",
+         "i32=640", "i32=5"],
+    ),
+    case(
+        "groups without products", "specialised", "empty_group", [2, 1, 1], 128,
+        ["zeros:i32[128]", "i32=3"],
+    ),
 ]  # fmt: skip
 
 

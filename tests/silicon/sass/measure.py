@@ -140,7 +140,10 @@ def array(spec: str, position: int) -> bytes:
 
 
 # Number in the driver's CUtensorMapDataType, and bytes.
-MAPPED = {"f8e4m3": (0, 1), "i8": (0, 1), "f16": (6, 2), "f32": (7, 4), "bf16": (9, 2)}
+MAPPED = {
+    "f8e4m3": (0, 1), "i8": (0, 1), "u8": (0, 1), "i32": (3, 4), "f16": (6, 2), "f32": (7, 4),
+    "bf16": (9, 2),
+}  # fmt: skip
 
 
 def tensor_map(cuda: ctypes.CDLL, spec: str, address: int) -> ctypes.Array:

@@ -15,7 +15,7 @@ from simulator.sass.lift.requests import (
     Bulk,
     BulkGroup,
     ClusterBarrier,
-    GroupWait,
+    GroupOrder,
     Mbarrier,
     Operand,
     Product,
@@ -179,17 +179,18 @@ def _count_copies(line: Line, is_store: bool) -> None:
 
 
 # ---- Warpgroups. -------------------------------------------------------------------------------
-@lifts("WARPGROUP", says="Orders a warpgroup's products; each is done at once here.")
+@lifts(
+    "WARPGROUP",
+    says="A warpgroup's fence, or its wait for products, by all its warps.",
+)
 def _warpgroup(line: Line) -> Emit:
     line.only("ARRIVE", "DEPBAR", "LE")
-    left = groups_left(line.instruction)
+    ordered = served(line, GroupOrder(groups_left(line.instruction)))
     line.skip()
-    ordered = served(line, GroupWait(left)) if left is not None else None
 
     def emit(block: Block) -> None:
         block.check(block.help("whole_warp"))
-        if ordered is not None:
-            ordered(block)
+        ordered(block)
 
     return emit
 
@@ -209,12 +210,14 @@ def _product(line: Line) -> Emit:
         form = parse_gmma(f"{instruction.opcode} {instruction.operands}")
     except UnsupportedError:
         raise DecodeProblem(f"form {instruction.opcode} {instruction.operands}") from None
-    line.named(Register(form.destination), form.registers)
+    if form.destination is not None:
+        line.named(Register(form.destination), form.registers)
     if form.source is not None:
         line.named(Register(form.source), form.registers)
     if form.a_register is not None:
         line.named(Register(form.a_register), 4)
-    line.named(Register(form.descriptors, uniform=True), 4)
+    if form.descriptors is not None:
+        line.named(Register(form.descriptors, uniform=True), 4)
     line.skip()
     site = MemorySite(line.number, line.instruction, "shared", None, False, 0, unit="gmma")
     line.sites.append(site)

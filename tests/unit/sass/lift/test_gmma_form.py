@@ -68,6 +68,13 @@ def test_the_accumulator_and_its_predicate(
     assert (form.source, form.scale_d, form.group) == (source, scale, group)
 
 
+def test_a_group_without_products() -> None:
+    form = parse_gmma("HGMMA.64x8x16.F16 RZ,gdesc[URZ],RZ,!UPT,gsb0")
+    assert form.is_empty
+    assert (form.destination, form.descriptors, form.group) == (None, None, 0)
+    assert not parse_gmma("HGMMA.64x8x16.F16 R4,gdesc[UR4],RZ,!UPT,gsb0").is_empty
+
+
 def test_wavefronts_are_those_measured() -> None:
     """Nsight's op_gmma on an H100: SS 18, 32, 80 and RS 2, 16, 64 for n of 8, 64, 256."""
     for place, extra in (("", 16), ("R32,", 0)):
@@ -84,7 +91,8 @@ def test_wavefronts_are_those_measured() -> None:
         "HGMMA.64x8x16 R24,gdesc[UR4],R24,UP0", "HGMMA.64x8x16.F32 R24,gdesc[UR4],R24,P0",
         "IGMMA.64x8x32.F32.S8.S8 R24,gdesc[UR4],R24", "QGMMA.64x8x32.F32.S8.S8 R24,gdesc[UR4],R24",
         "HGMMA.64x8x8.F32.TF32 R24,gdesc[UR4].tnspB,R24",
-        "HGMMA.64x8x16.F32.SAT R24,gdesc[UR4],R24",
+        "HGMMA.64x8x16.F32.SAT R24,gdesc[UR4],R24", "HGMMA.64x8x16.F32 R24,gdesc[URZ],R24",
+        "HGMMA.64x8x16.F32 RZ,gdesc[UR4],RZ,!UPT", "HGMMA.64x8x16.F32 RZ,gdesc[URZ],R24",
         "BGMMA.64x8x256.XOR.POPC R24,gdesc[UR4],R24,UP0", "HGMMA.64x8x16.F32", "",
     ],
 )  # fmt: skip

@@ -111,6 +111,23 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
         UnsupportedError, r"some lanes are inactive where all must take part: 0x\w+ WARPGROUP\.D",
         PLAIN,
     ),
+    "a wait that a warp leaves out, nothing in flight": (
+        "if (threadIdx.x < 96) products_wait<0>();", ExecutionError,
+        r"warps 0, 1, 2 execute wgmma.wait_group more often than warp 3 of the same warpgroup"
+        r" \(accepted: all four warps alike.*0x\w+ WARPGROUP\.DEPBAR", PLAIN,
+    ),
+    "a wait that one warp executes, then a product": (
+        "if (threadIdx.x >= 96) products_wait<0>(); __syncthreads();"
+        + PRODUCT.format(leading=1024, before=""), ExecutionError,
+        r"warp 3 executes wgmma.wait_group more often than warps 0, 1, 2 .*WARPGROUP\.DEPBAR",
+        PLAIN,
+    ),
+    "a fence that a warp leaves out": (
+        "if (threadIdx.x < 96) products_begin(); __syncthreads();"
+        + PRODUCT.format(leading=1024, before=""), ExecutionError,
+        r"warps 0, 1, 2 execute wgmma.fence more often than warp 3 .*: an H100 hangs at the next"
+        r" product\): 0x\w+ WARPGROUP\.ARRIVE", PLAIN,
+    ),
     "bytes that are no tensor map": (
         load(of="made"), ExecutionError, r"tensor map", PLAIN,
     ),
@@ -145,12 +162,13 @@ WIDE = """
 """The kernel makes its inner box 128 elements wide: 512 bytes under a swizzle of 128."""
 
 ENDLESS = "wait(&barrier, 0);"
+UNENDED = "if (threadIdx.x < 96) products_end();"
 
 TOGETHER = Variants(
     "bad",
     (
         KERNEL.replace("BODY", body)
-        for body in (*(body for body, *_ in BAD.values()), ENDLESS, WIDE)
+        for body in (*(body for body, *_ in BAD.values()), ENDLESS, UNENDED, WIDE)
     ),
     before=HEADER,
     include=[SOURCES],
@@ -183,6 +201,16 @@ def test_a_wait_that_nothing_ends_names_them_too() -> None:
         r" at 0x\w+ SYNCS\.PHASECHK.*"
         r"\(\S+:\d+\) for the end of phase parity 0 of the mbarrier at 0x\w+: phase parity 0,"
         r" 1 of 1 arrivals pending, 0 bytes outstanding",
+        str(caught.value),
+    )
+
+
+def test_a_group_that_a_warp_does_not_end_names_them_too() -> None:
+    with pytest.raises(DeadlockError) as caught:
+        ran(UNENDED, PLAIN)
+    assert re.search(
+        r"no warp of block \(1, 0, 0\) can go on: warps 0, 1, 2 wait at 0x\w+ HGMMA\S+ RZ.*"
+        r"\(\S+:\d+\) for the other warps of its warpgroup",
         str(caught.value),
     )
 

@@ -99,6 +99,9 @@ PASSED = (
 SOME_WAIT = "if (threadIdx.x < 32) wait(&barrier, 0);"
 OTHER = "if (threadIdx.x == 0) arrive(&passed_on); wait(&passed_on, 0);"
 REWRITE = "b[threadIdx.x] = __half(1);"
+APART = (
+    VISIBLE + "if (threadIdx.x < 64) products_wait<0>(); else { out[0] = 1; products_wait<0>(); }"
+)
 
 
 def with_store(before: str, after: str) -> str:
@@ -117,7 +120,7 @@ TOGETHER = {
         with_product(*each)
         for each in (
             (VISIBLE, "", ""), ("", "", ""), (VISIBLE, REWRITE, ""), (VISIBLE, "", REWRITE),
-            (VISIBLE, RELOAD, ""), (VISIBLE, "", RELOAD),
+            (VISIBLE, RELOAD, ""), (VISIBLE, "", RELOAD), (APART, "", ""),
         )
     ],
 }  # fmt: skip
@@ -203,6 +206,14 @@ def test_an_operand_stored_to_before_the_group_was_waited_for() -> None:
         r"STS\.U16 .*\(\S*source\.cu:\d+\) in block .* writes an operand of .*HGMMA", note
     )
     assert not product(late=REWRITE)
+
+
+def test_two_waits_for_the_warps_of_one_warpgroup() -> None:
+    (note,) = product(fence=APART)
+    assert re.search(
+        r"WARPGROUP\.DEPBAR.* \(\S+:\d+\) in block \(0, 0, 0\) is executed by some warps of a"
+        r" warpgroup where the others execute 0x\w+ WARPGROUP\.DEPBAR", note,
+    )  # fmt: skip
 
 
 def test_an_operand_loaded_anew_before_the_group_was_waited_for() -> None:
