@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
@@ -67,8 +65,7 @@ def simulate(
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
     state.warps_of_block = warps
-    # A literal 0 is a type of its own: all that is called below would be compiled twice.
-    given, ended, now = int(np.int64(0)), 0, int(np.int64(0))
+    given = ended = now = int(state.counts[0])  # 0: a literal would compile all below twice
     while ended < plan.shape[0]:
         least = NEVER
         for slot in range(resident):

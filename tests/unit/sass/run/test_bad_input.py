@@ -209,7 +209,7 @@ def test_a_group_that_a_warp_does_not_end_names_them_too() -> None:
     with pytest.raises(DeadlockError) as caught:
         ran(UNENDED, PLAIN)
     assert re.search(
-        r"no warp of block \(1, 0, 0\) can go on: warps 0, 1, 2 wait at 0x\w+ HGMMA\S+ RZ.*"
+        r"no warp of block \(1, 0, 0\) can continue: warps 0, 1, 2 wait at 0x\w+ HGMMA\S+ RZ.*"
         r"\(\S+:\d+\) for the other warps of its warpgroup",
         str(caught.value),
     )
