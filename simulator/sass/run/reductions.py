@@ -50,22 +50,22 @@ def reduction(operation: str, element: str) -> Callable[[Bytes, Bytes], Bytes]:
         )
 
     def combine(old: Bytes, new: Bytes) -> Bytes:
-        done = _apply(operation, _typed(old, element), _typed(new, element))
-        return _bytes(done, element).reshape(old.shape)
+        with np.errstate(all="ignore"):  # a signalling NaN is a value like any other here
+            done = _apply(operation, _typed(old, element), _typed(new, element))
+            return _bytes(done, element).reshape(old.shape)
 
     return combine
 
 
 def _apply(operation: str, old: Array, new: Array) -> Array:
-    with np.errstate(all="ignore"):
-        if operation == "add":
-            return _sum(old, new)
-        if operation in ("min", "max"):
-            return _extreme(operation, old, new)
-        if operation == "inc":
-            return np.where(old >= new, 0, old + 1)
-        if operation == "dec":
-            return np.where((old == 0) | (old > new), new, old - 1)
+    if operation == "add":
+        return _sum(old, new)
+    if operation in ("min", "max"):
+        return _extreme(operation, old, new)
+    if operation == "inc":
+        return np.where(old >= new, 0, old + 1)
+    if operation == "dec":
+        return np.where((old == 0) | (old > new), new, old - 1)
     combine = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[operation]
     return np.asarray(combine(old, new))
 

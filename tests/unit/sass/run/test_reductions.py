@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.errors import UnsupportedError
@@ -52,6 +52,7 @@ def test_halves_are_rounded_once(old: float, new: float) -> None:
 
 
 @given(st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
+@example(0, 0x7F81)  # a signalling NaN
 def test_bfloat16_sums_equal_those_of_ml_dtypes(old: int, new: int) -> None:
     dtype = ml_dtypes.bfloat16
     one, other = (np.array([each], np.uint16).view(dtype) for each in (old, new))
