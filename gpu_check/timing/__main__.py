@@ -25,6 +25,7 @@ from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.mixed import measure_mixed
+from gpu_check.timing.neighbours import measure_neighbours
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
@@ -73,6 +74,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constant_operands": measure_constant_operands,
     "blocks": measure_blocks,
     "mixed": measure_mixed,
+    "neighbour_waits": measure_neighbours,
 }
 
 

@@ -1,7 +1,8 @@
 """What words of constant memory cost, by how many the code reads and how many warps read them.
 
 A loop of FFMAs, each with a word of a table in constant memory. `named`: the code names each word;
-`indexed`: at an index that a loop counts.
+`indexed`: at an index that a loop counts. `uniform`: at such an index, by ULDC, each word with one
+that a lane loads.
 """
 
 from __future__ import annotations
@@ -55,13 +56,29 @@ extern "C" __global__ void __launch_bounds__(1024) indexed(long long* when, floa
     if (sum == 12345) *sink = 1;
 }
 """
+_UNIFORM = """
+extern "C" __global__ void __launch_bounds__(1024, 2) uniform(long long* when, float* sink,
+                                                              int turns, int words) {
+    const float* in = sink + 4 + threadIdx.x;
+    float sum = 0;
+    long long start = 0;
+    #pragma unroll 1
+    for (int turn = -1; turn < turns; ++turn) {
+        if (turn == 0) { __syncthreads(); start = clock64(); }
+        for (int k = 0; k < words; ++k) sum += table[k] * in[k];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) when[blockIdx.x] = clock64() - start;
+    if (sum == 12345) *sink = 1;
+}
+"""
 
 
 def constants_source() -> str:
     """Return CUDA source of all loops."""
     head = "__constant__ float table[8192];\n"
     loops = [_SOURCE.format(words=words).removeprefix("\n").removeprefix(head) for words in _WORDS]
-    return head + "".join(loops) + _INDEXED
+    return head + "".join(loops) + _INDEXED + _UNIFORM
 
 
 def measure_constant_operands(device: int = 0) -> list[dict[str, Any]]:
@@ -74,10 +91,10 @@ def measure_constant_operands(device: int = 0) -> list[dict[str, Any]]:
         path = Path(folder, "operands.cubin")
         path.write_bytes(compiled(constants_source(), Path(folder)))
         module = cupy.RawModule(path=str(path))
-        sink, sms = cupy.zeros(4, dtype=np.float32), chip.multiprocessors
-        for how in ("named", "indexed"):
+        sink, sms = cupy.zeros(4096, dtype=np.float32), chip.multiprocessors
+        for how in ("named", "indexed", "uniform"):
             for words in _WORDS:
-                kernel = module.get_function(f"named{words}" if how == "named" else "indexed")
+                kernel = module.get_function(f"named{words}" if how == "named" else how)
                 turns = max(4, 4096 // words)
                 more = () if how == "named" else (np.int32(words),)
                 for threads, blocks in ((32, 1), (128, 1), (256, 1), (512, 1), (1024, 1), (128, 8),

@@ -231,6 +231,8 @@ def _synchronizes(kind: Kind, instruction: WorkInstruction) -> dict[str, int]:
         return {"number": _FENCES.get(scope, 0), "warps": 0}
     if kind == Kind.TILE:
         return {"number": int(writes_global(instruction.opcode)), "warps": 0}
+    if kind == Kind.AT_PHASE:  # whether it goes to a neighbour, and its phase ends later
+        return {"number": int(instruction.opcode.startswith(("STAS", "REDAS"))), "warps": 0}
     if instruction.opcode.startswith("UCGABAR"):
         return {"number": CLUSTER_BARRIER, "warps": 0}
     numbers = [int(each, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", each) else -1 for each in operands]

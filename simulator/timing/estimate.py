@@ -272,7 +272,38 @@ def _atomics(
     return found
 
 
-def flat(work: Work, state: NDArray[Any], code: NDArray[Any], resident: int) -> NDArray[np.int64]:
+def _shared_rows(
+    work: Work, machine: Mapping[str, float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each row its cycles of the data pipe, and those until its end beside a latency.
+
+    The latter is more where an address is generic, and where it is in a neighbour's memory.
+    """
+    rows = work.traces[0].rows
+    names = [each.opcode.split(".")[0] for each in work.instructions]
+    kinds = np.array([_ways(name) for name in names], np.int64)[rows.number]
+    away = np.zeros_like(rows.cycles) if rows.away is None else rows.away
+    shares = np.array([machine["neighbour_loads"], machine["neighbour_atoms"], 1.0])
+    way = np.ceil(away * shares[kinds] / 10).astype(np.int64)
+    there = np.array([machine["neighbour_load"], machine["neighbour_atom"], 0.0])[kinds]
+    here = machine["generic_latency"] * (kinds < _ways("LDS"))
+    waits = np.where(away > 0, there + way, here).astype(np.int64)
+    return rows.cycles + way, np.where(rows.is_shared, waits, 0)
+
+
+def _ways(name: str) -> int:
+    """Return a number of what asks shared memory by a generic address: loads, atomics, others.
+
+    >>> [_ways(name) for name in ("LD", "ATOM", "LDS")]
+    [0, 1, 2]
+    """
+    return 0 if name == "LD" else 1 if name in ATOMICS else 2
+
+
+def flat(
+    work: Work, state: NDArray[Any], code: NDArray[Any], resident: int,
+    machine: Mapping[str, float],
+) -> NDArray[np.int64]:  # fmt: skip
     """Return the traces of all blocks as one array, and say in the state where its parts are.
 
     Steps have four elements each, accesses six, lines two, warps three, events five. Behind them
@@ -282,10 +313,12 @@ def flat(work: Work, state: NDArray[Any], code: NDArray[Any], resident: int) -> 
     first, traces = work.traces[0], work.traces
     steps, rows = first.steps, first.rows
     table = np.stack([steps.start, steps.length, steps.row_begin[:-1], steps.row_begin[1:]], axis=1)
+    cycles, waits = _shared_rows(work, machine)
     columns = (
         rows.number, rows.is_shared.astype(np.int64),
-        rows.cycles, rows.floor,
-        np.where(rows.is_shared, rows.sectors, rows.line_begin[:-1]), rows.line_begin[1:],
+        cycles, rows.floor + cycles - rows.cycles,
+        np.where(rows.is_shared, rows.sectors, rows.line_begin[:-1]),
+        np.where(rows.is_shared, waits, rows.line_begin[1:]),
     )  # fmt: skip
     begins = [np.zeros((1, 3), np.int64)]
     for each in traces:
@@ -333,7 +366,7 @@ def run_sm(
     resident = min(work.resident, len(plan))
     state = new_state(l1_bytes(work.shared_bytes, work.resident))
     code = code_arrays(work.instructions, rates_of(chip))
-    trace = flat(work, state, code, resident)
+    trace = flat(work, state, code, resident, machine)
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
     lines = -(-len(code) // CODE_LINE)

@@ -12,6 +12,7 @@ __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
+_ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
@@ -214,7 +215,7 @@ def _send(
         if trace[at + 1]:
             cycles = trace[at + 3] if without else trace[at + 2]
             held += cycles
-            extra += cycles - trace[at + 3]
+            extra += cycles - trace[at + 3] + trace[at + 5]
             sent = trace[at + 4]
         else:
             held += trace[at + 2]
@@ -267,7 +268,8 @@ def _send(
         if done >= NEVER:
             return
     elif kind == _AT_PHASE and event >= 0:
-        _arrive(code, trace, state, machine, warp, event, now)
+        late = int(machine[_ASYNC]) if code[number].number else 0
+        _arrive(code, trace, state, machine, warp, event, now + late)
     elif kind == _TILE and event >= 0:
         _copy(code, trace, state, machine, warp, number, event, share, now)
     for bank in range(2):  # what it brings is written where operands are read

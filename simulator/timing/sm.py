@@ -298,7 +298,7 @@ def _issue(
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
     if kind in (_BARRIER, _ARRIVE):
         _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
-    if state.arrived_at[warp] < 0:
+    if kind != _BARRIER:  # who opens a barrier waits until it is open, too
         evaluate(code, state, warp)
     return -1
 

@@ -39,6 +39,9 @@ class AccessRows:
     """Lines of 128 bytes of global memory, from that of the first lane on."""
     mask: Numbers
     """Which of a line's four sectors."""
+    away: Numbers | None = None
+    """Tenths of cycles that an access to another block of the cluster takes on its way; 0: of
+    shared memory at home. None: there are none."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,7 +163,8 @@ def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
             units.order(ARRIVE, call.warp, call.number, owner.rank << 32 | place)
     if units.phases:
         places = [units.block_at(address) for address in dict.fromkeys(addresses)]
-        phases = [units.phases.running(place) for owner, place in places if owner is units]
+        # Other blocks of a cluster are taken to go in step: they do here what this one does there.
+        phases = [units.phases.alike(place, owner.phases) for owner, place in places]
         units.phases.add(call.warp, call.number, phases)
 
 

@@ -226,6 +226,7 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
     rows = [units.warps.row(call.warp, request.data.number + i) for i in range(request.words)]
     size = 4 * request.words
     _price(units, call, places, request)
+    phases = []
     for lane in lanes_of(call.taken):
         owner, place = units.block_at(int(places[lane]))
         if place % size or place + size > owner.shared.size:
@@ -243,5 +244,9 @@ def serve_store(units: Units, call: Call, request: AsyncStore) -> int:
         new = np.array([row[lane] for row in rows], np.uint32).view(np.uint8)
         old = owner.shared[place : place + size]
         old[:] = new if combine is None else combine(old[None], new[None])[0]
+        if units.phases:
+            phases.append(units.phases.alike(at, holder.phases))
         barriers.complete(owner, barrier, size)
+    if units.phases:
+        units.phases.add(call.warp, call.number, phases)
     return Reply.GO_ON

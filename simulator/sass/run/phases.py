@@ -28,6 +28,7 @@ class Phases:
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     _turns: dict[int, int] = field(default_factory=dict)
     _parities: dict[int, int] = field(default_factory=dict)
+    _waited: set[int] = field(default_factory=set)
     _copied: dict[int, list[NDArray[np.int64]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -37,6 +38,7 @@ class Phases:
     def _begin(self) -> None:
         self._events = [[] for _ in range(self.warp_count)]
         self._numbers, self._turns, self._parities, self._copied = {}, {}, {}, {}
+        self._waited = set()
 
     def initialised(self, place: int) -> None:
         """Take note that an mbarrier is new: its phase has parity 0."""
@@ -55,7 +57,21 @@ class Phases:
     def ended(self, place: int) -> int:
         """Return the number of the phase that was completed last; NO_PHASE: none was."""
         turns = self._turns.get(place, 0)
-        return self._number(place, turns - 1) if turns else NO_PHASE
+        if not turns:
+            return NO_PHASE
+        ended = self._number(place, turns - 1)
+        self._waited.add(ended)
+        return ended
+
+    def alike(self, place: int, other: Phases | None) -> int:
+        """Return the phase here that stands for the one that runs at a neighbour's mbarrier.
+
+        Blocks of a cluster go in step: it is the one of as many turns, unless a warp has waited for
+        it. That one came without what is done now, so the phase that runs here does.
+        """
+        turns = other._turns.get(place, 0) if other else 0
+        same = self._number(place, turns)
+        return self.running(place) if same in self._waited else same
 
     def _number(self, place: int, turn: int) -> int:
         return self._numbers.setdefault((place, turn), len(self._numbers))

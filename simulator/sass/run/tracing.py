@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tracer"]
 
-_SECTORS = FIGURES.index("sectors")
+_SECTORS, _WAY = FIGURES.index("sectors"), FIGURES.index("packet_tenths")
 _BYPASSING = "LDGSTS.E.BYPASS.128"
 
 
@@ -39,6 +39,8 @@ class _Row:
     bytes: int
     lines: tuple[tuple[int, int], ...]
     """Of global memory: each line from the first lane's on, and its sectors as bits."""
+    away: int = 0
+    """Of a neighbour's memory: tenths of cycles of the way there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +117,17 @@ class Tracer:
     def _named(self, noted: Noted) -> NDArray[np.int64]:
         """Return the numbers of the rows that are among what was noted."""
         floors, cycles = noted.floors.tolist(), noted.cycles.tolist()
-        sectors = noted.figures[:, _SECTORS].tolist()
+        sectors, ways = noted.figures[:, _SECTORS].tolist(), noted.figures[:, _WAY].tolist()
         loads, fills = self._loads(noted), self._fills(noted)
         named = np.zeros(len(noted.heads), dtype=np.int64)
         for place, (which, mask, turn, amount) in enumerate(noted.heads.tolist()):
             site = self.sites[which]
             if (not _has_lines(site) and site.space != "shared") or site.unit != "lsu":
-                # Of a unit: sectors and bytes of TMA. What wgmma reads follows from its shape.
-                cycles_of, size = 0, amount if site.unit == "tma" else 0
-                row = _Row(site.number, True, cycles_of, cycles_of, turn, size, ())
+                # Of a unit: sectors and bytes of TMA. What wgmma reads follows from its shape. Of
+                # a neighbour: the way there.
+                size = amount if site.unit == "tma" else 0
+                away = ways[place] if site.space == "neighbour" and site.unit == "lsu" else 0
+                row = _Row(site.number, True, 0, 0, 0 if away else turn, size, (), away)
                 named[place] = self._rows.setdefault(row, len(self._rows))
                 continue
             is_shared = site.space == "shared"
@@ -182,7 +186,7 @@ class Tracer:
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
         lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
-        names = ("number", "cycles", "floor", "sectors", "bytes")
+        names = ("number", "cycles", "floor", "sectors", "bytes", "away")
         columns = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in names}
         is_shared = np.array([row.is_shared for row in rows], np.bool_)
         table = AccessRows(

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from simulator import Chip
+from simulator.timing.code import code_arrays
 from simulator.timing.estimate import SmRun, run_sm
 from simulator.timing.machine import machine_of
+from simulator.timing.rates import rates_of
 from simulator.timing.state import Stall
 from simulator.timing.work import Work
 from tests.unit.timing.test_sm import MACHINE
@@ -121,4 +123,35 @@ def test_the_barrier_of_a_cluster_takes_the_way_to_another_sm_longer() -> None:
 def test_every_number_of_the_machine_has_a_source() -> None:
     assert {"phase_latency", "tma_latency", "tma_rate", "gmma_latency"} <= set(
         machine_of(H100) or {}
+    )
+
+
+def test_an_arrival_at_a_neighbour_comes_later_than_one_at_home() -> None:
+    lines = [Line("STAS", "[R2.64],R4"), Line("SYNCS.ARRIVE.TRANS64", "RZ,[UR4],RZ")]
+    numbers = code_arrays(work(lines).instructions, rates_of(H100))["number"]
+    assert numbers.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "fact", "share"),
+    [("LD.E", "neighbour_load", "neighbour_loads"), ("ATOM.E.ADD", "neighbour_atom",
+                                                    "neighbour_atoms")],
+)  # fmt: skip
+def test_an_access_to_a_neighbour_takes_its_way_longer(opcode: str, fact: str, share: str) -> None:
+    lines = [Line(opcode, "R0,[R2]", write=0, floor=1), Line("FADD", "R0,R0,R1", waits=1)]
+    found = work(lines, times=32)
+    trace = found.traces[0]
+    rows = replace(trace.rows, number=np.array([0]), is_shared=np.array([True]),
+                   cycles=np.zeros(1, np.int64), floor=np.zeros(1, np.int64),
+                   sectors=np.zeros(1, np.int64), bytes=np.zeros(1, np.int64),
+                   line_begin=np.zeros(2, np.int64))  # fmt: skip
+    steps = replace(trace.steps, row_begin=np.array([0, 1, 1]), row=np.array([0]))
+    each = []
+    for tenths in (0, 600):
+        away = replace(rows, away=np.array([tenths]))
+        one = replace(found, traces=(replace(trace, rows=away, steps=steps),))
+        each.append(run(one).cycles / 32)
+    way = 60 * MACHINE[share]
+    assert each[1] - each[0] == pytest.approx(
+        MACHINE[fact] + way - MACHINE["generic_latency"], 0.05
     )

@@ -129,3 +129,10 @@ def test_no_wgmma_beats_its_peak() -> None:
         assert least <= float(row["cycles"]) + 0.25, row  # of few products, so to a quarter
         exact += least > 0.97 * float(row["cycles"])
     assert exact > 300
+
+
+def test_a_sum_of_two_and_a_division_check_are_not_the_alus() -> None:
+    rates = rates_of(Chip.of("H100"))
+    assert rates["VIADD"].pipes == ("fmaheavy",)
+    assert rates["FCHK"].pipes == ("xu",)
+    assert rates["VIADDMNMX"].pipes == ("alu",)
