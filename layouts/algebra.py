@@ -248,7 +248,7 @@ def left_inverse(layout: Layout | str) -> Layout:
         elif rest:
             raise LayoutError(
                 f"the left inverse of {layout} is not a layout: stride {step} is not a multiple of"
-                f" {before or filled} (accepted: strides of which each divides the next)"
+                f" {before or filled} (accepted: strides each of which divides the next)"
             )
         modes.append((digits, place))
         filled, before = digits * step, step
@@ -358,7 +358,7 @@ def _one_tiler(tiler: Tiler) -> Layout:
     if isinstance(tiler, Layout | str):
         return Layout.of(tiler)
     if tiler is None or isinstance(tiler, tuple) or not is_integer(tiler):
-        raise LayoutError(f"{tiler!r} is neither a layout nor a positive integer")
+        raise LayoutError(f"{tiler!r} is not a layout and not a positive integer")
     return Layout(tiler)
 
 

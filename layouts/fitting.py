@@ -54,7 +54,7 @@ def fit(offsets: _Offsets, text: str) -> Fit:
         (a, b), (c, d) = (np.unravel_index(int(place), offsets.shape) for place in (first, again))
         raise LayoutError(
             f"{short(text)} puts elements ({a}, {b}) and ({c}, {d}) at offset"
-            f" {int(offsets.flat[again])} (accepted: a place of its own for each)"
+            f" {int(offsets.flat[again])} (accepted: a different offset for each element)"
         )
     found = _inner(offsets) or _counted(offsets) or _swizzled(offsets)
     if found is None:

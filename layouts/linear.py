@@ -78,7 +78,7 @@ class LinearMap:
         if columns is None:
             raise LayoutError(
                 f"layout {source} is not linear over GF(2) (accepted: sizes that are powers of"
-                " two, strides whose bits do not meet, and no offset)"
+                " two, strides that set different bits, and no offset)"
             )
         return cls(columns)
 
@@ -133,7 +133,7 @@ class LinearMap:
         if len(solved) < self.in_bits or self.out_bits != self.in_bits:
             raise LayoutError(
                 f"{self!r} of {self.in_bits} bits to {self.out_bits} has rank {self.rank}"
-                " and no inverse (accepted: maps onto as many bits, of full rank)"
+                " and no inverse (accepted: maps to the same number of bits, with full rank)"
             )
         return LinearMap(solved)
 

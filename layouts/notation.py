@@ -194,7 +194,7 @@ class _Reader:
         if address % element:
             raise LayoutError(
                 f"address {address:#x} is not a multiple of its elements' {element} bytes:"
-                f" {short(self.text)} (accepted: addresses that are)"
+                f" {short(self.text)} (accepted: multiples of the size of an element)"
             )
         moved = Swizzle(swizzle.bits, max(swizzle.base - less, 0), swizzle.shift)
         return [moved] if swizzle.bits else [], address % read // element if swizzle.bits else 0

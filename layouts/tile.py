@@ -203,7 +203,7 @@ layout=None, element=2)
             return self.elements
         if self.rows * self.cols > LARGEST_TILE:
             raise LayoutError(
-                f"tile {self} is too large for its places to be listed (accepted: up to"
+                f"tile {self} is too large to list its offsets (accepted: up to"
                 f" {LARGEST_TILE} elements)"
             )
         rows, cols = np.ogrid[: self.rows, : self.cols]

@@ -92,7 +92,7 @@ class SharedMap:
         found = [gf2.coordinates(joined, 1 << bit) for bit in range(total)]
         if len(joined) != total or None in found or not _powers(self.shape):
             raise LayoutError(
-                f"{short(self.text, 200)} does not give each element a place of its own (accepted:"
+                f"{short(self.text, 200)} does not give each element its own offset (accepted:"
                 f" as many independent bases of the offset as coordinates have bits, {total} here)"
             )
         ends = [*places[1:], total]

@@ -193,7 +193,7 @@ class BarrierError(ExecutionError):
 
 
 class DeadlockError(ExecutionError):
-    """No warp can go on: a barrier that some threads never reach."""
+    """No warp can continue: a barrier that some threads never reach."""
 
 
 class LimitError(ExecutionError):

@@ -32,6 +32,8 @@ TESTS = Path(__file__).parent
 class Plugin:
     """A folder of locks, a file a function, from the first process to the others."""
 
+    tests = 0
+
     def pytest_configure(self, config: pytest.Config) -> None:
         """Make the folder, or use it."""
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -69,13 +71,29 @@ class Plugin:
 
     def pytest_collection_finish(self) -> None:
         """Let Python's collector pass over the tests themselves: they live to the end."""
-        gc.collect()
-        gc.freeze()
+        _keep_what_lives()
+
+    def pytest_runtest_logfinish(self) -> None:
+        """Let it pass over what modules and caches hold, now and then, as more and more is held."""
+        self.tests += 1
+        if self.tests % 400 == 0:
+            _keep_what_lives()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Let it pass over all that is left: pytest and Python collect again before they end."""
+        _keep_what_lives()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a process where the folder is."""
         node.workerinput["locks"] = self.folder
+
+
+def _keep_what_lives() -> None:
+    """Collect garbage, and look at what lives for the last time: it took a tenth of a run."""
+    gc.collect()
+    gc.freeze()
 
 
 def _runs_all(config: pytest.Config) -> bool:

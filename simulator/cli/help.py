@@ -32,11 +32,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "kernels": ("catalogue", "bankwise kernels"),
         "estimate": ("estimate", "bankwise estimate gemm_intensity m=4096 n=4096 k=4096"),
     },
-    "Many at once": {
+    "Many results at once": {
         "sweep": ("sweep", "bankwise sweep simulate --warp-shape all --pad 0..16"),
         "report": ("reports", "bankwise report page.html simulate 'simulate --pad 4'"),
     },
-    "Keep it so": {
+    "Keep limits": {
         "check": ("check", "bankwise check bankwise.toml"),
     },
     "For programs": {

@@ -35,7 +35,7 @@ TOOLS = ("explain", "count", "optimize", "compare", "sass")
     default=".",
     show_default=True,
     type=click.Path(exists=True, file_okay=False),
-    help="Folder whose files may be asked for.",
+    help="Folder whose files the server may read.",
 )
 def mcp(*, root: str) -> int:
     """Serve explain, count, optimize, sass and compare to agents and editors.

@@ -46,7 +46,7 @@ def replaced(launches: Launches, options: dict[str, Any]) -> Launches:
 
 def _with(launch: FoundLaunch, parts: dict[str, Any]) -> FoundLaunch:
     found = replace(launch, **parts)
-    texts = (found.grid, found.block, found.shared_bytes, *found.arguments)
+    texts = (found.grid, found.block, found.shared_bytes, *found.texts())
     is_known = not any("<" in each for each in texts)  # placeholders stand in brackets
     known_kernel = not any(each in re.findall(r"\w+", found.kernel) for each in found.unknown)
     return replace(found, unknown=()) if parts and is_known and known_kernel else found

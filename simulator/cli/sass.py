@@ -20,8 +20,9 @@ from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import is_given, refuse_ignored
 from simulator.cli.output import Format, Table, show
+from simulator.cli.outputs import blocks_for, check_arguments, read_checks, use_outputs
 from simulator.cli.replacing import REPLACED, launches_itself, replaced, typed
-from simulator.cli.sources import COMPILER, CompilerCommand, blocks_for, check_files, shape
+from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.cli.timing import is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
@@ -45,8 +46,8 @@ Found = TypeVar("Found")
     " scalar such as i32=1024.",
 )  # fmt: skip
 @click.option("--array", "arrays", multiple=True, metavar="NAME=ARRAY",
-              help="An array that --arg NAME passes, and tma:NAME:box=128x64:swizzle=128 a tensor"
-              " map over it.")  # fmt: skip
+              help="An array that --arg NAME passes, NAME+16 from its element 16 on, and"
+              " tma:NAME:box=128x64:swizzle=128 a tensor map over it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
               " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
 @click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
@@ -103,7 +104,7 @@ def sass(
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     options["blocks"] = blocks_for(options)
-    check_files(options["checks"])
+    options["checks"] = read_checks(options["checks"])
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
@@ -126,6 +127,7 @@ def sass(
     symbols = dict(_symbol(text) for text in options["symbols"])
     compiler = click.get_current_context().meta[COMPILER]
     if launches_itself(options):
+        refuse_ignored(("arrays",), "without --arg")
         launched = _run_file(options, symbols, compiler, rules, output)
         if launched is not None:
             return launched
@@ -145,6 +147,7 @@ def sass(
         "cluster": shape(options["cluster"], "--cluster") if options["cluster"] else None,
         "cooperative": options["cooperative"],
     }  # fmt: skip
+    check_arguments(options["checks"], arguments)
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     for name, said in (("grid", "1 block"), ("block", "32 threads")):
         if not is_given(name):
@@ -153,7 +156,7 @@ def sass(
     if output in ("table", "md") and not options["fix_diff"]:
         first = reports[rules[0]]
         show_hottest(hottest(first, first.title))
-    _use_outputs(options, next(iter(reports.values())))
+    use_outputs(options, next(iter(reports.values())))
     return {rule: Costs.of(each.totals()["all"]) for rule, each in reports.items()}
 
 
@@ -203,12 +206,12 @@ def _arrays(texts: Sequence[str]) -> dict[str, Any]:
     """Read the arrays that arguments name."""
     import numpy as np
 
-    from simulator.sass.arguments import argument
+    from simulator.sass.arguments import NAMED_FROM, argument
 
     found: dict[str, Any] = {}
     for place, text in enumerate(texts):
         name, equals, value = text.partition("=")
-        array = argument(value, place) if equals and name.isidentifier() else None
+        array = argument(value, NAMED_FROM + place) if equals and name.isidentifier() else None
         if not isinstance(array, np.ndarray) or name in found:
             raise click.BadParameter(
                 f"{text!r} (accepted: NAME=random:f16[64,64], NAME=FILE.npy, each name once)",
@@ -216,16 +219,6 @@ def _arrays(texts: Sequence[str]) -> dict[str, Any]:
             )
         found[name] = array
     return found
-
-
-def _use_outputs(options: dict[str, Any], report: CompiledReport) -> None:
-    """Save and check what the kernel left, as the options ask."""
-    from simulator.cli.sources import check_outputs, save_outputs
-
-    if options["save_outputs"]:
-        save_outputs(options["save_outputs"], report)
-    for line in check_outputs(options["checks"], report):
-        click.echo(line)
 
 
 def _run_file(
@@ -244,6 +237,7 @@ def _run_file(
 
     def replay(_: Any, launch: dict[str, Any]) -> dict[str, CompiledReport]:
         launch |= {"symbols": {**launch["symbols"], **symbols}}
+        check_arguments(options["checks"], launch["args"])
         common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
         return {
             rule: _replay(path, rule=rule, options=compiler, **common, **launch) for rule in rules
@@ -298,7 +292,7 @@ class _Told:
                 self.rows.extend({**(place or found), **row, "rule": rule} for row in table.rows)
                 if is_timed():
                     self.times.append({**table.totals, **(place or found), "rule": rule})
-        _use_outputs(self.options, next(iter(reports.values())))
+        use_outputs(self.options, next(iter(reports.values())))
 
     def finish(self, rules: Sequence[str]) -> dict[str, Costs]:
         """Show the rows that were added; give the costs by rule."""

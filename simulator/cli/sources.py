@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,9 @@ __all__ = [
     "COMPILER",
     "CompilerCommand",
     "assumed",
-    "blocks_for",
     "check_compiles",
-    "check_files",
-    "check_outputs",
     "commands",
     "run_launches",
-    "save_outputs",
     "shape",
 ]  # fmt: skip
 
@@ -39,8 +35,6 @@ _WITH_VALUE = ("-I", "-D", "-U", "-std", "--std", "-maxrregcount", "--maxrregcou
 _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-device",
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
-_CHECK = re.compile(r"(\d+)=(.+?\.npy)(?::([0-9.eE+-]+))?")
-_OUTPUTS = (("--check", "checks"), ("--save-outputs", "save_outputs"))
 
 
 class CompilerCommand(click.Command):
@@ -148,8 +142,8 @@ def assumed(texts: Sequence[str]) -> dict[str, int | float]:
 
 
 _RANDOM = (
-    "Host code is read for sizes and not run: arrays hold random data, so a kernel that finds"
-    " addresses by its data needs the program's own (accepted: FILE.npy in place of random:…)"
+    "Host code is read for sizes but not run, so arrays hold random data. If addresses depend on"
+    " the data, give your program's data (accepted: FILE.npy in place of random:…)"
 )
 
 
@@ -166,7 +160,7 @@ def run_launches(
 
     Gives how many of the launches in the file could not be replayed; `hot` prints the lines with
     most conflicts at the end. Raises SassError where nothing could be replayed: what `compiles`
-    raises, if the source could not be read in full, as then the questions may be wrong.
+    raises first, as no launch helps a source that does not compile.
     """
     from simulator.errors import CompileError, MemoryAccessError, SassError
     from simulator.sass.found import launch_of, wanted_launches
@@ -176,6 +170,14 @@ def run_launches(
     found: list[tuple[int, str]] = []
     problems: list[str] = []
     for each in wanted:
+        if each.signature is None:
+            problems.append(
+                f"{Path(file).name}:{each.line}: {each.kernel} is launched here (grid {each.grid},"
+                f" block {each.block}), and neither the file nor its headers define it. Give the"
+                f" file that does: bankwise sass FILE --kernel {each.kernel} --grid {each.grid}"
+                f" --block {each.block} --arg …"
+            )
+            continue
         if each.unknown:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"
@@ -200,17 +202,16 @@ def run_launches(
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")
     if not replayed:
-        if launches.is_doubtful:
-            compiles()
+        compiles()
         text = "\n".join(problems) or (
             f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
         )
         raise SassError(text)
     show_hottest(found)
-    if any("random:" in text for each in wanted for text in each.arguments if not each.unknown):
+    if any("random:" in text for each in wanted for text in each.texts() if not each.unknown):
         click.echo(
-            "bankwise: arrays hold random data, for host code is read and not run (FILE.npy in"
-            " place of random:… gives a kernel the program's own)", err=True,
+            "bankwise: arrays hold random data, because host code is read but not run (to use your"
+            " program's data, give FILE.npy in place of random:…)", err=True,
         )  # fmt: skip
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
@@ -225,101 +226,3 @@ def check_compiles(file: str, arch: str, compiler: Sequence[str]) -> None:
 
     with suppress(CubinError, ToolError):
         load(Path(file), arch, None, parse_options(compiler))
-
-
-def blocks_for(options: Mapping[str, Any]) -> str:
-    """Return which blocks run: all of them where the kernel's outputs are looked at.
-
-    Raises UsageError where a sample is asked for, whose outputs are only a part.
-    """
-    from simulator.cli.options import is_given
-
-    blocks: str = options["blocks"]
-    used = [flag for flag, name in _OUTPUTS if options[name]]
-    if not used:
-        return blocks
-    if is_given("blocks") and blocks != "all":
-        raise click.UsageError(
-            f"--blocks {blocks} with {' and '.join(used)}: blocks that do not run store nothing"
-            f" (accepted with {' and '.join(used)}: --blocks all, or no --blocks)"
-        )
-    return "all"
-
-
-def save_outputs(folder: str, report: CompiledReport) -> None:
-    """Write each array of a launch to FOLDER as `argument_0.npy`, a structure's as `…_0.npy`.
-
-    Raises OutputError where the folder or a file cannot be written.
-    """
-    import numpy as np
-
-    from simulator.errors import OutputError
-
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        for name, array in _arrays(report.outputs, "argument"):
-            np.save(place / f"{name}.npy", array, allow_pickle=False)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {error.strerror}") from error
-
-
-def _arrays(values: Any, name: str) -> list[tuple[str, Any]]:
-    import numpy as np
-
-    found = []
-    for index, value in enumerate(values.values() if isinstance(values, dict) else values):
-        if isinstance(value, np.ndarray):
-            found.append((f"{name}_{index}", value))
-        elif isinstance(value, tuple | list | dict):
-            found += _arrays(value, f"{name}_{index}")
-    return found
-
-
-def check_files(checks: Sequence[str]) -> None:
-    """Read the files of --check before the work. Raises LaunchError where one cannot be read."""
-    from simulator.sass.arguments import argument
-
-    for text in checks:
-        if found := _CHECK.fullmatch(text):
-            argument(found[2])
-
-
-def check_outputs(checks: Sequence[str], report: CompiledReport) -> list[str]:
-    """Compare outputs with files, `ARG=FILE.npy[:tolerance]`; give a line for each.
-
-    Raises LaunchError for a check that cannot be read, a shape that differs, or elements that
-    differ by more than the tolerance (relative and absolute; 0 without one).
-    """
-    import numpy as np
-
-    from simulator.errors import LaunchError
-    from simulator.sass.arguments import argument
-
-    said = []
-    for text in checks:
-        found = _CHECK.fullmatch(text)
-        if not found or int(found[1]) >= len(report.outputs):
-            raise LaunchError(
-                f"--check {text!r} is not a comparison (accepted: ARG=FILE.npy[:tolerance],"
-                f" ARG from 0 to {len(report.outputs) - 1})"
-            )
-        output, wanted = report.outputs[int(found[1])], argument(found[2])
-        if not isinstance(output, np.ndarray) or output.size != wanted.size:
-            size = getattr(output, "shape", "no array")
-            raise LaunchError(f"--check {text}: argument {found[1]} has {size}, not {wanted.shape}")
-        try:
-            tolerance = float(found[3] or 0)
-        except ValueError:
-            raise LaunchError(f"--check {text!r}: {found[3]!r} is not a number") from None
-        left = output.reshape(-1).astype(np.float64)
-        right = wanted.reshape(-1).astype(np.float64)
-        same = np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
-        if not same.all():
-            at = int(np.flatnonzero(~same)[0])
-            raise LaunchError(
-                f"--check {text}: {int((~same).sum()):,} of {same.size:,} elements differ, the"
-                f" first at {at}: {left[at]} instead of {right[at]}"
-            )
-        said.append(f"argument {found[1]} equals {found[2]}, within {tolerance:g}")
-    return said

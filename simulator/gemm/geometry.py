@@ -211,7 +211,7 @@ def _pair_of_swizzles(swizzle: Any) -> tuple[Swizzle | None, Swizzle | None]:
         given = (given, given)
     elif any(map(is_integer, given)):
         raise LayoutError(
-            f"swizzle {swizzle!r} is neither three integers (B, M, S) nor a pair of such (A, B)"
+            f"swizzle {swizzle!r} is not three integers (B, M, S), and not a pair (A, B) of them"
         )
     first, second = (None if one is None else Swizzle.of(one) for one in given)
     return first, second

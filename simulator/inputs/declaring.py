@@ -69,14 +69,15 @@ class Declarations:
         type_, at = found
         if pointer := re.match(r"\s*[*&]+\s*(\w+)\s*$", text[at:]):
             self.refuse(
-                f"{pointer[1]} is a pointer, whose array is not known (accepted: an array, such as"
+                f"{pointer[1]} is a pointer: the size of its array is not known (accepted: an"
+                " array, such as"
                 f" {type_.name} {pointer[1]}[32][32])",
                 at + pointer.start(1),
             )
         if not _NAME.match(text, at):
             if (odd := text[at:].lstrip()[:1]) and not odd.isascii():
                 self.refuse(
-                    f"{odd!r} in a name (accepted: letters of English, digits and _)",
+                    f"{odd!r} is not allowed in a name (accepted: English letters, digits and _)",
                     text.index(odd, at),
                 )
             return False
@@ -142,7 +143,7 @@ class Declarations:
         inner = self.text[start:end].strip()
         if not inner:
             if not first:
-                self.refuse("only the first dimension may be left open (accepted: [32])", column)
+                self.refuse("only the first dimension may be empty (accepted: [32])", column)
             return None
         found = int(inner) if inner.isdecimal() and len(inner) < 9 else self._sized(start, end)
         if not 1 <= found <= SHARED_BYTES:
@@ -153,7 +154,7 @@ class Declarations:
         compiler, trees = self.indices(start, end)
         if len(trees) > 1:
             comma = self.commas[0].start
-            self.refuse("a comma in brackets (accepted: s[row][column])", comma)
+            self.refuse("a comma is not allowed inside brackets (accepted: s[row][column])", comma)
         evaluate = nested(self.source, lambda: compiler.index(trees[0]))
         for name, at in compiler.names.items():
             if name not in self.constants:
@@ -165,7 +166,7 @@ class Declarations:
         try:
             return int(nested(self.source, lambda: evaluate(self.constants)))
         except KeyError as error:  # a name that the text defines by a thread's numbers
-            self.refuse(f"a dimension must be a number, and {error} is a thread's", start)
+            self.refuse(f"a dimension must be a number, and {error} differs by thread", start)
 
     def use(self, compiler: PlaceCompiler) -> None:
         """Remember the names that were read."""

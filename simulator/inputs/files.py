@@ -59,7 +59,7 @@ def from_data(data: bytes, name: str, op: str | None = None, mask: int | None = 
         _from_csv(read, name) if isinstance(read, list) else _from_arrays(read, name)
     )
     if ops is None and op is None:
-        raise InputError(f"{name} does not say which instruction (accepted: --op, or a column op)")
+        raise InputError(f"{name} does not name its instruction (accepted: --op, or a column op)")
     if op is not None and ops is not None:
         raise InputError(
             f"{name} has its own instructions, and --op {op} was given (accepted: only one of them)"

@@ -34,7 +34,7 @@ class Index:
 
 
 def _evaluated(values: Mapping[str, int]) -> int:
-    raise TypeError("a copy of an index says where it stands, and does not evaluate")
+    raise TypeError("a copy of an index only names its place in the text, and has no value")
 
 
 def kept(evaluate: Evaluate, narrow: Callable[[int], int] | None) -> Evaluate:

@@ -133,7 +133,8 @@ def read_question(
         raise ExpressionError(said, source, odd)
     if _LAYOUT.match(source) or is_triton(source):
         raise ExpressionError(
-            "a layout does not say who reads the data (accepted: bankwise explain"
+            "a layout alone does not say which elements the lanes access (accepted: bankwise"
+            " explain"
             f" 'lane%16, lane/16*8' --layout {shlex.quote(source.strip())} --op ldmatrix.x4; in"
             " Python layout=) at column 1",
             source,
@@ -213,8 +214,8 @@ class _Reader(Declarations):
         accesses = (shlex.quote(" ".join(each.split()).strip(" ,;")) for each in (first, second))
         command = " ".join(f"--access {each}" for each in accesses)
         self.refuse(
-            f"one access at a time: this is the second (accepted: one; bankwise optimize {command}"
-            " weighs both)",
+            f"this is a second access (accepted: one; bankwise optimize {command}"
+            " finds a layout for both)",
             column,
         )
 
@@ -323,7 +324,7 @@ class _Reader(Declarations):
         if not places:
             if store:
                 self.refuse(
-                    "what is stored to is not an element of an array (accepted: s[...] = x)",
+                    "the left side of = is not an element of an array (accepted: s[...] = x)",
                     self.first(start),
                 )
             return self._row_and_column(read, start, end)

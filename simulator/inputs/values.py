@@ -53,7 +53,7 @@ def read_list(
     if text.strip() == "all":
         if every is None:
             raise OptionError(
-                f"'all' stands for every value of a list, and there is no list here ({_LIST})"
+                f"'all' means every value of a list, but there is no list here ({_LIST})"
             )
         return [*every]
     if _PAIR.fullmatch(text.strip()) or (

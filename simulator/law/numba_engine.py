@@ -100,7 +100,7 @@ def _count(addresses, masks, law, places, figures, at):
 
     A block is bad if an active lane's address is outside shared memory or misaligned.
     """
-    lanes, width, limit = law.lanes, law.width, law.shared_bytes
+    lanes, width, limit = np.int64(law.lanes), law.width, law.shared_bytes
     partners, apart, together = places
     regular = partners.size == 0
     arranged = np.empty((max(apart.size, together.size), _BLOCK), np.uint16)

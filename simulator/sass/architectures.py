@@ -75,6 +75,6 @@ def architecture(name: str) -> Architecture:
             return known
     names = [each.name for each in ARCHITECTURES.values()]
     older = re.fullmatch(r"sm_[1-6]\d|sm_7[0-4]", name)
-    known_here = f"accepted: {', '.join(names)}" if older else accepted(name, names)
-    old = ", which is older than Turing and not known here" if older else ""
-    raise LaunchError(f"unknown architecture {name!r}{old}: {known_here}")
+    old = " (older than Turing)" if older else ""
+    choices = f"accepted: {', '.join(names)}" if older else accepted(name, names)
+    raise LaunchError(f"unknown architecture {name!r}{old}: {choices}")

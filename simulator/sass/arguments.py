@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from layouts.errors import accepted
 from simulator.errors import LaunchError, MissingPackageError, install
+from simulator.sass.parameters import Pointer
 
-__all__ = ["TYPES", "argument"]
+__all__ = ["NAMED_FROM", "TYPES", "argument", "named_arrays"]
 
 _SMALL_FLOATS = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 _NUMPY = {
@@ -50,6 +51,9 @@ _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 
 _MOST_BYTES = 2 << 30
 _DEEPEST = 16
+NAMED_FROM = 2000
+"""First position of arrays with names: their random elements differ from those of arguments."""
+_INTO = re.compile(r"([^\W\d]\w*)\+(\d{1,13})")
 
 
 def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | None = None) -> Any:
@@ -63,9 +67,9 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     are the same everywhere: floats in [-1, 1), bytes of all values, other integers below 1000
     (and all bits for u32 and u64).
 
-    `arrays` are those that a name alone stands for. A tensor map begins with "tma:", then what
-    stands for its array, then its options: tma:a:box=128x64:swizzle=128, and fill=nan, strides=1x2,
-    interleave=16, element=tfloat32.
+    `arrays` are those that a name alone stands for; a+16 is what begins at element 16 of a. A
+    tensor map begins with "tma:", then what stands for its array, then its options:
+    tma:a:box=128x64:swizzle=128, and fill=nan, strides=1x2, interleave=16, element=tfloat32.
 
     A structure is its members in braces, an empty one is {}; an array of pointers is what they
     point to in brackets, [random:f32[64], null], a list:
@@ -90,6 +94,8 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
         return list(_members(text, "]", position, arrays))
     if arrays and text in arrays:
         return arrays[text]
+    if arrays and (found := _INTO.fullmatch(text)) and found[1] in arrays:
+        return _part(arrays[found[1]], int(found[2]), text)
     if text.startswith("tma:"):
         from simulator.sass.map_text import tensor_map
 
@@ -105,13 +111,33 @@ def argument(text: str, position: int = 0, arrays: Mapping[str, NDArray[Any]] | 
     raise LaunchError(f"argument {text!r} is not known ({_EXAMPLES}{named})")
 
 
+def named_arrays(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return what names stand for in `argument`, of names and texts.
+
+    >>> a = named_arrays([("a", "zeros:f32[4]")])
+    >>> argument("a", 0, a) is argument("a", 1, a), argument("a+3", 2, a).offset
+    (True, 12)
+    """
+    return {name: argument(text, NAMED_FROM + i) for i, (name, text) in enumerate(texts)}
+
+
+def _part(array: NDArray[Any], first: int, text: str) -> Pointer | NDArray[Any]:
+    """Return a pointer to element `first`, at most to the end; all of the array is in memory."""
+    if first > array.size:
+        raise LaunchError(
+            f"argument {text!r} begins past the array (accepted: up to +{array.size})"
+        )
+    return Pointer(array, first * array.itemsize) if first else array
+
+
 def _members(
     text: str, end: str, position: int, arrays: Mapping[str, NDArray[Any]] | None
 ) -> tuple[Any, ...]:
     """Read the members of a structure, or of an array of pointers; one may be a structure."""
     if not text.endswith(end):
         raise LaunchError(
-            f"argument {text!r}: a brace is open (accepted: {text[0]}MEMBER, MEMBER, …{end})"
+            f"argument {text!r}: a closing brace is missing (accepted: {text[0]}MEMBER, MEMBER,"
+            f" …{end})"
         )
     members: list[str] = [""]
     depth = 0

@@ -12,6 +12,7 @@ from simulator.errors import CubinError, LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
 from simulator.sass.code.options import CompilerOptions, from_database
+from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
 __all__ = ["is_source", "launch_of", "launches_in", "wanted_launches"]
@@ -50,13 +51,15 @@ def launches_in(
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     options = from_database(path) + (options or CompilerOptions())
     unit = translate(text, path.absolute().parent, options.include, options.define)
-    outside = next((dict(source.outside) for name, source in unit.files if not name), {})
+    main = next((source for name, source in unit.files if not name), Source(text))
+    defined = {each for _, source in unit.files for each in source.macros}
+    given = {name: macro for name, macro in main.outside.items() if name not in defined}
     near = [
         source
         for name, source in unit.files
         if name and len(source.text) <= _LONGEST_HEADER
     ]  # fmt: skip
-    return find_launches(text, outside, near[:_MOST_HEADERS], assumed, chip)
+    return find_launches(main, given | options.macros(), near[:_MOST_HEADERS], assumed, chip)
 
 
 def wanted_launches(
@@ -86,19 +89,20 @@ def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> 
     `symbols` are variables that are given, in place of what host code sets them to.
     Raises LaunchError for a grid, a block or an argument that cannot be.
     """
-    from simulator.sass.arguments import argument
+    from simulator.sass.arguments import argument, named_arrays
     from simulator.sass.code.symbols import FromHost
 
     told = {
         name: FromHost(argument(text, 1000 + i)) for i, (name, text) in enumerate(launch.symbols)
     }
+    arrays = named_arrays(launch.arrays)
     return {
         "kernel": launch.kernel,
         "grid": _shape(launch.grid, "grid"),
         "block": _shape(launch.block, "block"),
         "shared_bytes": int(launch.shared_bytes),
         "cooperative": launch.cooperative,
-        "args": [argument(text, i) for i, text in enumerate(launch.arguments)],
+        "args": [argument(text, i, arrays) for i, text in enumerate(launch.arguments)],
         "symbols": {**told, **(symbols or {})},
     }
 

@@ -178,7 +178,7 @@ class Parameters:
         """Return the value with its arrays numbered; each is an array of its own."""
         if isinstance(value, np.ndarray | np.generic) and not value.dtype.isnative:
             raise LaunchError(
-                f"argument {index} is {value.dtype.str}: its bytes are in the other order"
+                f"argument {index} is {value.dtype.str}: its bytes are not in this machine's order"
                 " (accepted: array.astype(array.dtype.newbyteorder('=')))"
             )
         if isinstance(value, np.ndarray):
@@ -278,7 +278,7 @@ class Parameters:
             if size != 1:
                 raise LaunchError(
                     f"argument {index} is an empty structure for a parameter of {size} bytes"
-                    " (accepted for it: members)"
+                    " (accepted: a structure with members)"
                 )
             return []
         found: list[tuple[list[_Piece], int]] = []
@@ -298,7 +298,7 @@ class Parameters:
     ) -> tuple[list[_Piece], int, int]:
         """Place members one after the other; give pieces, bytes and alignment."""
         if depth > _DEEPEST:
-            raise LaunchError(f"argument {index}: structures nest deeper than {_DEEPEST}")
+            raise LaunchError(f"argument {index}: structures are nested deeper than {_DEEPEST}")
         pieces: list[_Piece] = []
         offset, most = 0, 1
         for each in members:

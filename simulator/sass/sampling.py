@@ -158,8 +158,8 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
             )
         return make_report(launch, first, times, ran, notes, total.threads, differing)
     notes.append(
-        f"{ran} of {count} blocks ran and did not agree: the figures are those blocks'"
-        " sums, not the grid's (--blocks all / blocks='all' runs every block)"
+        f"{ran} of {count} blocks ran and did not agree: the figures are the sums of those"
+        " blocks, not of the grid (--blocks all / blocks='all' runs every block)"
     )
     return make_report(launch, total, 1, ran, notes)
 

@@ -150,7 +150,8 @@ def _described(name: str, axis: Sequence[Any]) -> str:
     for value in values:
         if type(value).__repr__ in (object.__repr__, type(_described).__repr__):
             raise GridError(
-                f"{name!r} holds {value!r}, which another run cannot recognise (accepted in a sweep"
+                f"{name!r} holds {value!r}, which a later run cannot compare with its own"
+                " (accepted in a sweep"
                 " with a store: numbers, strings, tuples, objects whose repr says their value)"
             )
         if length > _MOST_VALUES:

@@ -115,7 +115,8 @@ class Store:
         if _identity(self._place) != self._file:  # what is written now would be lost with it
             self._database.rollback()
             raise StoreError(
-                f"store {self._name!r} was deleted during the sweep (accepted: a file that stays)"
+                f"store {self._name!r} was deleted during the sweep (next: run the sweep again,"
+                " and keep the file)"
             )
         outcome = json.dumps({"rows": chunk.rows, "skipped": chunk.skipped}, separators=(",", ":"))
         row = chunk.start, outcome, _checksum(chunk.start, outcome)
@@ -250,7 +251,7 @@ class Store:
                 if file.read(len(_OF_LINES)) == _OF_LINES:
                     return StoreError(
                         f"store {self._name!r} has format 1, lines of text, which this version does"
-                        " not read (accepted: another file; its combinations are counted anew)"
+                        " not read (accepted: another file; its combinations are counted again)"
                     )
             return StoreError(f"{self._name!r} is not a store of a sweep {_ANOTHER}")
         if code == sqlite3.SQLITE_CORRUPT:

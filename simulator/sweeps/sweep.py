@@ -216,7 +216,7 @@ def sweep(
         )
     if not isinstance(progress, bool) and not callable(progress):
         raise OptionError(
-            f"progress {short(progress)} does not say how to tell it (accepted: True, False, or a"
+            f"progress {short(progress)} cannot be called (accepted: True, False, or a"
             " function of the number done and the total)"
         )
     chosen = target_of(target)

@@ -65,7 +65,7 @@ def simulate(
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]
     state.warps_of_block = warps
-    given, ended, now = 0, 0, 0
+    given = ended = now = int(state.counts[0])  # 0: a literal would compile all below twice
     while ended < plan.shape[0]:
         least = NEVER
         for slot in range(resident):
@@ -102,7 +102,7 @@ def simulate(
     # Stores and atomics may be on their way.
     now = max(now, int(state.stored), int(state.free[OF_ATOMICS]))
     state.counts[0] = now
-    return now
+    return int(now)
 
 
 @jit()

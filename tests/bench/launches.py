@@ -98,17 +98,18 @@ def keep(path: Path, cubin: Cubin, kernel: CubinKernel, found: dict[str, Any],
     """Write a launch as `tests.bench.on_chip` reads it.
 
     Raises LaunchError for arguments that it does not take: arrays of pointers, tensor maps, arrays
-    that share memory.
+    that share a part of their memory.
     """
     parameters = Parameters(kernel.parameters, found["args"], kernel.name)
     arrays = list(parameters.arrays)
+    first = {id(array): number for number, array in reversed([*enumerate(arrays)])}
     given = {id(value): place for place, value in enumerate(found["args"])}
     count = len(arrays)
     plain = parameters.data([0] * count)
     placed_at = parameters.data([(number + 1) << 40 for number in range(count)])
     if (
         parameters.mapped
-        or len({each.buffer for each in placed(arrays)[0]}) != count
+        or len({each.buffer for each in placed(arrays)[0]}) != len(first)
         or any(id(each) not in given and each.dtype == np.uint64 for each in arrays)
     ):
         raise LaunchError("arguments that are not kept")
@@ -120,10 +121,15 @@ def keep(path: Path, cubin: Cubin, kernel: CubinKernel, found: dict[str, Any],
             )
             if low != high:
                 pointers.append((number, offset, ((high - low) >> 40) - 1, low))
-    described, raw = [], {}
+    described: list[dict[str, Any]] = []
+    raw = {}
     for number, array in enumerate(arrays):
+        if first[id(array)] != number:  # the same one, passed again
+            described.append({"same": first[id(array)]})
+            continue
         place = given.get(id(array))
-        text = None if place is None or array.dtype.kind == "V" else texts[place]
+        has_text = place is not None and array.dtype.kind != "V" and ":" in texts[place]
+        text = texts[place] if has_text and place is not None else None
         described.append({"text": text, "position": place})
         if text is None:
             raw[f"array_{number}"] = np.ascontiguousarray(array).view(np.uint8)

@@ -55,7 +55,9 @@ def read(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8], list[NDArray[An
     said = json.loads(bytes(kept["said"]))
     arrays = []
     for number, each in enumerate(said["arrays"]):
-        if each["text"] is None:
+        if "same" in each:
+            arrays.append(arrays[each["same"]])
+        elif each["text"] is None:
             arrays.append(kept[f"array_{number}"])
         else:
             arrays.append(argument(each["text"], each["position"]))
@@ -112,9 +114,12 @@ def launched(
         driver.write(place.value, bytes.fromhex(data))
     if said["shared_bytes"] > 48 * 1024:
         driver("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, said["shared_bytes"])
-    addresses = [driver.allocated(each.nbytes) for each in arrays]
-    for address, array in zip(addresses, arrays, strict=True):
-        driver.write(address, np.ascontiguousarray(array).tobytes())
+    places: dict[int, int] = {}  # an array may be passed twice
+    for array in arrays:
+        if id(array) not in places:
+            places[id(array)] = driver.allocated(array.nbytes)
+            driver.write(places[id(array)], np.ascontiguousarray(array).tobytes())
+    addresses = [places[id(each)] for each in arrays]
     parameters = [bytearray.fromhex(each) for each in said["parameters"]]
     for parameter, offset, number, inside in said["pointers"]:
         value = (addresses[number] + inside).to_bytes(8, "little")
@@ -131,7 +136,7 @@ def launched(
         np.frombuffer(driver.bytes_at(address, array.nbytes), array.dtype).reshape(array.shape)
         for address, array in zip(addresses, arrays, strict=True)
     ]
-    for address in addresses:
+    for address in places.values():
         driver("cuMemFree_v2", ctypes.c_uint64(address))
     driver("cuModuleUnload", module)
     return found

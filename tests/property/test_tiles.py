@@ -125,7 +125,7 @@ def test_an_offset_that_is_taken_twice_is_refused(tile: Tile) -> None:
     size = tile.rows * tile.cols
     divided = f"({tile.c()}) / 2"
     assume(len({tile(place) // 2 for place in range(size)}) < size)
-    with pytest.raises(LayoutError, match="a place of its own for each"):
+    with pytest.raises(LayoutError, match="a different offset for each"):
         Tile.parse(divided, (tile.rows, tile.cols))
 
 

@@ -28,7 +28,9 @@ def split_k(k: Size, parts: Size) -> tuple[int, int]:
     (204, 220)
     """
     if parts > k:
-        raise QuantityError(f"parts {parts} leaves kernels without work (accepted: 1 to k = {k})")
+        raise QuantityError(
+            f"parts {parts} is too many: parts without work (accepted: 1 to k = {k})"
+        )
     return k // parts, k - (parts - 1) * (k // parts)
 
 
@@ -160,7 +162,7 @@ def l2_hit_rate(wave_m: Size, wave_n: Size, m_tile: Size, n_tile: Size, wave: Si
     """
     if wave_m * wave_n < wave * m_tile * n_tile:
         raise QuantityError(
-            f"wave_m {wave_m} by wave_n {wave_n} has no room for {wave} tiles of {m_tile}x{n_tile}"
+            f"wave_m {wave_m} by wave_n {wave_n} is too small for {wave} tiles of {m_tile}x{n_tile}"
             f" (accepted: at least {wave * m_tile * n_tile} elements)"
         )
     if wave_m > wave * m_tile or wave_n > wave * n_tile:

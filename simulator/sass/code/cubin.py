@@ -177,7 +177,9 @@ def read_cubin(image: bytes) -> Cubin:
         elf = ELFFile(io.BytesIO(image))
         sections = {section.name: section for section in elf.iter_sections()}
         if elf.header.e_machine not in ("EM_CUDA", 190):
-            raise CubinError(f"an ELF file for {elf.header.e_machine} (accepted: device code)")
+            raise CubinError(
+                f"an ELF file for machine {elf.header.e_machine} (accepted: device code)"
+            )
         return _read(image, elf, sections)
     except CubinError:
         raise
@@ -210,7 +212,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
             called = _called(inside, symbols, kernel)
             hint = "; -D NDEBUG leaves asserts out" if "__assertfail" in called else ""
             raise CubinError(
-                f"{kernel} is not linked yet: it names {', '.join(called)}"
+                f"{kernel} is not linked yet: it calls {', '.join(called)}"
                 f" (accepted: a linked cubin{hint})"
             )
         made = _kernel(

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from simulator.sass.code.evaluation import Evaluator, text_of
+from simulator.sass.code.calls import Caller
+from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
@@ -18,7 +19,7 @@ from simulator.sass.code.hostvalues import (
     vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.records import BYTES, numbers_of
+from simulator.sass.code.records import BYTES, Types, numbers_of
 from simulator.sass.code.signatures import walk
 
 if TYPE_CHECKING:
@@ -27,25 +28,30 @@ if TYPE_CHECKING:
 __all__ = ["Declarer"]
 
 
-class Declarer(Evaluator):
+class Declarer(Caller):
     """Evaluates declarations, too."""
 
     def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
         super().__init__(macros, aliases)
         self.fields: dict[str, list[tuple[str, str]]] = {}
         """Members of the source's structures, type and name."""
-        self.alignments: dict[str, int] = {}
-        """What `alignas` and `__align__` say of structures, in bytes."""
+        self.alignments: dict[str, tuple[str, ...]] = {}
+        """What `alignas` and `__align__` say of structures and members: see `alignments`."""
 
     # ---- Types. ------------------------------------------------------------------------------
+    @property
+    def types(self) -> Types:
+        """What is known of the source's types."""
+        return Types(self.aliases, self.fields, self.elements, self._alignment)
+
     def numbers(self, kind: str) -> tuple[str, int] | None:
         """Return the numbers of a value of a type: see `numbers_of`."""
-        found = numbers_of(kind, self.aliases, self.fields, self.elements)
-        alignment = self.alignments.get(plain_type(self.aliases.get(kind, kind)))
-        if found is None or alignment is None:
-            return found
-        size = BYTES[found[0]]
-        return found[0], -(-found[1] * size // alignment) * alignment // size
+        return numbers_of(kind, self.types)
+
+    def _alignment(self, name: str) -> int | None:
+        """Return the bytes that a structure or a member is aligned to; 1: nothing says it."""
+        values = [self.from_text(each) for each in self.alignments.get(name, ())]
+        return max(values, default=1) if all(isinstance(each, int) for each in values) else None
 
     def elements(self, extents: Sequence[str]) -> int | None:
         """Count an array's elements; None where an extent is not known."""
@@ -72,54 +78,78 @@ class Declarer(Evaluator):
                 self.declare(text_of(name), value, ENUMERATOR)
 
     def _declaration(self, node: Node) -> None:
+        """Declare each variable of a declaration."""
         kind_node = node.child_by_field_name("type")
         kind = plain_type(text_of(kind_node)) if kind_node is not None else ""
         for declarator in node.children_by_field_name("declarator"):
-            value_node = declarator.child_by_field_name("value")
-            stars = re.split(r"[={(]", text_of(declarator))[0].count("*")
-            names = [n for n in walk(declarator.child_by_field_name("declarator") or declarator)
-                     if n.type == "identifier"]  # fmt: skip
-            if not names:
-                continue
-            name = text_of(names[0])
-            value: Any = Unknown(name)
-            element = vector_element(kind)
-            if declarator.type == "function_declarator" and (element or self._is_value(kind)):
-                # `dim3 block(size, size);` reads as a function's declaration.
-                listed = declarator.child_by_field_name("parameters")
-                texts = [text_of(n) for n in (listed.named_children if listed is not None else ())]
-                values = [self.from_text(each) for each in texts]
-                self.declare(name, self._made(kind, element, values), kind)
+            name = _declared_name(declarator)
+            if name is None:
                 continue
             if declarator.type in ("function_declarator", "parenthesized_declarator"):
-                if "(*" in text_of(declarator).replace(" ", ""):  # a pointer to a kernel
-                    self.declare(name, Unknown(name))
-                continue
-            array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
-            if element is not None:
-                value = self._vector_of(element, value_node)
-            elif kind in ("dim3", "uint3"):
-                value = self._dim3(value_node, name)
-            elif value_node is not None and value_node.type == "argument_list":
-                values = [self.value(each) for each in value_node.named_children]
-                value = values[0] if len(values) == 1 else Unknown(name)
-                value = values if kind in self.fields and len(values) > 1 else value
-            elif value_node is not None and _constructs(value_node, kind):
-                value = [self.value(each) for each in self.arguments(value_node)]
-            elif value_node is not None:
-                value = self.value(value_node)
-            elif array is not None:
-                count = self.value(array.child_by_field_name("size"))
-                size = 8 if stars else self.sized(kind)
-                known = isinstance(count, int) and size
-                value = Allocation(count * size if known else None, kind + "*" * stars)
-            if kind in self.fields and not stars:
-                value = self._struct(kind, value)
-            if isinstance(value, list) and len(value) == 1 and array is None and not stars:
-                value = value[0]  # int n{32};
-            if array is None and not stars and element is None:
-                value = self._cast(value, kind) if not isinstance(value, Unknown) else Unknown(name)
-            self.declare(name, value, kind + "*" * stars + ("[]" if array is not None else ""))
+                self._declare_like_function(declarator, kind, name)
+            else:
+                self._declare_variable(declarator, kind, name)
+
+    def _declare_like_function(self, declarator: Node, kind: str, name: str) -> None:
+        """Declare what is written as a function is: a value, or a pointer to a kernel."""
+        element = vector_element(kind)
+        if declarator.type == "function_declarator" and (element or self._is_value(kind)):
+            # `dim3 block(size, size);` reads as a function's declaration.
+            listed = declarator.child_by_field_name("parameters")
+            texts = [text_of(n) for n in (listed.named_children if listed is not None else ())]
+            values = [self.from_text(each) for each in texts]
+            self.declare(name, self._made(kind, element, values), kind)
+        elif "(*" in text_of(declarator).replace(" ", ""):  # a pointer to a kernel
+            self.declare(name, Unknown(name))
+
+    def _declare_variable(self, declarator: Node, kind: str, name: str) -> None:
+        """Declare a variable with its initial value: a number, a structure, a pointer, an array."""
+        stars = re.split(r"[={(]", text_of(declarator))[0].count("*")
+        array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
+        pointed = kind + "*" * stars
+        value = self._initial(declarator.child_by_field_name("value"), array, kind, pointed, name)
+        if kind in self.fields and not stars:
+            value = self._struct(kind, value)
+        if array is None and not stars:
+            value = self._single(value, kind, name)
+        self.declare(name, value, pointed + ("[]" if array is not None else ""))
+
+    def _initial(
+        self, node: Node | None, array: Node | None, kind: str, pointed: str, name: str
+    ) -> Any:
+        """Return the value of an initializer, or what a variable holds without one.
+
+        `kind` is the type, `pointed` the type with the declarator's stars.
+        """
+        if (element := vector_element(kind)) is not None:
+            return self._vector_of(element, node)
+        if kind in ("dim3", "uint3"):
+            return self._dim3(node, name)
+        if node is None:
+            return Unknown(name) if array is None else self._array_of(pointed, array)
+        if node.type == "argument_list":  # T x(1, 2);
+            values = [self.value(each) for each in node.named_children]
+            if len(values) == 1:
+                return values[0]
+            return values if values and kind in self.fields else Unknown(name)
+        if _constructs(node, kind):
+            return [self.value(each) for each in self.arguments(node)]
+        return self.value(node)
+
+    def _array_of(self, kind: str, array: Node) -> Allocation:
+        """Return the memory of an array without an initializer; `kind` is that of an element."""
+        count = self.value(array.child_by_field_name("size"))
+        size = 8 if kind.endswith("*") else self.sized(kind)
+        known = isinstance(count, int) and size
+        return Allocation(count * size if known else None, kind)
+
+    def _single(self, value: Any, kind: str, name: str) -> Any:
+        """Return the value of a variable that is not an array or a pointer, in its type."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]  # int n{32};
+        if vector_element(kind) is not None:
+            return value
+        return Unknown(name) if isinstance(value, Unknown) else self._cast(value, kind)
 
     def _struct(self, kind: str, value: Any) -> Any:
         if isinstance(value, dict):
@@ -181,6 +211,12 @@ class Declarer(Evaluator):
             return Allocation(values[0].bytes, element)
         known = values and isinstance(values[0], int) and size
         return Allocation(values[0] * size if known and size else None, element)
+
+
+def _declared_name(declarator: Node) -> str | None:
+    """Return the name that a declarator declares; None where it has none."""
+    inner = declarator.child_by_field_name("declarator") or declarator
+    return next((text_of(n) for n in walk(inner) if n.type == "identifier"), None)
 
 
 def _constructs(node: Node, kind: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
@@ -17,15 +19,18 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
-from simulator.sass.code.records import BYTES, extents_of, short_type
+from simulator.sass.code.records import BYTES, extents_of, places_of, short_type
 
 if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
-__all__ = ["Described", "describe", "placeholder", "symbol_text"]
+__all__ = ["Described", "Shared", "describe", "placeholder", "symbol_text"]
 
 _MOST_MEMBERS = 256
+_MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it may be another one
+_CALLED = re.compile(r"[(…]")  # each call may give another pointer
+_MEMBER_CALL = re.compile(r"(?:\.|->)\w+(?:<[^()]*>)?\(\)")  # but x.data() gives the same
 _TEXTURES = {
     "cudaTextureObject_t": "a texture", "CUtexObject": "a texture",
     "cudaSurfaceObject_t": "a surface", "CUsurfObject": "a surface",
@@ -33,10 +38,35 @@ _TEXTURES = {
 
 
 @dataclass
+class Shared:
+    """An array that several pointers of a launch point into."""
+
+    origin: int | str
+    """The allocation's identity, or the variable whose value is not known."""
+    name: str
+    text: str
+    size: int
+    """Bytes of an element; 0 where they are not known."""
+
+
+@dataclass
 class Described:
     """Texts of values, and the names of those that are not known."""
 
     unknown: list[str] = field(default_factory=list)
+    met: list[int | str] = field(default_factory=list)
+    """What each pointer points into."""
+    several: set[int | str] = field(default_factory=set)
+    """Of these, what more than one pointer points into."""
+    shared: list[Shared] = field(default_factory=list)
+    """Arrays that have a name, because several pointers may point into them."""
+    tables: list[Allocation] = field(default_factory=list)
+    """Arrays of pointers."""
+
+    @property
+    def arrays(self) -> tuple[tuple[str, str], ...]:
+        """Their names and texts."""
+        return tuple((each.name, each.text) for each in self.shared)
 
     def text(self, value: Any) -> str:
         """Return a number, a type, or the name of what is not known."""
@@ -77,66 +107,115 @@ def describe(
     """Return the arguments of a launch as text; `table` are the kernel's template arguments."""
     if signature is None:
         return tuple(described.ask(f"argument {i}") for i in range(len(values)))
-    found = []
-    for index, (kind, name) in enumerate(signature.parameters):
-        value = values[index] if index < len(values) else Unknown(name)
-        found.append(_argument(value, kind, name, table, reader, described, 0))
-    return tuple(found)
+
+    def listed(described: Described) -> tuple[str, ...]:
+        arguments, found = _Arguments(table, reader, described), []
+        for index, (kind, name) in enumerate(signature.parameters):
+            value = values[index] if index < len(values) else Unknown(name)
+            found.append(arguments.text(value, kind, name))
+        return tuple(found)
+
+    before = Described()  # which pointers lead to one allocation is known when all are described
+    listed(before)
+    described.several = {each for each, count in Counter(before.met).items() if count > 1}
+    return listed(described)
 
 
-def _argument(
-    value: Any, kind: str, name: str, table: Mapping[str, Any], reader: HostReader,
-    described: Described, depth: int,
-) -> str:  # fmt: skip
-    kind = plain_type(kind).removesuffix("&")
-    bare = kind.rstrip("*")
-    if isinstance(table.get(bare), Type | Unknown):
-        kind = kind.replace(bare, table[bare].name)
-    elif (cell := reader.find(bare)) is not None and isinstance(cell.value, Type):
-        kind = kind.replace(bare, cell.value.name)
-    for _ in range(8):
-        if kind.endswith("*") or kind in SIZES or kind not in reader.aliases:
-            break
-        kind = plain_type(reader.aliases[kind])
-    if kind.endswith("**"):
-        return _table(value, kind[:-1], name, reader, described)
-    if kind.endswith("*"):
-        return _pointer(value, kind[:-1], name, reader, described)
-    element, extents = extents_of(kind)
-    if extents:
-        count = reader.elements(extents)
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of one launch as text, by the types of the kernel's parameters."""
+
+    table: Mapping[str, Any]
+    """The kernel's template arguments."""
+    reader: HostReader
+    described: Described
+
+    def text(self, value: Any, kind: str, name: str, depth: int = 0) -> str:
+        """Return a value of a type; `depth`: how many structures and arrays it is inside of."""
+        kind = self._resolved(kind)
+        if kind.endswith("**"):
+            return _table(value, kind[:-1], name, self.reader, self.described)
+        if kind.endswith("*"):
+            return _pointer(value, kind[:-1], name, self.reader, self.described)
+        if extents_of(kind)[1]:
+            return self._array(value, kind, name, depth)
+        if isinstance(value, Cell):
+            value = value.value
+        if isinstance(value, dict) or (kind in self.reader.fields and depth < 4):
+            return self._structure(value, kind, name, depth)
+        if kind in _TEXTURES:
+            return self.described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
+        return self._numbers(value, kind, name)
+
+    def _resolved(self, kind: str) -> str:
+        """Return the type that a template's parameter, a variable or an alias stands for."""
+        kind = plain_type(kind).removesuffix("&")
+        bare = kind.rstrip("*")
+        if isinstance(self.table.get(bare), Type | Unknown):
+            kind = kind.replace(bare, self.table[bare].name)
+        elif (cell := self.reader.find(bare)) is not None and isinstance(cell.value, Type):
+            kind = kind.replace(bare, cell.value.name)
+        for _ in range(8):
+            if kind.endswith("*") or kind in SIZES or kind not in self.reader.aliases:
+                break
+            kind = plain_type(self.reader.aliases[kind])
+        return kind
+
+    def _array(self, value: Any, kind: str, name: str, depth: int) -> str:
+        """Return the elements of an array that a structure holds."""
+        element, extents = extents_of(kind)
+        count = self.reader.elements(extents)
         if count is None or count > _MOST_MEMBERS:
-            return described.ask(f"{name}: {kind}")
+            return self.described.ask(f"{name}: {kind}")
         inside = value.pointers if isinstance(value, Allocation) else {}
-        whole = [
-            _argument(inside[i].value if i in inside else Unknown(f"{name}[{i}]"), element,
-                      f"{name}[{i}]", table, reader, described, depth + 1)
-            for i in range(count)
-        ]  # fmt: skip
-        return "{" + ", ".join(whole) + "}"
-    if isinstance(value, Cell):
-        value = value.value
-    if isinstance(value, dict) or (kind in reader.fields and depth < 4):
-        members = value if isinstance(value, dict) else {}
-        inner = [
-            _argument(
-                members[n].value if n in members else Unknown(f"{name}.{n}"), k, n, table, reader,
-                described, depth + 1,
-            )
-            for k, n in reader.fields.get(kind, [])
-        ]  # fmt: skip
-        return "{" + ", ".join(inner) + "}"
-    if kind in _TEXTURES:
-        return described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
-    short = short_type(kind, reader.aliases)
-    if short is None:
-        return described.ask(f"{name}: {kind}")
-    if short[1] > 1:
-        parts = (
-            value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(short[1])]
+        names = [f"{name}[{i}]" for i in range(count)]
+        own = [inside[i].value if i in inside else Unknown(names[i]) for i in range(count)]
+        return _braced(
+            self.text(each, element, its, depth + 1) for each, its in zip(own, names, strict=True)
         )
-        return "{" + ", ".join(f"{short[0]}={_scalar(p, short[0], described)}" for p in parts) + "}"
-    return f"{short[0]}={_scalar(value, short[0], described, name)}"
+
+    def _structure(self, value: Any, kind: str, name: str, depth: int) -> str:
+        """Return the members of a structure."""
+        members = value if isinstance(value, dict) else {}
+        texts = [
+            self.text(
+                members[own].value if own in members else Unknown(f"{name}.{own}"),
+                member, own, depth + 1,
+            )
+            for member, own in self.reader.fields.get(kind, [])
+        ]  # fmt: skip
+        return _braced(_padded(texts, kind, self.reader))
+
+    def _numbers(self, value: Any, kind: str, name: str) -> str:
+        """Return a number with its type, or the numbers of a vector such as float4."""
+        short = short_type(kind, self.reader.aliases)
+        if short is None:
+            return self.described.ask(f"{name}: {kind}")
+        number, count = short
+        if count == 1:
+            return f"{number}={_scalar(value, number, self.described, name)}"
+        parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(count)]
+        return _braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
+
+
+def _braced(texts: Iterable[str]) -> str:
+    return "{" + ", ".join(texts) + "}"
+
+
+def _padded(members: list[str], kind: str, reader: HostReader) -> list[str]:
+    """Return a structure's members, with zeros where `alignas` leaves more room than C does."""
+    places = places_of(kind, reader.types)
+    if places is None or places == places_of(kind, replace(reader.types, alignment=lambda name: 1)):
+        return members
+    found, end = [], 0
+    for text, (start, behind) in zip([*members, ""], places, strict=True):
+        while end < start:
+            size = next(each for each in (8, 4, 2, 1) if end % each == 0 and end + each <= start)
+            found.append(f"u{8 * size}=0")
+            end += size
+        found += [text] if text else []
+        end = behind
+    return found
 
 
 def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
@@ -148,8 +227,53 @@ def _scalar(value: Any, kind: str, described: Described, name: str = "") -> str:
 
 
 def _pointer(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:
+    """Return an array, or the name of one that more pointers point into, and the elements to it."""
     if isinstance(value, int) and value == 0:
         return "null"
+    origin, offset = _origin(value, reader)
+    if origin is not None:
+        described.met.append(origin)
+    if origin is None or not (origin in described.several or (offset or 0) > 0):
+        return _array(value, element, name, reader, described)[0]
+    shared = next((each for each in described.shared if each.origin == origin), None)
+    if shared is None:
+        text, size = _array(value, element, name, reader, described)
+        own = _free(name, [each.name for each in described.shared])
+        shared = Shared(origin, own, text, size)
+        described.shared.append(shared)
+    reader.used.add(value.name if isinstance(value, Unknown) else name)
+    if offset == 0:
+        return shared.name
+    if offset is None or offset < 0 or not shared.size or offset % shared.size:
+        return f"{shared.name}+{described.ask(f'elements from {shared.name} to {name}')}"
+    return f"{shared.name}+{offset // shared.size}"
+
+
+def _origin(value: Any, reader: HostReader) -> tuple[int | str | None, int | None]:
+    """Return what a pointer points into, and by how many bytes; None where they are not known."""
+    if isinstance(value, Allocation):
+        return id(value.whole), value.offset if isinstance(value.offset, int) else None
+    if not isinstance(value, Unknown) or _CALLED.search(_MEMBER_CALL.sub("", value.name)):
+        return None, 0
+    name, bracket, _ = value.name.partition("[")
+    cell = reader.find(name)
+    if bracket and cell is not None and re.fullmatch(r"[^*]+\*", cell.type):
+        return name, None  # &p[i]
+    return value.name, None if _MOVED.search(value.expression) else 0
+
+
+def _free(name: str, taken: list[str]) -> str:
+    """Return a name for an array that no other one has."""
+    name = re.sub(r"\W+", "_", name).strip("_")
+    name = name if re.match(r"[^\W\d]", name) else f"a{name}"
+    others = (f"{name}_{i}" for i in count(2))
+    return next(each for each in chain((name,), others) if each not in taken)
+
+
+def _array(
+    value: Any, element: str, name: str, reader: HostReader, described: Described
+) -> tuple[str, int]:
+    """Return an array for a pointer, and the bytes of an element, 0 where not known."""
     numbers = reader.numbers(element)
     kind, each = numbers or ("u8", 1)
     size, what = BYTES[kind], "elements" if numbers else "bytes"
@@ -157,13 +281,13 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
         kind, size, what = described.ask(element), 0, "elements"  # a template's parameter
     fill = "random"
     if isinstance(value, Allocation):
-        fill = "zeros" if value.zero else "random"
-        if value.bytes and size:
-            return f"{fill}:{kind}[{max(value.bytes // size, 1)}]"
+        fill = "zeros" if value.whole.zero else "random"
+        if value.whole.bytes and size:
+            return f"{fill}:{kind}[{max(value.whole.bytes // size, 1)}]", size
     own = value.name if isinstance(value, Unknown) else name
-    if (count := reader.let(own, reader.assumed.get("*"))) is not None:
-        return f"{fill}:{kind}[{max(int(count) * each, 1)}]"
-    return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]"
+    if (many := reader.let(own, reader.assumed.get("*"))) is not None:
+        return f"{fill}:{kind}[{max(int(many) * each, 1)}]", size
+    return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]", size
 
 
 def _table(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:
@@ -171,6 +295,10 @@ def _table(value: Any, element: str, name: str, reader: HostReader, described: D
     if isinstance(value, int) and value == 0:
         return "null"
     inside = value.pointers if isinstance(value, Allocation) else {}
+    if isinstance(value, Allocation):
+        if any(each is value.whole for each in described.tables):
+            return described.ask(f"{name}: an array of pointers that is another argument, too")
+        described.tables.append(value.whole)
     count = (value.bytes or 0) // 8 if inside else 0
     if not 0 < count <= _MOST_MEMBERS or element.endswith("**"):
         return described.ask(f"{name}: an array of pointers, [random:f32[…], …]")

@@ -7,6 +7,7 @@ may name any file of this machine, and an error must not print it.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from simulator.sass.code.headers import headers_folders, is_standard
@@ -79,7 +80,7 @@ def _causes(log: str, name: str, translation: Translation) -> list[str]:
     if missing and unknown:
         causes.append(
             f"  Not found: {', '.join(missing[:8])}{' …' if len(missing) > 8 else ''}. Pass"
-            f" -I FOLDER with the folder of each: bankwise sass {name} -I FOLDER"
+            f" -I FOLDER with the folder of each: bankwise sass {shlex.quote(name)} -I FOLDER"
         )
     if found := re.search(r"identifier \"([A-Z][A-Z0-9_]+)\" is undefined", log):
         causes.append(f"  If {found[1]} is set by the build, pass -D {found[1]}=VALUE.")

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
-    FUNCTIONS,
     Allocation,
     Cell,
     Dim3,
@@ -23,6 +22,7 @@ from simulator.sass.code.hostvalues import (
     literal,
     plain_type,
     type_size,
+    vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.source import parser
@@ -141,11 +141,10 @@ class Evaluator:
     def _false(self, node: Node) -> Any:
         return False
 
-    def _nullptr(self, node: Node) -> Any:
-        return 0
-
     def _null(self, node: Node) -> Any:
         return 0
+
+    _nullptr = _null
 
     def _string_literal(self, node: Node) -> Any:
         return text_of(node)
@@ -192,11 +191,13 @@ class Evaluator:
         if (operator, left) in (("&&", False), ("||", True)) and isinstance(left, bool):
             return left
         right = self.value(node.child_by_field_name("right"))
+        if isinstance(right, Allocation) and operator == "+":
+            left, right = right, left
+        if isinstance(left, Allocation) and operator in "+-":
+            return self._moved(left, operator, right)
         for each in (left, right):
             if isinstance(each, Unknown):
                 return each
-        if isinstance(left, Allocation) and operator in "+-":
-            return left
         return arithmetic(operator, left, right)
 
     def _conditional_expression(self, node: Node) -> Any:
@@ -215,9 +216,7 @@ class Evaluator:
         if cell is not None and isinstance(cell.value, Type):
             plain = cell.value.name
         if plain.endswith("*"):
-            if isinstance(value, Allocation) and value.element is None:
-                value.element = plain[:-1]
-            return value
+            return value.pointer_to(plain[:-1]) if isinstance(value, Allocation) else value
         return cast(value, self.aliases.get(plain, plain))
 
     def _sizeof_expression(self, node: Node) -> Any:
@@ -238,7 +237,7 @@ class Evaluator:
             if cell is None and argument is not None and argument.type == "subscript_expression":
                 base = self.value(argument.child_by_field_name("argument"))
                 if isinstance(base, Allocation):
-                    return base  # &a[i]
+                    return self._moved(base, "+", self._index(argument))  # &a[i]
             return Reference(cell) if cell is not None else self.value(argument)
         value = self.value(argument)
         if isinstance(value, Reference):
@@ -247,8 +246,7 @@ class Evaluator:
 
     def _subscript_expression(self, node: Node) -> Any:
         base = self.value(node.child_by_field_name("argument"))
-        indices = node.child_by_field_name("indices")
-        index = self.value(indices.named_children[0]) if indices and indices.named_children else 0
+        index = self._index(node)
         if isinstance(base, list | tuple) and isinstance(index, int) and 0 <= index < len(base):
             return base[index]
         cell = self.place(node)
@@ -281,16 +279,18 @@ class Evaluator:
 
     def _update_expression(self, node: Node) -> Any:
         cell = self.place(node.child_by_field_name("argument"))
-        if cell is None or not isinstance(cell.value, int):
+        if cell is None or not isinstance(cell.value, int | Allocation):
             return Unknown(text_of(node))
-        before = cell.value
-        cell.value = arithmetic("+" if "++" in text_of(node) else "-", before, 1)
+        before: Any = cell.value
+        sign = "+" if "++" in text_of(node) else "-"
+        is_pointer = isinstance(before, Allocation)
+        cell.value = self._moved(before, sign, 1) if is_pointer else arithmetic(sign, before, 1)
         return before if text_of(node.children[0]) not in ("++", "--") else cell.value
 
     def _assignment_expression(self, node: Node) -> Any:
         value = self.value(node.child_by_field_name("right"))
         left = node.child_by_field_name("left")
-        cell = self.place(left)
+        cell = self.place(left) or self._member(left)
         operator = text_of(node.children[1])
         if cell is None:
             return self._extent(left, operator, value)
@@ -298,12 +298,14 @@ class Evaluator:
             cell.is_assumed = False
             return cell.value
         if operator != "=":
-            if isinstance(value, Unknown) or isinstance(cell.value, Unknown):
+            if isinstance(cell.value, Allocation):
+                value = self._moved(cell.value, operator[:-1], value)
+            elif isinstance(value, Unknown) or isinstance(cell.value, Unknown):
                 value = Unknown(text_of(node.child_by_field_name("left")))  # type: ignore[arg-type]
-            elif isinstance(cell.value, Allocation):
-                value = cell.value
             else:
                 value = arithmetic(operator[:-1], cell.value, value)
+        if isinstance(value, Allocation) and vector_element(cell.type) is not None:
+            value = value.copied()
         cell.value = self._cast(value, cell.type) if cell.type else value
         return cell.value
 
@@ -345,86 +347,33 @@ class Evaluator:
                 return member
         return None
 
+    def _member(self, node: Node | None) -> Cell | None:
+        """Find a member of a structure in another, of which nothing is known before: a.b.c = 1."""
+        if node is None or node.type != "field_expression" or text_of(node.children[1]) != ".":
+            return None
+        owner = self.place(node.child_by_field_name("argument"))
+        if owner is None or not isinstance(owner.value, Unknown):
+            return None
+        owner.value = {}
+        return self.place(node)
+
     def _pointer_in(self, node: Node) -> Cell | None:
         """Find an element of an array of pointers."""
-        array, indices = (node.child_by_field_name(n) for n in ("argument", "indices"))
+        array = node.child_by_field_name("argument")
         base, owner = self.value(array), self.place(array)
         if isinstance(base, Unknown) and owner is not None and "*[" in owner.type:
             owner.value = base = Allocation(None, owner.type.split("[")[0])
         if not isinstance(base, Allocation) or not (base.element or "").endswith("*"):
             return None
-        index = self.value(indices.named_children[0]) if indices is not None else 0
+        index = self._index(node)
         if not isinstance(index, int):
             return None
         return base.pointers.setdefault(index, Cell(Unknown(text_of(node)), base.element or ""))
 
-    # ---- Calls. ------------------------------------------------------------------------------
-    def arguments(self, node: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        found = node.child_by_field_name("arguments")
-        return [each for each in found.named_children if each.type != "comment"] if found else []
+    def _index(self, node: Node) -> Any:
+        indices = node.child_by_field_name("indices")
+        return self.value(indices.named_children[0]) if indices and indices.named_children else 0
 
-    def _call_expression(self, node: Node) -> Any:
-        function = node.child_by_field_name("function")
-        if function is None:
-            return Unknown(text_of(node))
-        given = self.arguments(node)
-        if function.type == "field_expression":
-            return self.method(function, given, node)
-        if function.type == "primitive_type":  # int(x)
-            return self._cast(self.value(given[0]), text_of(function)) if given else 0
-        if function.type == "template_function" and text_of(function).startswith(
-            ("static_cast", "reinterpret_cast", "const_cast")
-        ):
-            kind = text_of(function.child_by_field_name("arguments"))[1:-1]  # type: ignore[arg-type]
-            return self._cast(self.value(given[0]), kind) if given else Unknown(text_of(node))
-        name = re.split(r"<", text_of(function))[0].rsplit("::", 1)[-1]
-        return self.call(name, function, given, node)
-
-    def method(self, function: Node, given: list[Node], node: Node) -> Any:
-        """Evaluate a call of a member: of a vector, or a dim3."""
-        base = self.value(function.child_by_field_name("argument"))
-        name = text_of(function.child_by_field_name("field"))  # type: ignore[arg-type]
-        values = [self.value(each) for each in given]
-        if isinstance(base, Allocation):
-            size = self.sized(base.element or "")
-            if name in ("data", "get", "begin", "end"):
-                return base
-            if name in ("push_back", "emplace_back"):
-                base.bytes = None  # a loop's passes are not all read
-                return None
-            if name in ("resize", "assign", "reserve") and values:
-                known = isinstance(values[0], int) and size
-                base.bytes = values[0] * size if known and size else None
-                return None
-            if name == "size" and base.bytes is not None and size:
-                return cast(base.bytes // size, "size_t")
-        return Unknown(text_of(node))
-
-    def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
-        """Evaluate a call by name."""
-        if name in ("dim3", "make_uint3"):
-            return Dim3(*[self.value(each) for each in given])
-        macro = self.macros.get(name)
-        if macro is not None and macro.parameters is not None:
-            texts = [f"({text_of(each)})" for each in given]
-            found = self.from_text(macro.put(texts))
-            if not isinstance(found, Unknown):
-                return found
-            values = [self.value(each) for each in given]  # CHECK(cudaMalloc(…))
-            return values[0] if len(values) == 1 else Unknown(text_of(node))
-        values = [self.value(each) for each in given]
-        if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
-            return values[0]
-        if name in FUNCTIONS:
-            for each in values:
-                if isinstance(each, Unknown):
-                    return each
-            return FUNCTIONS[name](*values)
-        if name in ("malloc", "aligned_alloc"):
-            size = values[-1] if values else None
-            return Allocation(size if isinstance(size, int) else None)
-        if name == "calloc" and len(values) == 2:
-            known = all(isinstance(each, int) for each in values)
-            return Allocation(values[0] * values[1] if known else None, zero=True)
-        return Unknown(text_of(node))
+    def _moved(self, pointer: Allocation, operator: str, by: Any) -> Allocation:
+        by = arithmetic(operator, 0, by) if isinstance(by, int) else by
+        return pointer.moved(by, self.sized(pointer.element or ""))

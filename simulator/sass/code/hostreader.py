@@ -11,10 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simulator.sass.code.aligning import alignments
 from simulator.sass.code.declaring import Declarer
 from simulator.sass.code.deduction import deduced, parameter_name
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
+    Allocation,
     Cell,
     Dim3,
     Pack,
@@ -49,9 +51,6 @@ _MOST_PASSES = 32  # of a loop that launches
 _MOST_POINTERS = 256  # passes of a loop that fills an array of pointers
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
-_ALIGNED = re.compile(
-    r"\b(?:struct|class)\s+(?:__align__|alignas)\s*\(\s*([1-9]\d{0,2})\s*\)\s*(\w+)"
-)
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
@@ -65,16 +64,15 @@ class HostReader(Declarer):
 
     def __init__(self, sources: list[Source]) -> None:
         named: dict[str, str] = {}
-        macros: dict[str, Macro] = {}
+        macros = dict(sources[0].known)
         for each in reversed(sources):
             named |= aliases(each)
-            macros |= each.known
         super().__init__(macros, named)
         self.sources = sources
         self.functions: dict[str, tuple[Node, tuple[str, ...]]] = {}
         for each in sources:
             self.fields |= field_types(each)
-            self.alignments |= {name: int(size) for size, name in _ALIGNED.findall(each.text)}
+            self.alignments |= alignments(each)
         self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
@@ -296,6 +294,8 @@ class HostReader(Declarer):
         then, other = (node.child_by_field_name(n) for n in ("consequence", "alternative"))
         if other is not None and other.type == "else_clause":
             other = other.named_children[0] if other.named_children else None
+        if condition and _refuses_arguments(node):
+            condition = False  # the program is called as it asks for
         if not isinstance(condition, Unknown):
             self._read_too(other if condition else then)
             self._statement(then if condition else other)
@@ -374,10 +374,21 @@ class HostReader(Declarer):
             name = names.get(id(cell), "a variable")
             if isinstance(value, int | float) and cell.value != value:
                 cell.value = Unknown(name)
+            elif isinstance(value, Allocation) and isinstance(cell.value, Allocation):
+                if cell.value.whole is value.whole and cell.value.offset != value.offset:
+                    cell.value = cell.value.moved(Unknown(name), None)
             elif isinstance(value, Dim3) and cell.value != value:
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip
                 cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
+
+
+def _refuses_arguments(node: Node) -> bool:
+    """Whether an `if` ends main because of its arguments: if (argc != 2) return 1;."""
+    condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
+    if condition is None or then is None or "argc" not in _WORDS.findall(text_of(condition)):
+        return False
+    return any(each.type == "return_statement" for each in walk(then))
 
 
 def _launching_macros(macros: Mapping[str, Macro]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Type",
     "Unknown",
     "arithmetic",
+    "bytes_of",
     "cast",
     "literal",
     "plain_type",
@@ -88,6 +89,49 @@ class Allocation:
     """Whether it was set to zeros last."""
     pointers: dict[int, Cell] = field(default_factory=dict, compare=False)
     """Elements that are pointers, by their index: what host code put there."""
+    inside: Allocation | None = field(default=None, compare=False)
+    """Of a pointer into another allocation: that one."""
+    offset: Any = 0
+    """Of such a pointer: the bytes from the beginning."""
+
+    @property
+    def whole(self) -> Allocation:
+        """What was allocated."""
+        return self.inside or self
+
+    @property
+    def target(self) -> Allocation:
+        """What a copy to this pointer fills: all of the allocation, from its beginning on."""
+        return self.whole if self.offset == 0 else self
+
+    def moved(self, by: Any, size: int | None) -> Allocation:
+        """Return a pointer that is `by` elements of `size` bytes further."""
+        if isinstance(by, int) and by == 0:
+            return self
+        known = isinstance(by, int) and isinstance(self.offset, int) and size is not None
+        offset = self.offset + by * size if known and size else Unknown("offset")
+        return replace(self, inside=self.whole, offset=offset)
+
+    def pointer_to(self, element: str) -> Allocation:
+        """Return the same address as a pointer to another type."""
+        if self.element is None:
+            self.element = element
+        if element in (self.element, "void"):
+            return self
+        return replace(self, inside=self.whole, element=element)
+
+    def copied(self) -> Allocation:
+        """Return another allocation of the same size: a vector that is assigned to one."""
+        return replace(self, inside=None, offset=0)
+
+
+def bytes_of(size: Any) -> int | None:
+    """Return the bytes that an allocation asks for; floats lose their fraction, as in C.
+
+    >>> bytes_of(math.ceil(4.1) * 4.0), bytes_of(Unknown("n"))
+    (20, None)
+    """
+    return int(size) if isinstance(size, int | float) and math.isfinite(size) else None
 
 
 class Whole(int):

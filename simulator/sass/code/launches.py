@@ -7,12 +7,14 @@ Host code is read as far as it can be evaluated: numbers, dim3, sizes of allocat
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simulator.errors import LaunchError
 from simulator.law.chips import Chip
+from simulator.sass.code.conditions import chosen
 from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe, symbol_text
@@ -27,6 +29,7 @@ from simulator.sass.code.hostvalues import (
     Reference,
     Type,
     Unknown,
+    bytes_of,
     plain_type,
 )
 from simulator.sass.code.preprocessor import Macro
@@ -63,15 +66,23 @@ class FoundLaunch:
     cooperative: bool = False
     symbols: tuple[tuple[str, str], ...] = ()
     """Variables that host code sets before it, and values as arguments are written."""
+    arrays: tuple[tuple[str, str], ...] = ()
+    """Arrays that several arguments share, by the name that those have for them."""
+
+    def texts(self) -> tuple[str, ...]:
+        """Return its arguments and the arrays that they share."""
+        return self.arguments + tuple(text for _, text in self.arrays)
 
     def command(self, file: str) -> str:
         """Return the command that replays it."""
-        parts = ["bankwise sass", file, "--kernel", _quoted(self.kernel), "--grid", self.grid,
-                 "--block", self.block]  # fmt: skip
+        parts = ["bankwise sass", shlex.quote(file), "--kernel", _quoted(self.kernel),
+                 "--grid", self.grid, "--block", self.block]  # fmt: skip
         if self.shared_bytes != "0":
             parts += ["--shared-bytes", self.shared_bytes]
         if self.cooperative:
             parts.append("--cooperative")
+        for name, array in self.arrays:
+            parts += ["--array", _quoted(f"{name}={array}")]
         for each in self.arguments:
             parts += ["--arg", _quoted(each)]
         for name, value in self.symbols:
@@ -85,8 +96,6 @@ class Launches:
 
     kernels: dict[str, list[Signature]]
     launches: tuple[FoundLaunch, ...]
-    is_doubtful: bool = False
-    """Whether something in the source could not be read: macros, or what is not C++."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -98,7 +107,7 @@ def _quoted(text: str) -> str:
 
 
 def find_launches(
-    text: str, outside: dict[str, Macro] | None = None, others: Iterable[Source] = (),
+    text: str | Source, outside: Mapping[str, Macro] | None = None, others: Iterable[Source] = (),
     assumed: Mapping[str, int | float] | None = None, chip: Chip | None = None,
 ) -> Launches:  # fmt: skip
     """Find the launches in a source, in the order in which its host code reaches them.
@@ -108,11 +117,14 @@ def find_launches(
     a function that nothing calls; of a pointer its elements, and of "*" those of all others.
     `chip`: what host code asks of its device is told of it; None: an H200.
 
+    Branches of `#if` that the macros do not choose are not read: see `chosen`.
+
     Raises LaunchError for an assumed name that no host code has that launches, or device code has.
     It raises one for host code that is nested too deeply, too.
     """
-    source = Source(text, outside or {})
-    reader = _Reader([source, *others], assumed or {}, properties(device_for(chip)))
+    main = Source(text, outside or {}) if isinstance(text, str) else text
+    sources = chosen(main, outside or {}, [*others])
+    reader = _Reader(sources, assumed or {}, properties(device_for(chip)))
     try:
         reader.read()
     except RecursionError:
@@ -124,7 +136,6 @@ def find_launches(
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
-        source.root.has_error,
     )
 
 
@@ -135,7 +146,7 @@ def _check_assumed(reader: _Reader) -> None:
         if name in compiled:
             raise LaunchError(
                 f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
-                f" which device code has, too: {compiled[name]!r} (accepted: another value there,"
+                f" which device code has, too: {compiled[name]!r} (accepted: change the value"
                 " in the file)"
             )
     for name in set(reader.assumed) - reader.used - {"*"}:
@@ -143,9 +154,10 @@ def _check_assumed(reader: _Reader) -> None:
         is_macro = name in reader.macros
         raise LaunchError(
             f"--let {name}={value}: {name} is "
-            + (f"a macro (accepted: -D {name}={value}, if the file leaves it to the compiler)"
+            + (f"a macro, and not a variable (accepted: -D {name}={value}, if the file itself"
+            " does not define it)"
                if is_macro else "not a variable of host code that launches a kernel (accepted: a"
-               " variable that a launch needs; without --let, each launch names them)")
+               " variable that a launch needs; to list them, leave out --let)")
         )  # fmt: skip
 
 
@@ -221,7 +233,7 @@ class _Reader(HostReader):
             if isinstance(cell, Reference):
                 kind = cell.cell.type
                 element = plain_type(kind)[:-1] if plain_type(kind).endswith("*") else None
-                cell.cell.value = Allocation(size if isinstance(size, int) else None, element)
+                cell.cell.value = Allocation(bytes_of(size), element)
             return 0
         if name in _ASKED and given:
             cell = self.value(given[0])
@@ -240,12 +252,12 @@ class _Reader(HostReader):
         if name in _COPY and len(given) >= 3:
             target, source = self.value(given[0]), self.value(given[1])
             if isinstance(target, Allocation) and isinstance(source, Allocation):
-                target.pointers = source.pointers or target.pointers
+                target.target.pointers = source.pointers or target.pointers
             return 0
         if name.startswith("cudaMemset") and len(given) >= 3:
             target = self.value(given[0])
             if isinstance(target, Allocation):
-                target.zero = self.value(given[1]) == 0
+                target.target.zero = self.value(given[1]) == 0
             return 0
         if name in LAUNCH and len(given) >= 4 and name != "cudaLaunchKernelEx":
             listed = self.value(given[3])
@@ -366,6 +378,6 @@ class _Reader(HostReader):
                 full, row + 1, described.shape(configuration[0]),
                 described.shape(configuration[1]), described.text(shared), arguments,
                 tuple(dict.fromkeys(described.unknown)), signature, cooperative,
-                tuple(self.symbols.items()),
+                tuple(self.symbols.items()), described.arrays,
             )
         )  # fmt: skip

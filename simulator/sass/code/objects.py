@@ -147,7 +147,8 @@ def _as_structure(array: NDArray[Any], place: int) -> list[Any]:
     """Return what Numba passes of an array: two nulls, sizes, the data, shape and strides."""
     if not array.flags.c_contiguous:
         raise LaunchError(
-            f"argument {place}: rows of an array of Numba's lie side by side here (accepted:"
+            f"argument {place}: only arrays with contiguous rows are accepted for a kernel of"
+            " Numba (accepted:"
             " numpy.ascontiguousarray(array))"
         )
     sizes = [np.int64(each) for each in (*array.shape, *array.strides)]

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import CompileError
+from simulator.sass.code.preprocessor import Macro
 
 __all__ = ["COMPILERS", "CompilerOptions", "from_database", "make_options", "parse_options"]
 
@@ -72,6 +73,14 @@ class CompilerOptions:
             self.other + other.other,
             other.compiler if other.compiler != "nvrtc" else self.compiler,
         )
+
+    def macros(self) -> dict[str, Macro]:
+        """Return the macros of -D, without those of -U."""
+        found = {}
+        for each in self.define:
+            name, _, value = each.partition("=")
+            found[name] = Macro(name, None, value or "1")
+        return {name: macro for name, macro in found.items() if name not in self.undefine}
 
     def arguments(self) -> list[str]:
         """Return the command line of NVRTC."""
@@ -154,7 +163,7 @@ def make_options(
     macros = []
     for name, value in define.items():
         if not name.isidentifier():
-            raise CompileError(f"define: {name!r} is not the name of a macro")
+            raise CompileError(f"define: {name!r} is not a valid name of a macro")
         macros.append(name if value is None else f"{name}={int(value) if value is True else value}")
     first = CompilerOptions(tuple(str(each) for each in include), tuple(macros))
     return first + parse_options(list(options))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.sass.code.hostvalues import SHORT_TYPES, SIZES, plain_type
 
-__all__ = ["BYTES", "Fields", "extents_of", "numbers_of", "short_type"]
+__all__ = ["BYTES", "Fields", "Types", "extents_of", "numbers_of", "places_of", "short_type"]
 
 BYTES = {
     "u8": 1, "i8": 1, "f8e4m3": 1, "f8e5m2": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4,
@@ -35,21 +36,47 @@ def extents_of(kind: str) -> tuple[str, list[str]]:
     return found[1].strip(), re.findall(r"\[([^\]]*)\]", found[2])
 
 
-def numbers_of(
-    kind: str, aliases: Mapping[str, str], fields: Fields,
-    elements: Callable[[Sequence[str]], int | None],
-) -> tuple[str, int] | None:  # fmt: skip
+@dataclass(frozen=True)
+class Types:
+    """What is known of a source's types."""
+
+    aliases: Mapping[str, str]
+    fields: Fields
+    elements: Callable[[Sequence[str]], int | None]
+    """Counts an array's elements by its extents; None where they are not known."""
+    alignment: Callable[[str], int | None] = lambda name: 1
+    """What `alignas` says of a structure, or of a member: "Structure.member"; 1 without it."""
+
+    def plain(self, kind: str) -> str:
+        """Return a structure's own name."""
+        return plain_type(self.aliases.get(kind, kind))
+
+
+def numbers_of(kind: str, types: Types) -> tuple[str, int] | None:
     """Return the numbers of a value: their type, and how many; None where they are not known.
 
-    Those of a structure that mixes types are bytes; what pads it counts, too. `elements` counts
-    those of an array by its extents.
+    Those of a structure that mixes types are bytes; what pads it counts, too.
 
     >>> pair = {"Pair": [("float", "x"), ("float", "y")], "Mixed": [("char", "c"), ("Pair", "p")]}
-    >>> [numbers_of(each, {}, pair, lambda _: 3) for each in ("Pair", "Pair[3]", "Mixed", "Other")]
+    >>> types = Types({}, pair, lambda extents: 3)
+    >>> [numbers_of(each, types) for each in ("Pair", "Pair[3]", "Mixed", "Other")]
     [('f32', 2), ('f32', 6), ('u8', 12), None]
     """
-    found = _laid(kind, aliases, fields, elements, 0)
+    found = _laid(kind, types, 0)
     return None if found is None else (found.kind, found.bytes // BYTES[found.kind])
+
+
+def places_of(kind: str, types: Types) -> Sequence[tuple[int, int]] | None:
+    """Return the first byte of each member of a structure, and the one behind its last.
+
+    What is behind all of them is the last pair. None where they are not known.
+
+    >>> points = {"Mixed": [("char", "c"), ("float3", "p")]}
+    >>> places_of("Mixed", Types({}, points, lambda extents: None, lambda name: 16))
+    [(0, 1), (16, 28), (32, 32)]
+    """
+    found = _members(types.plain(kind), types, 0)
+    return None if found is None else found.places
 
 
 class _Laid(NamedTuple):
@@ -58,15 +85,13 @@ class _Laid(NamedTuple):
     kind: str
     bytes: int
     alignment: int
+    places: Sequence[tuple[int, int]] = ()
 
 
-def _laid(
-    kind: str, aliases: Mapping[str, str], fields: Fields,
-    elements: Callable[[Sequence[str]], int | None], depth: int,
-) -> _Laid | None:  # fmt: skip
+def _laid(kind: str, types: Types, depth: int) -> _Laid | None:
     kind, extents = extents_of(plain_type(kind))
-    count = elements(extents) if extents else 1
-    short = ("u64", 1) if kind.endswith("*") else short_type(kind, aliases)
+    count = types.elements(extents) if extents else 1
+    short = ("u64", 1) if kind.endswith("*") else short_type(kind, types.aliases)
     if count is None or depth > _DEEPEST:
         return None
     if short is not None:
@@ -74,19 +99,40 @@ def _laid(
         # float4 is read at once: CUDA C++ Programming Guide, "Built-in Vector Types".
         alignment = one if many == 3 else min(one * many, 16)
         return _Laid(short[0], one * many * count, alignment)
-    inner = [
-        _laid(each, aliases, fields, elements, depth + 1)
-        for each, _ in fields.get(plain_type(aliases.get(kind, kind)), ())
-    ]
-    known = [each for each in inner if each is not None]
-    if not inner or len(known) < len(inner):
+    found = _members(types.plain(kind), types, depth)
+    return None if found is None else found._replace(bytes=found.bytes * count)
+
+
+def _members(name: str, types: Types, depth: int) -> _Laid | None:
+    """Return how a structure's members lie."""
+    end, widest = 0, types.alignment(name)
+    places, kinds = [], set()
+    for kind, member in types.fields.get(name, ()):
+        each, own = _laid(kind, types, depth + 1), types.alignment(f"{name}.{member}")
+        if each is None or own is None or widest is None:
+            return None
+        if kind == member and each.places[-2][1] < each.bytes and not _is_plain(kind, types):
+            return None  # members may lie in what pads such a base class
+        start = -(-end // max(each.alignment, own)) * max(each.alignment, own)
+        end, widest = start + each.bytes, max(widest, each.alignment, own)
+        places.append((start, end))
+        kinds.add(each.kind)
+    if not places or widest is None:
         return None
-    end, widest = 0, max(each.alignment for each in known)
-    for each in known:
-        end = -(-end // each.alignment) * each.alignment + each.bytes
-    kinds = {each.kind for each in known}
     whole = -(-end // widest) * widest
-    return _Laid(kinds.pop() if len(kinds) == 1 else "u8", whole * count, widest)
+    kind = kinds.pop() if len(kinds) == 1 else "u8"
+    return _Laid(kind, whole, widest, [*places, (whole, whole)])
+
+
+def _is_plain(name: str, types: Types, depth: int = 0) -> bool:
+    """Whether nothing aligns a structure, and neither it nor a member has a base class."""
+    name = types.plain(extents_of(plain_type(name))[0])
+    return depth <= _DEEPEST and all(
+        kind != member
+        and types.alignment(name) == types.alignment(f"{name}.{member}") == 1
+        and _is_plain(kind, types, depth + 1)
+        for kind, member in types.fields.get(name, ())
+    )
 
 
 def short_type(name: str, aliases: Mapping[str, str]) -> tuple[str, int] | None:

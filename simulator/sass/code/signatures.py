@@ -25,6 +25,7 @@ __all__ = [
     "instances",
     "parameters_of",
     "signatures",
+    "structures",
     "walk",
 ]
 
@@ -166,6 +167,8 @@ def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
         if each.type not in ("parameter_declaration", "optional_parameter_declaration"):
             continue
         inner = each.child_by_field_name("declarator")
+        if text_of(each) == "void":
+            continue
         text = text_of(each).split("=")[0] if each.type.startswith("opt") else text_of(each)
         name = ""
         if inner is not None:
@@ -198,16 +201,11 @@ def aliases(source: Source) -> dict[str, str]:
     return found
 
 
-def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
-    """Return the members of each struct, type and name, in order; base classes come first.
-
-    A union has none. What a reader of members could not lay out, such as a bit field, is a member
-    of a type that nothing knows.
-    """
-    found: dict[str, list[tuple[str, str]]] = {}
-    for node in walk(source.root):
+def structures(root: Node) -> Iterator[tuple[str, Node, Node]]:
+    """Yield each structure, class and union that is defined: its name, and its body's node too."""
+    for node in walk(root):
         body = node.child_by_field_name("body")
-        if node.type not in _CLASSES or node.type == "union_specifier" or body is None:
+        if node.type not in _CLASSES or body is None:
             continue
         name, up = node.child_by_field_name("name"), node.parent
         known = text_of(name) if name is not None else ""
@@ -215,7 +213,20 @@ def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
             declared = up.child_by_field_name("declarator")
             known = text_of(declared) if declared is not None else known
         if known:
-            found[known] = [*_bases(node), *_members(body)]
+            yield known, node, body
+
+
+def field_types(source: Source) -> dict[str, list[tuple[str, str]]]:
+    """Return the members of each struct, type and name, in order; base classes come first.
+
+    A union has none. What a reader of members could not lay out, such as a bit field, is a member
+    of a type that nothing knows.
+    """
+    found = {
+        name: [*_bases(node), *_members(body)]
+        for name, node, body in structures(source.root)
+        if node.type != "union_specifier"
+    }
     empty = {name for name, members in found.items() if not members}
     return {  # an empty base class takes no byte
         name: [each for each in members if each[0] not in empty or each[0] != each[1]]

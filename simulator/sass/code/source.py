@@ -78,6 +78,8 @@ class Source:
 
     text: str
     outside: Mapping[str, Macro] = field(default_factory=dict)
+    included: dict[int, Source] = field(default_factory=dict, repr=False, compare=False)
+    """Files that its lines include, by where a line begins."""
 
     def surround(self, other: Source) -> None:
         """Take the macros of all files from another one; where they agree, what it made of them."""

@@ -84,7 +84,8 @@ def with_symbols(cubin: Cubin, given: Mapping[str, Any]) -> Cubin:
             raise LaunchError(f"symbol {name}: {type(value).__name__} (accepted: arrays of NumPy)")
         if not value.dtype.isnative:
             raise LaunchError(
-                f"symbol {name} is {value.dtype.str}: its bytes are in the other order (accepted:"
+                f"symbol {name} is {value.dtype.str}: its bytes are not in this machine's order"
+                " (accepted:"
                 " array.astype(array.dtype.newbyteorder('=')))"
             )
         data = value.tobytes()

@@ -197,6 +197,7 @@ def _gather(
             files[full] = _File(Source(content), _root(found, wanted, file.root))
             todo.append((full, found.parent))
         file.changes.append((line, full))
+        file.source.included[line.start] = files[full].source
         return full
 
     while todo or made:

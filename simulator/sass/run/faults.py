@@ -36,7 +36,8 @@ def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> L
     name = "max_instructions" if is_given else "the limit of a block"
     return LimitError(
         f"{launch.kernel.name} executed {limit} warp instructions, which is {name}"
-        f"; it stopped at {standing(launch, number)} (accepted: a larger max_instructions, if it is"
+        f"; the replay stopped at {standing(launch, number)} (accepted: a larger"
+        " max_instructions, if it is"
         " not an endless loop; --cooperative, in Python cooperative=True, if blocks wait)"
     )
 
@@ -141,7 +142,9 @@ def deadlock(worker: Worker) -> DeadlockError:
     if not waits:
         who = f"thread ({thread % x}, {thread // x % y}, {thread // (x * y)})"
         where = f"{standing(launch, worker.get('pc'))}, {who} of block {worker.block}"
-        return DeadlockError(f"no warp can go on: {where} waits for threads that never come{far}")
+        return DeadlockError(
+            f"no warp can continue: {where} waits for threads that never arrive{far}"
+        )
     said: dict[str, list[int]] = {}
     for wait in waits:
         where = standing(launch, wait.call.number)
@@ -154,7 +157,7 @@ def deadlock(worker: Worker) -> DeadlockError:
     ]
     more = f" and {len(lines) - _MOST_WAITS} more" if len(lines) > _MOST_WAITS else ""
     return DeadlockError(
-        f"no warp of block {worker.block} can go on: {'; '.join(lines[:_MOST_WAITS])}{more}{far}"
+        f"no warp of block {worker.block} can continue: {'; '.join(lines[:_MOST_WAITS])}{more}{far}"
     )
 
 

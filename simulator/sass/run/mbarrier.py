@@ -141,7 +141,8 @@ def arrive(
         )
     if count > barrier.pending:
         raise BarrierError(
-            f"{count} arrivals at {where} (accepted: at most {barrier.pending}, which are pending)"
+            f"{count} arrivals at {where} (accepted: at most {barrier.pending}, as many as are"
+            " still pending)"
         )
     after = _moved(barrier, where, count, expect, drop)
     if not completes and count and after.phase != barrier.phase:

@@ -158,7 +158,7 @@ class Units:
             )
         if place < self.first_address:
             raise MemoryAccessError(
-                f"shared address {place:#x} is the system's (accepted: from"
+                f"shared address {place:#x} belongs to the system (accepted: from"
                 f" {self.first_address:#x} on)"
             )
         return blocks[rank], place
@@ -196,7 +196,7 @@ class Units:
         if found is None:
             raise MemoryAccessError(
                 f"{size} bytes from shared address {place:#x} on do not stay together in the layout"
-                " that is tried (accepted: one that moves them as a whole)"
+                " that is tried (accepted: a layout that keeps them together)"
             )
         return found + self.first_address
 
@@ -212,7 +212,7 @@ class Units:
         if (last - first != 15).any() or (first % 16).any():
             raise MemoryAccessError(
                 "pieces of 16 bytes of a tile do not stay together in the layout that is tried"
-                " (accepted: one that moves them as a whole)"
+                " (accepted: a layout that keeps them together)"
             )
         return (first.astype(np.int64) + self.first_address) // 16
 

@@ -186,7 +186,8 @@ def check_installed() -> None:
         import triton as installed
 
         raise ToolError(
-            f"Triton {installed.__version__} launches in another way (accepted: 3.9 and later)"
+            f"Triton {installed.__version__} launches kernels in a way that is not supported"
+            " (accepted: Triton 3.9 and later)"
         ) from None
     del expand_signature, wrap_handle_tensordesc_impl
 

@@ -157,7 +157,7 @@ def test_the_commands_that_weigh_two_accesses_can_be_pasted(
     assert main(["float s[32][32]; s[tx][ty]; s[ty][tx] = 0"]) == 2
     said = capsys.readouterr().err
     assert "(accepted: one; bankwise optimize --access 'float s[32][32]; s[tx][ty]'" in said
-    command = said.partition("; bankwise ")[2].partition(" weighs both")[0]
+    command = said.partition("; bankwise ")[2].partition(" finds a layout for both")[0]
     assert main(shlex.split(command)) == 0
     assert "1,056 → 64 cycles" in capsys.readouterr().out
     assert main(["float s[32][32]; s[tx][ty]"]) == 0

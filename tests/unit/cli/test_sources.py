@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pytest
 
 from simulator.cli import main
-from simulator.cli.sources import assumed
+from simulator.cli.sources import COMPILER, assumed, run_launches
+from simulator.errors import CompileError, SassError
+from simulator.sass.code.launches import find_launches
 from tests.sass_kernels import needs_compiler, needs_tools
 
 pytestmark = [needs_tools, needs_compiler]
@@ -206,3 +209,29 @@ def test_what_is_let_must_be_a_number_with_a_name(text: str) -> None:
 def test_what_is_let_is_read() -> None:
     given = ["N=1024", "p.x=2.5", "*=-3"]
     assert assumed(given) == {"N": 1024, "p.x": 2.5, "*": -3}
+
+
+def _nothing(*_: object) -> Any:
+    raise AssertionError
+
+
+def test_a_kernel_of_another_file_is_not_asked_for_by_argument() -> None:
+    found = find_launches("__global__ void k(float *);\nint main() { k<<<4, 64>>>(0); }")
+    with pytest.raises(SassError, match="neither the file nor its headers define it"):
+        run_launches(found, "k.cu", None, _nothing, _nothing, lambda: None)
+
+
+def test_a_source_that_does_not_compile_says_so_before_it_asks_for_a_launch() -> None:
+    kernel = "__global__ void k(float *a, int n) { a[n] = nn; }\n"
+    text = f"{kernel}void f(float *a, int n) {{ k<<<n, 1>>>(a, n); }}"
+
+    def compiles() -> None:
+        raise CompileError("nn is undefined")
+
+    found = find_launches(text)
+    with click.Context(click.Command("sass")) as context:
+        context.meta[COMPILER] = ()
+        with pytest.raises(CompileError, match="nn is undefined"):
+            run_launches(found, "k.cu", None, _nothing, _nothing, compiles)
+        with pytest.raises(SassError, match="values that are not known: elements of a, n"):
+            run_launches(found, "k.cu", None, _nothing, _nothing, lambda: None)

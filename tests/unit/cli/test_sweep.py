@@ -295,7 +295,7 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", "5..1"], "'pad' has no values: range(5, 2)"),
         (
             ["simulate", "--pad", "all"],
-            "'all' stands for every value of a list, and there is no list here",
+            "'all' means every value of a list, but there is no list here",
         ),
         (["simulate", "--padd", "1"], "simulate has no parameter 'padd': did you mean pad?"),
         (["simulate", "--pad", "0..9999999999"], "10,000,000,000 combinations"),

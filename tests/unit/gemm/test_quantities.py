@@ -145,7 +145,7 @@ class TestBadInput:
             (lambda: split_k(4, 5), r"parts 5 .*accepted: 1 to k = 4"),
             (lambda: ffma_per_shared_cycle(4, 4), r"rows 4 by cols 4 is 16 lanes .* 32 lanes"),
             (lambda: wave_extent(512, 512, 128, 128, 17), r"wave 17 .*accepted: 1 to 16"),
-            (lambda: l2_hit_rate(2, 2, 1, 1, 5), r"no room for 5 tiles .* at least 5 elements"),
+            (lambda: l2_hit_rate(2, 2, 1, 1, 5), r"too small for 5 tiles .* at least 5 elements"),
             (lambda: weighted_bandwidth(1, 1, 1.5), r"hit_rate 1\.5 .*from 0 to 1"),
             (lambda: occupancy(1, 1, 0, "V10"), r"unknown device 'V10': did you mean V100\?"),
             (lambda: replace(DEVICES["V100"], partitions=0), r"partitions 0 .*accepted"),

@@ -270,7 +270,7 @@ def test_columns_rows_and_frames() -> None:
         ({"pad": -1}, "pad -1 is not a number of elements (accepted: 0, 1, 2,"),
         ({"pad": (1, 2, 3)}, "pad (1, 2, 3) is not a number of elements"),
         ({"pad": 1.5}, "pad 1.5 is not a number of elements"),
-        ({"swizzle": (3, 3)}, "swizzle (3, 3) is neither three integers (B, M, S) nor a pair"),
+        ({"swizzle": (3, 3)}, "swizzle (3, 3) is not three integers (B, M, S), and not a pair"),
         ({"swizzle": "3,3"}, "swizzle '3,3' is not three integers (B, M, S)"),
         ({"swizzle": (3, 3, 2)}, "swizzle (3, 3, 2) is not (B, M, S) with integers"),
         ({"swizzle": (3, -1, 3)}, "swizzle (3, -1, 3) is not (B, M, S)"),

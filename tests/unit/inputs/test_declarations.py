@@ -82,18 +82,26 @@ def test_what_is_assumed_of_a_count_is_said() -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "column"),
     [
-        ("Sw<3,3,3> o 0 o (64,64):(64,1)", "a layout does not say who reads the data", 0),
-        ("(64,64):(64,1)", "a layout does not say who reads the data", 0),
-        ("Sw<3,3,3> o 0 o (128,64):(64,1)", "a layout does not say who reads the data", 0),
+        (
+            "Sw<3,3,3> o 0 o (64,64):(64,1)",
+            "a layout alone does not say which elements the lanes access",
+            0,
+        ),
+        ("(64,64):(64,1)", "a layout alone does not say which elements the lanes access", 0),
+        (
+            "Sw<3,3,3> o 0 o (128,64):(64,1)",
+            "a layout alone does not say which elements the lanes access",
+            0,
+        ),
         (
             "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>",
-            "a layout does not say who reads the data",
+            "a layout alone does not say which elements the lanes access",
             0,
         ),
         ("float4 s[32]; s[lane].q", "float4 has no member q (accepted: x, y, z, w)", 21),
         ("float4 s[32]; s[lane]->x", "-> needs an address (accepted: .x)", 21),
         ("float s[64]; s[tid]++", "a load and a store at once", 19),
-        ("float a[9], b[9]; c += a[0] * b[0]", "one access at a time: this is the second", 30),
+        ("float a[9], b[9]; c += a[0] * b[0]", "this is a second access", 30),
         (
             "int r = tid; r += 32; float s[64]; s[r]",
             "+= is not accepted here (accepted: = alone",

@@ -163,7 +163,7 @@ def test_unknown_names_are_found_even_if_no_lane_needs_them() -> None:
         (npz(addr=[LINEAR]), {"op": "LDS"}, "f has the arrays ['addr'] (accepted: CSV"),
         (npz(address=[LINEAR], mask=[1, 2]), {"op": "LDS"},
          "f: mask has shape (2,) (accepted: (1,))"),
-        (ROW.encode(), {}, "f does not say which instruction (accepted: --op, or a column op)"),
+        (ROW.encode(), {}, "f does not name its instruction (accepted: --op, or a column op)"),
         (npz(address=[LINEAR], op=["LDS"]), {"op": "STS"},
          "f has its own instructions, and --op STS was given (accepted: only one of them)"),
         (npz(address=[LINEAR], mask=[1]), {"op": "LDS", "mask": 3},

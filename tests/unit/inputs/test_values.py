@@ -78,7 +78,7 @@ def test_a_default_says_what_a_value_is(text: str, like: object, value: object) 
         ("0..4:0", "'0..4:0' is not a range (accepted: 0..16, 0..64:8)"),
         ("0..99999999999999999999", "is not a range"),
         ("1;2;3", "'1;2;3' has more than two parts (accepted: A=…,B=… for a pair)"),
-        ("all", "'all' stands for every value of a list, and there is no list here"),
+        ("all", "'all' means every value of a list, but there is no list here"),
     ],
 )
 def test_what_is_no_list_is_refused(text: str, said: str) -> None:

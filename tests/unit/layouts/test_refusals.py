@@ -277,7 +277,7 @@ def test_importing_layouts_loads_nothing_heavy():
     [
         (lambda: coalesce(7), "7 is not a layout"),
         (lambda: composition(None, 4), "None is not a layout"),
-        (lambda: composition("4:1", 1.5), "1.5 is neither a layout nor a positive integer"),
+        (lambda: composition("4:1", 1.5), "1.5 is not a layout and not a positive integer"),
         (lambda: make_layout(Layout(4), 3), "3 is not a layout"),
         (lambda: LinearMap.of(3.0), "3.0 is not a layout"),
         (lambda: logical_divide("(8,4:1", 4), "malformed layout"),

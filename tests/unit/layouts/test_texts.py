@@ -231,7 +231,7 @@ SWIZZLED = "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [
          "smaller than a core matrix"),
         ("#ttg.padded_shared<[3:+2] {order = [1, 0], shape = [4, 4]}>", None, "do not fit"),
         ("#ttg.padded_shared<[4:2] {order = [1, 0], shape = [4, 4]}>", None, "interval:+padding"),
-        ("#ttg.shared_linear<{offset = [[0, 1], [0, 1]]}>", None, "a place of its own"),
+        ("#ttg.shared_linear<{offset = [[0, 1], [0, 1]]}>", None, "its own offset"),
         ("#ttg.shared_linear<{offset = [[0, 1], [1, 0]], block = [[2, 0]]}>", None,
          "several blocks"),
         ("#ttg.shared_linear<{offset = 3}>", None, "not a list of bases"),

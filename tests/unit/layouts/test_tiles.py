@@ -105,7 +105,7 @@ def test_a_part_of_a_swizzled_tile_is_inside() -> None:
         (lambda: Tile(4, 4)(4, 0), "(4, 0) is not in a tile of 4x4"),
         (lambda: Tile(4, 4)(16), "(16, None) is not in a tile of 4x4"),
         (lambda: Tile(4, 4)(np.arange(5), 0), "is not in a tile of 4x4"),
-        (lambda: Tile(2**20, 2**20, swizzle=Swizzle(1, 0, 1)).size, "too large for its places"),
+        (lambda: Tile(2**20, 2**20, swizzle=Swizzle(1, 0, 1)).size, "too large to list"),
         (lambda: Tile.of(3), "3 is not a tile"),  # type: ignore[arg-type]  # on purpose
         (lambda: Tile.of(Tile(4, 4), "4x8"), "has 4x4 elements, not '4x8'"),
         (lambda: Tile.parse("4x4: row*4 + col", "4x8"), "has another shape than '4x8'"),

@@ -79,13 +79,15 @@ DOUBLE = "__global__ void k(float *a) { a[threadIdx.x] = 2 * a[threadIdx.x]; }"
 
 def test_an_array_in_the_other_byte_order_is_refused() -> None:
     swapped = np.arange(32, dtype=np.dtype(np.float32).newbyteorder())
-    why = "argument 0 is >f4: its bytes are in the other order"
+    why = "argument 0 is >f4: its bytes are not in this machine's order"
     for given in (swapped, [swapped], (swapped, np.int32(1))):
         with pytest.raises(LaunchError, match=why):
             replay_compiled(DOUBLE, grid=1, block=32, args=[given])
     source = f"__constant__ float factor[32];\n{DOUBLE.replace('2 *', 'factor[threadIdx.x] *')}"
     given = [np.ones(32, np.float32)]
-    with pytest.raises(LaunchError, match="symbol factor is >f4: its bytes are in the other order"):
+    with pytest.raises(
+        LaunchError, match="symbol factor is >f4: its bytes are not in this machine's order"
+    ):
         replay_compiled(source, grid=1, block=32, args=given, symbols={"factor": swapped})
 
 

@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused_with_what_was_understood() -> None:
     deep: tuple[object, ...] = (A,)
     for _ in range(40):
         deep = (deep,)
-    with pytest.raises(LaunchError, match="nest deeper"):
+    with pytest.raises(LaunchError, match="nested deeper"):
         packed(deep, 8)
 
 

@@ -85,7 +85,7 @@ def test_a_store_of_format_1_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as refused:
         sweep(even_only, {"stride": range(8)}, store=store)
     assert "has format 1, lines of text, which this version does not read" in str(refused.value)
-    assert "accepted: another file; its combinations are counted anew" in str(refused.value)
+    assert "accepted: another file; its combinations are counted again" in str(refused.value)
     assert store.read_text() == text
     assert os.listdir(tmp_path) == ["store"]
 
@@ -118,7 +118,7 @@ def test_files_that_are_no_stores(tmp_path: Path) -> None:
     ):
         with pytest.raises(StoreError, match=f"cannot be written: {why}"):
             sweep(strided, grid, store=place)
-    with pytest.raises(GridError, match="which another run cannot recognise"):
+    with pytest.raises(GridError, match="which a later run cannot compare"):
         sweep(strided, {"stride": [1], "width": object()}, store=tmp_path / "new")
 
 

@@ -32,8 +32,9 @@ int main() {
 
 def test_arrays_of_pointers_hold_what_host_code_allocates() -> None:
     four, two, odd, own = find_launches(POINTERS).launches
-    sizes = ", ".join(f"random:f32[{n}]" for n in (1000, 1001, 1002, 1003))
-    assert (four.grid, four.arguments) == ("4", (f"[{sizes}]", "random:f32[1003]", "i32=1000"))
+    sizes = ", ".join(f"random:f32[{n}]" for n in (1000, 1001, 1002))
+    assert (four.grid, four.arguments) == ("4", (f"[{sizes}, p_3]", "p_3", "i32=1000"))
+    assert four.arrays == (("p_3", "random:f32[1003]"),)
     assert two.arguments == ("[random:f32[64], random:f32[64]]", "null", "i32=64")
     assert odd.unknown == ("p: an array of pointers, [random:f32[…], …]",)
     assert odd.arguments[1] == "random:f32[64]"

@@ -196,7 +196,9 @@ def test_ways_that_are_not_taken_show_the_launches_of_kernels_that_have_no_other
     assert [(each.kernel, each.grid, each.block) for each in found] == [
         ("k1", "8", "32"), ("k2", "4", "64"), ("k3", "1", "256")
     ]  # fmt: skip
-    assert {each.arguments for each in found} == {("random:f32[256]", "i32=256")}
+    arrays = [("random:f32[256]", "i32=256"), ("a+1", "i32=256"), ("a+4", "i32=256")]
+    assert [each.arguments for each in found] == arrays
+    assert [dict(each.arrays) for each in found] == [{}, *[{"a": "random:f32[256]"}] * 2]
 
 
 def test_what_host_code_does_not_tell_can_be_assumed() -> None:
@@ -245,7 +247,7 @@ def test_a_value_that_nothing_uses_is_refused() -> None:
     text = (
         f"#define N 64\n{KERNEL}int main() {{ float *a; cudaMalloc(&a, 4); k<<<N, 32>>>(a, N); }}"
     )
-    with pytest.raises(LaunchError, match=r"--let N=8: N is a macro .accepted: -D N=8"):
+    with pytest.raises(LaunchError, match=r"--let N=8: N is a macro, and not a variable"):
         find_launches(text, assumed={"N": 8})
     with pytest.raises(LaunchError, match="--let m=8: m is not a variable of host code"):
         find_launches(text, assumed={"m": 8})
@@ -381,3 +383,31 @@ def test_macros_of_macros_and_shifts_end() -> None:
         body = f"int n = {value}; float *p; cudaMalloc(&p, 128); k<<<1, 32>>>(p, n);"
         (found,) = find_launches(f"{macros}{KERNEL}int main() {{ {body} }}").launches
         assert found.unknown == ("n",)
+
+
+def test_a_program_is_read_as_it_asks_to_be_called() -> None:
+    found = only(
+        "if (argc != 3) { printf(USAGE); return 1; } int n = atoi(argv[1]);"
+        " if (argc > 9) return 2; k<<<n, 32>>>(a, n);"
+    )
+    assert (found.grid, found.unknown) == ("<n>", ("elements of a", "n"))
+
+
+def test_a_kernel_of_no_parameters_may_say_void() -> None:
+    text = "__global__ void k(void) {}\nint main(void) { k<<<1, 32>>>(); }"
+    (found,) = find_launches(text).launches
+    assert (found.arguments, found.unknown) == ((), ())
+
+
+def test_bytes_of_an_allocation_may_be_a_float() -> None:
+    text = (
+        "__global__ void k(float *a) {}\nint main() { float *a; float n = 100;"
+        " cudaMalloc(&a, ceil(n / 32) * sizeof(float)); k<<<1, 32>>>(a); }"
+    )
+    (found,) = find_launches(text).launches
+    assert found.arguments == ("random:f32[4]",)
+
+
+def test_a_command_quotes_a_file_with_spaces() -> None:
+    (found,) = find_launches(KERNEL + "int main() { k<<<1, 32>>>(0, 1); }").launches
+    assert found.command("my file.cu").startswith("bankwise sass 'my file.cu' --kernel k ")

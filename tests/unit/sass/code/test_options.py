@@ -46,7 +46,7 @@ def test_a_language_is_given_where_nobody_says_one() -> None:
 def test_python_gives_the_same() -> None:
     found = make_options(["inc"], {"N": 4, "FLAG": True, "BARE": None}, ["-std=c++20"])
     assert found == CompilerOptions(("inc",), ("N=4", "FLAG=1", "BARE"), (), ("--std=c++20",))
-    with pytest.raises(CompileError, match="'a b' is not the name of a macro"):
+    with pytest.raises(CompileError, match="'a b' is not a valid name of a macro"):
         make_options([], {"a b": 1}, [])
 
 

@@ -197,7 +197,8 @@ def test_a_wait_that_nothing_ends_names_them_too() -> None:
     with pytest.raises(DeadlockError) as caught:
         ran(ENDLESS, PLAIN)
     assert re.search(
-        r"no warp of block \(1, 0, 0\) can go on: warps 0, 1, 2, 3 wait at 0x\w+ SYNCS\.PHASECHK.*"
+        r"no warp of block \(1, 0, 0\) can continue: warps 0, 1, 2, 3 wait"
+        r" at 0x\w+ SYNCS\.PHASECHK.*"
         r"\(\S+:\d+\) for the end of phase parity 0 of the mbarrier at 0x\w+: phase parity 0,"
         r" 1 of 1 arrivals pending, 0 bytes outstanding",
         str(caught.value),
@@ -208,7 +209,7 @@ def test_a_group_that_a_warp_does_not_end_names_them_too() -> None:
     with pytest.raises(DeadlockError) as caught:
         ran(UNENDED, PLAIN)
     assert re.search(
-        r"no warp of block \(1, 0, 0\) can go on: warps 0, 1, 2 wait at 0x\w+ HGMMA\S+ RZ.*"
+        r"no warp of block \(1, 0, 0\) can continue: warps 0, 1, 2 wait at 0x\w+ HGMMA\S+ RZ.*"
         r"\(\S+:\d+\) for the other warps of its warpgroup",
         str(caught.value),
     )

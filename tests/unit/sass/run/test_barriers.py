@@ -68,7 +68,7 @@ extern "C" __global__ void stuck() {
         ran(source, [])
     said = str(caught.value)
     assert re.search(
-        r"no warp of block \(0, 0, 0\) can go on: warps 2, 3 wait at 0x\w+ SYNCS", said
+        r"no warp of block \(0, 0, 0\) can continue: warps 2, 3 wait at 0x\w+ SYNCS", said
     )
     assert re.search(r"SYNCS\.PHASECHK.*\(\S*hopper\.cuh:\d+\) for the end of phase parity 0", said)
     assert re.search(
