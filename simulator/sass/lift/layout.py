@@ -58,8 +58,8 @@ _NAMES = (
     # The function that serves what is not compiled.
     "serve",
     # What watches shared memory for the asynchronous proxy, where `watch` is set.
-    "watch", "written", "landing", "reading", "fences", "fenced", "suspect",
-    "read_until", "barriers_opened", "marked",  # side by side
+    "watch", "written", "landing", "reading", "fenced", "suspect",
+    "read_until", "barriers_opened", "marked", "moment", "opened_at",  # side by side
 )  # fmt: skip
 
 CONTEXT = {name: 8 * place for place, name in enumerate(_NAMES)}

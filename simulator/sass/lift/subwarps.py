@@ -222,6 +222,8 @@ def release(at: Emitter) -> None:
         with at.when(waiting.get() & enough):
             opened.set(1)
             count(at, block, "barriers_opened", 1)
+            count(at, block, "moment", 1)
+            fill(at, block, "opened_at", field(at, block, "moment"))
             at.store(at.i64(0), pointer(at, block, "extra"), which * 8)
             at.store(at.i64(0), pointer(at, block, "needed"), which * 8)
             # What they voted is latched: the first to go on may vote before the last has read.

@@ -71,7 +71,7 @@ def watch_write(
         number = at.load(warp, I64, NUMBER)
         mark = at.i64(-1)
         if is_marked:
-            mark = field(at, block, "fences") << 32 | site << 5 | number
+            mark = field(at, block, "moment") << 32 | site << 5 | number
             fill(at, block, "marked", 1)
         written = at.beside(pointer(at, block, "written"), pieces * 8)
         at.scatter(mark.spread(), written, active, 8)
@@ -97,9 +97,9 @@ def fence_proxy(at: Emitter) -> None:
     warp, mask = at.arguments
     block = context(at, warp)
     with at.when((mask != 0) & (field(at, block, "watch") != 0)):
-        count(at, block, "fences", 1)
+        count(at, block, "moment", 1)
         place = at.load(warp, I64, NUMBER) * 8
-        at.store(field(at, block, "fences"), pointer(at, block, "fenced"), place)
+        at.store(field(at, block, "moment"), pointer(at, block, "fenced"), place)
     at.give(at.bit(True))
 
 

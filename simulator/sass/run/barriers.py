@@ -36,6 +36,8 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
             owner.turns_to(place, 0, is_new=True)
             if owner.phases:
                 owner.phases.initialised(place)
+            if owner.watch and owner is units:
+                owner.watch.made(call.warp, place, call.number)
     elif form.action == "invalidate":
         for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):
             owner, place = units.block_at(address)
@@ -148,6 +150,7 @@ def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
            if owner is units]  # fmt: skip
     if units.watch:
         for place in own:
+            units.watch.used(call.warp, place, call.number)
             units.watch.waited(call.warp, place)
         if len(own) < len(asked):
             units.watch.waited_elsewhere(call.warp)
@@ -157,6 +160,11 @@ def _note_waits(units: Units, call: Call, asked: tuple[Asked, ...]) -> None:
 
 def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
     """Note at which phases a warp arrives."""
+    if units.watch:
+        for address in dict.fromkeys(addresses):
+            owner, place = units.block_at(address)
+            if owner is units:
+                units.watch.used(call.warp, place, call.number)
     if units.order:
         for address in dict.fromkeys(addresses):
             owner, place = units.block_at(address)
@@ -237,5 +245,7 @@ def serve_cluster(units: Units, call: Call, request: ClusterBarrier) -> int:
         return Reply.GO_ON
     arrivals = cluster.arrivals.get(key, 0)
     if cluster.passed() >= arrivals:
+        if units.watch:
+            units.watch.opened()
         return Reply.GO_ON
     return units.wait(Wait(call, "cluster", arrivals=arrivals))

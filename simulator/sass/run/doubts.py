@@ -19,6 +19,14 @@ _SAYS = {
         "reads shared memory that {other} wrote, with no fence between: there it may read what was"
         " there before (next: fence.proxy.async in the threads that write, then a barrier)"
     ),
+    "unordered": (
+        "reads shared memory that {other} wrote in another warp, with no barrier between: there it"
+        " may read what was there before (next: __syncthreads() or bar.sync behind the fence)"
+    ),
+    "unmade": (
+        "uses an mbarrier that {other} makes in another warp, with no barrier between (next:"
+        " __syncthreads() behind mbarrier.init)"
+    ),
     "early read": (
         "reads what {other} brings, and neither its warp nor one that it synchronised with has"
         " waited for the copy's mbarrier (next: mbarrier.try_wait, then read)"

@@ -7,6 +7,9 @@ doubt is:
 
 * the asynchronous proxy (a TMA store, a wgmma operand) reads what a store, an atomic or STSM
   wrote; in between neither of the two warps executed `fence.proxy.async`;
+* it reads so what another warp wrote, and no barrier opened and no phase that the reading warp
+  waited for ended in between (of copies; of a product's operands each warp may have its own);
+* a warp uses an mbarrier that another one made, with no barrier between;
 * a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
   mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
@@ -37,10 +40,14 @@ if TYPE_CHECKING:
     from simulator.sass.lift.program import Program
     from simulator.sass.run.grid import Dim3
 
-__all__ = ["SUSPECT", "Doubt", "Doubts", "Watch", "is_watched"]
+__all__ = ["FIELDS", "SUSPECT", "Doubt", "Doubts", "Watch", "is_watched"]
 
 SUSPECT = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
+FIELDS = 5
+"""Of the context, side by side: see `Watch.fields`."""
+
+_UNTIL, _OPENED, _MARKED, _MOMENT, _OPENED_AT = range(FIELDS)
 _NEVER = (1 << 31) - 1
 _WARPS = 4
 """Of a warpgroup."""
@@ -50,8 +57,8 @@ Pieces = slice | NDArray[np.int64]
 
 
 Kind = Literal[
-    "unfenced", "early read", "early write", "early touch", "early refill", "early release",
-    "elsewhere",
+    "unfenced", "unordered", "unmade", "early read", "early write", "early touch", "early refill",
+    "early release", "elsewhere",
 ]  # fmt: skip
 
 
@@ -104,15 +111,18 @@ class Watch:
         self.program = program
         self.first = first // PIECE
         self.written = np.full(count, -1, np.int64)
-        """Fences until then, the site and the warp of the last generic write; -1: none."""
+        """The moment, the site and the warp of the last generic write; -1: none."""
         self.landing = np.zeros(count, np.uint32)
         """A bit for each warp that has not waited for what TMA brought."""
         self.reading = np.zeros(count, np.int32)
         """The last product that reads them; 0: none."""
         self.fenced = np.zeros(warps, np.int64)
-        """By warp: the fences of the block until its own last one."""
-        self.fields: NDArray[np.int64] = np.zeros(3, np.int64)
-        """In the context: `read_until`, `barriers_opened` and `marked`, set by each mark."""
+        """By warp: the moment of its last fence between the proxies."""
+        self.fields: NDArray[np.int64] = np.zeros(FIELDS, np.int64)
+        """In the context: `read_until`, `barriers_opened`, `marked`, `moment` and `opened_at`.
+
+        Each mark sets `marked`. Fences, barriers that open and phases that end each make a moment.
+        """
         self.doubts: Doubts = {}
         self.begin((0, 0, 0))
 
@@ -135,16 +145,18 @@ class Watch:
         self._sent: dict[int, int] = {}
         """By warp: its last copy."""
         self._last = 0
-        self._ended: dict[int, tuple[int, int, int, int]] = {}
-        """Products that were waited for: those two, the step, barriers of the block opened."""
+        self._ended: dict[int, tuple[int, int, int]] = {}
+        """Products that were waited for: those two, and the moment."""
+        self._made: dict[int, tuple[int, int, int]] = {}
+        """By mbarrier that not all know yet: the warp that made it, the moment, the instruction."""
         self._phases: dict[int, tuple[int, int]] = {}
-        """By mbarrier: its parity, and the step at which its last phase ended."""
+        """By mbarrier: its parity, and the moment at which its last phase ended."""
         self._behind: dict[int, int] = {}
-        """By warp: the last step that it is behind, as the phases tell that it waited for."""
+        """By warp: the last moment that it is behind, as the phases tell that it waited for."""
         self._groups: dict[int, list[int]] = {}
         """By warpgroup: the last product of each group that ended and may be in flight."""
         self._set_until()
-        self.fields[2] = 0
+        self.fields[_MARKED] = self.fields[_MOMENT] = self.fields[_OPENED_AT] = 0
 
     def use(self, fields: NDArray[np.int64]) -> None:
         """Take the place of those fields in a context."""
@@ -173,7 +185,7 @@ class Watch:
         """
         first, end = address // PIECE, -(-(address + size) // PIECE)
         reader = int(self.reading[first:end].max(initial=0))
-        if reader > self.fields[0]:
+        if reader > self.fields[_UNTIL]:
             self._writes(first, end, number)
         elif reader:
             if warp is not None and not self._is_behind(warp, reader):
@@ -187,8 +199,7 @@ class Watch:
     def turned(self, barrier: int, parity: int) -> None:
         """Note that something happened at an mbarrier whose phase has this parity now."""
         if self._phases.get(barrier, (0, 0))[0] != parity:
-            self._steps += 1
-            self._phases[barrier] = parity, self._steps
+            self._phases[barrier] = parity, self._pass()
         for tile in self._tiles:
             if tile.barrier == barrier and tile.parity != parity:
                 tile.is_complete = True
@@ -202,22 +213,42 @@ class Watch:
         for tile in self._tiles:
             if tile.barrier == barrier and tile.is_complete:
                 if tile.aware_since is None:
-                    tile.aware_since = self._steps, int(self.fields[1])
+                    tile.aware_since = self._steps, int(self.fields[_OPENED])
                 self._learn(warp, tile)
 
     def waited_elsewhere(self, warp: int) -> None:
         """Note that a warp's wait for an mbarrier of another block ended."""
-        self._behind[warp] = self._steps
+        self._behind[warp] = int(self.fields[_MOMENT])
+
+    def _pass(self) -> int:
+        """Begin a moment, and return it."""
+        self.fields[_MOMENT] += 1
+        return int(self.fields[_MOMENT])
+
+    def _since(self, warp: int) -> int:
+        """Return the moment that a warp is behind, as far as barriers tell."""
+        return max(self._behind.get(warp, 0), int(self.fields[_OPENED_AT]))
 
     def _is_behind(self, warp: int, product: int) -> bool:
-        """Whether a warp is behind the wait for a product, as far as barriers tell."""
-        group, _, step, opened = self._ended.get(product, (warp // _WARPS, 0, 0, 0))
-        is_behind = self._behind.get(warp, 0) >= step or int(self.fields[1]) > opened
-        return is_behind or group == warp // _WARPS
+        """Whether a warp is behind the wait for a product."""
+        group, _, moment = self._ended.get(product, (warp // _WARPS, 0, 0))
+        return self._since(warp) >= moment or group == warp // _WARPS
+
+    def made(self, warp: int, barrier: int, number: int) -> None:
+        """Note that a warp made an mbarrier."""
+        self._made[barrier] = warp, int(self.fields[_MOMENT]), number
+
+    def used(self, warp: int, barrier: int, number: int) -> None:
+        """Check that a warp is behind the instruction that made an mbarrier."""
+        maker, moment, made = self._made.get(barrier, (warp, 0, 0))
+        if maker != warp and self._since(warp) <= moment:
+            self._doubt("unmade", number, made)
+            del self._made[barrier]
 
     def opened(self) -> None:
         """Note that a barrier of the cluster opened."""
-        self.fields[1] += 1
+        self.fields[_OPENED] += 1
+        self.fields[_OPENED_AT] = self._pass()
 
     def _learn(self, warp: int, tile: _Tile) -> None:
         tile.unaware &= 0xFFFFFFFF ^ 1 << warp
@@ -228,7 +259,7 @@ class Watch:
         if tile.aware_since is None:
             return False
         step, opened = tile.aware_since
-        knows = self._synchronised.get(warp, 0) > step or int(self.fields[1]) > opened
+        knows = self._synchronised.get(warp, 0) > step or int(self.fields[_OPENED]) > opened
         if knows:
             self._learn(warp, tile)
         return knows
@@ -247,13 +278,17 @@ class Watch:
     # ---- What TMA and products read. -----------------------------------------------------------
     def read(self, pieces: Pieces, warps: Sequence[int], number: int) -> None:
         """Check what a unit reads for some warps."""
-        marks = self.written[pieces] if self.fields[2] else self.written[:0]
+        marks = self.written[pieces] if self.fields[_MARKED] else self.written[:0]
         marks = marks[marks >= 0]
         if marks.size:
             known = int(self.fenced[list(warps)].max())
             wrong = marks >> 32 >= np.maximum(self.fenced[marks & 31], known)
             for site in np.unique(marks[wrong] >> 5 & 0x7FFFFFF).tolist():
                 self._doubt("unfenced", number, self.program.sites[site].number)
+            if len(warps) == 1:  # of a product, each warp may have written what it multiplies
+                wrong = (marks & 31 != warps[0]) & (marks >> 32 >= self._since(warps[0]))
+                for site in np.unique(marks[wrong] >> 5 & 0x7FFFFFF).tolist():
+                    self._doubt("unordered", number, self.program.sites[site].number)
         bits = sum(1 << warp for warp in warps)
         if not any(tile.unaware & bits == bits for tile in self._tiles):
             return
@@ -282,12 +317,12 @@ class Watch:
             return
         last = ended[done - 1]
         del ended[:done]
-        self._steps += 1
+        moment = self._pass()
         for each in [each for each, (of, _) in self._products.items() if of == group]:
             if each <= last:
                 product = self._products.pop(each)
                 if group >= 0:
-                    self._ended[each] = *product, self._steps, int(self.fields[1])
+                    self._ended[each] = *product, moment
         self._set_until()
 
     def differ(self, number: int, other: int) -> None:
@@ -312,7 +347,7 @@ class Watch:
         self.wait_groups(-1 - warp, left)
 
     def _set_until(self) -> None:
-        self.fields[0] = min(self._products, default=_NEVER + 1) - 1
+        self.fields[_UNTIL] = min(self._products, default=_NEVER + 1) - 1
 
     def _writes(self, first: int, end: int, number: int) -> None:
         """Check a write to what products read."""

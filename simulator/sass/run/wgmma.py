@@ -9,7 +9,9 @@ bits 0-13 start / 16; 16-29 leading byte offset / 16 (LBO); 32-45 stride byte of
     K-major, no swizzle    ((8,n),2):((1,SBO),LBO)       MN-major  ((1,n),(8,k)):((X,SBO),(1,LBO))
     K-major, swizzled      ((8,n),2):((W,SBO),1)         MN-major  ((W,n),(8,k)):((1,LBO),(W,SBO))
 
-and the swizzle acts on the shared byte address, as TMA's does.
+and the swizzle acts on the shared byte address, as TMA's does. A base offset is taken off the row
+of 128 bytes that it draws on: an H100 read B so, K-major, for 768 descriptors, with all swizzles,
+base offsets and rows to start in (`tests/silicon/data/h100_base_offsets.npz`).
 
 How near results are to the chip's: integers and bits are exact. Products of f16, bf16, tf32 and fp8
 are summed in float32, in an order of their own: within (k + 1) 2**-24 of the sum of magnitudes from
@@ -30,7 +32,6 @@ from numpy.typing import NDArray
 from simulator.errors import MemoryAccessError, UnsupportedError
 from simulator.sass.lift.gmma_form import Gmma
 from simulator.sass.run.rows import Bytes
-from simulator.sass.run.tma import swizzled
 
 __all__ = [
     "Descriptor",
@@ -82,7 +83,7 @@ def multiply(
 
     `a` is a descriptor's 64 bits, or the four registers of A's fragment; `b` a descriptor's bits.
     `accumulators` None is scale-d 0. Raises MemoryAccessError for a matrix that is not wholly in
-    shared memory, UnsupportedError for a sparse A and for a base offset.
+    shared memory, UnsupportedError for a sparse A, and for a base offset without a swizzle.
     """
     if form.sparse:
         raise UnsupportedError(
@@ -135,15 +136,16 @@ def pieces(
 ) -> NDArray[np.int64]:
     """Return the 16-byte pieces of `size` bytes that `operand` reads, in the matrix's order."""
     form = Descriptor.of(word)
-    if form.base_offset:
+    if form.base_offset and not form.swizzle:
         raise UnsupportedError(
-            f"{name}'s matrix descriptor has a base offset of {form.base_offset}, which is not"
-            " modelled (accepted: 0, matrices that start at the start of their swizzle's pattern)"
+            f"{name}'s matrix descriptor has a base offset of {form.base_offset} and no swizzle,"
+            " which was not measured (accepted: 0, or a swizzle)"
         )
     first = form.start >> 4
     places, high = _places(
-        rows, transposed, form.leading >> 4, form.stride >> 4, form.swizzle, first & 63
-    )
+        rows, transposed, form.leading >> 4, form.stride >> 4, form.swizzle, first & 63,
+        form.base_offset,
+    )  # fmt: skip
     base = first & ~63
     if base + high >= size >> 4:
         raise MemoryAccessError(
@@ -157,8 +159,9 @@ def pieces(
 
 @lru_cache(maxsize=512)
 def _places(
-    rows: int, transposed: bool, leading: int, stride: int, swizzle: int | None, first: int
-) -> tuple[NDArray[np.int64], int]:
+    rows: int, transposed: bool, leading: int, stride: int, swizzle: int | None, first: int,
+    base_offset: int,
+) -> tuple[NDArray[np.int64], int]:  # fmt: skip
     """Return the 16-byte pieces of a matrix, counted from its pattern's start, and the last one.
 
     They are in the order (row, 2 pieces of k), transposed in that of (16 k, rows / 8 pieces).
@@ -174,8 +177,7 @@ def _places(
         else:
             places = piece * stride + k % 8 + k // 8 * leading
     places = np.asarray(first + places).ravel()
-    pattern = swizzled(0, int(places.max()) + 1, swizzle)
-    places = pattern[places]
+    places ^= (places >> 3) - base_offset & width - 1
     return places, int(places.max())
 
 

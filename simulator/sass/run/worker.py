@@ -31,7 +31,7 @@ from simulator.sass.run.tally import FIGURES, Tally, figures_of
 from simulator.sass.run.timeline import Noted, Notes
 from simulator.sass.run.units import SERVE, Units
 from simulator.sass.run.warps import Warps
-from simulator.sass.run.watch import SUSPECT, Watch, is_watched
+from simulator.sass.run.watch import FIELDS, SUSPECT, Watch, is_watched
 
 if TYPE_CHECKING:
     from simulator.sass.run.cluster import Cluster
@@ -169,7 +169,7 @@ class Worker:
         self.set("reading", watch.reading[first:].ctypes.data)
         self.set("fenced", watch.fenced.ctypes.data)
         place = CONTEXT["read_until"] // 8
-        watch.use(self.context[place : place + 3])
+        watch.use(self.context[place : place + FIELDS])
 
     def get(self, name: str) -> int:
         """Read a field of the context."""
@@ -232,7 +232,6 @@ class Worker:
         self.block = block
         self.units.begin()
         if self.watch:
-            self.set("fences", 0)
             self.watch.begin(block)
         self._spent, self._left = 0, self._slice(0)
 

@@ -113,9 +113,17 @@ def with_product(fence: str, early: str, late: str) -> str:
 
 
 AGAIN = VISIBLE + " tile[threadIdx.x] = a[threadIdx.x];"
+APART_STORE = with_store(VISIBLE, "").replace("__syncthreads();", "")
+UNORDERED_WAIT = LOAD.replace("__syncthreads();", "").replace("WAIT", PASSED[0])
 TOGETHER = {
-    "put": [with_store(*each) for each in (("", ""), (VISIBLE, ""), ("", VISIBLE), (AGAIN, ""))],
-    "get": [LOAD.replace("WAIT", wait) for wait in ("", *PASSED, SOME_WAIT, OTHER)],
+    "put": [
+        *(with_store(*each) for each in (("", ""), (VISIBLE, ""), ("", VISIBLE), (AGAIN, ""))),
+        APART_STORE,
+    ],
+    "get": [
+        *(LOAD.replace("WAIT", wait) for wait in ("", *PASSED, SOME_WAIT, OTHER)),
+        UNORDERED_WAIT,
+    ],
     "product": [
         with_product(*each)
         for each in (
@@ -138,10 +146,10 @@ def put(before: str = "", after: str = "") -> list[str]:
     return doubts(report)
 
 
-def get(wait: str) -> list[str]:
+def get(wait: str, text: str = LOAD) -> list[str]:
     array = np.arange(128, dtype=np.float32).reshape(4, 32)
     args = [TensorMap(array, box=(4, 32)), np.zeros_like(array)]
-    report = VARIANTS["get"].ran(LOAD.replace("WAIT", wait), args, blocks="all")
+    report = VARIANTS["get"].ran(text.replace("WAIT", wait), args, blocks="all")
     assert (report.outputs[1] == array).all()
     return doubts(report)
 
@@ -169,6 +177,23 @@ def test_a_fence_of_the_writers_or_of_the_issuing_thread_is_enough(before: str, 
 
 def test_a_write_behind_the_fence_is_seen() -> None:
     assert put(AGAIN)
+
+
+def test_a_store_that_tma_reads_in_another_warp_without_a_barrier() -> None:
+    args = [TensorMap(np.zeros((4, 32), np.float32), box=(4, 32)), np.ones(128, np.float32)]
+    (note,) = doubts(VARIANTS["put"].ran(APART_STORE, args, blocks="all"))
+    assert re.search(
+        r"UTMASTG\.2D .*hopper\.cuh:\d+\) in block \(0, 0, 0\) reads shared memory that 0x\w+ STS"
+        r" .*\(\S*source\.cu:5\) wrote in another warp, with no barrier between", note,
+    )  # fmt: skip
+
+
+def test_an_mbarrier_that_another_warp_makes_without_a_barrier() -> None:
+    (note,) = get("", UNORDERED_WAIT)
+    assert re.search(
+        r"SYNCS\.PHASECHK.* in block \(0, 0, 0\) uses an mbarrier that 0x\w+ SYNCS\.EXCH.* makes in"
+        r" another warp, with no barrier between", note,
+    )  # fmt: skip
 
 
 def test_an_operand_written_without_a_fence() -> None:

@@ -23,6 +23,7 @@ from simulator.sass.run.wgmma import (
     operand,
 )
 from tests.examples import examples
+from tests.silicon.recorded import DATA
 from tests.unit.sass.run.test_tma import place, swizzle_address
 
 NUMPY: dict[str, Any] = {
@@ -255,6 +256,18 @@ def test_a_descriptors_bits() -> None:
     assert Descriptor.of(5 << 49).base_offset == 5
 
 
+def test_base_offsets_are_read_as_an_h100_reads_them() -> None:
+    """B of 8 rows, from each row of 128 bytes and each step of k on, in all swizzles."""
+    recorded = np.load(DATA / "h100_base_offsets.npz")["elements"]
+    assert recorded.shape == (3, 4, 8, 8, 16, 8)  # swizzle, step, row, base offset, k, n
+    shared = np.arange(2048, dtype=np.float16).view(np.uint8)
+    for (which, step, row, offset), elements in zip(
+        np.ndindex(3, 4, 8, 8), recorded.reshape(-1, 16, 8), strict=True
+    ):
+        place = word(128 * row + 32 * step, 16, 1024, (128, 64, 32)[which]) | offset << 49
+        assert (elements == operand(shared, place, 8, "f16", name="B").T).all()
+
+
 def test_what_cannot_be_read_is_refused() -> None:
     shared = np.zeros(4096, np.uint8)
     form = form_of(8, ("f32", "f16", "f16"))
@@ -265,7 +278,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         with pytest.raises(MemoryAccessError, match=f"{name}'s matrix descriptor .* 4096 bytes"):
             multiply(form, shared, a, b)
     multiply(form, shared, word(2048, 128, 256, None), word(3840, 128, 256, None))
-    with pytest.raises(UnsupportedError, match="base offset of 1"):
+    with pytest.raises(UnsupportedError, match="base offset of 1 and no swizzle"):
         multiply(form, shared, good, good | 1 << 49)
     with pytest.raises(UnsupportedError, match="sparse wgmma"):
         multiply(replace(form, sparse=True), shared, good, good)
