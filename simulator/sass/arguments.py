@@ -54,7 +54,7 @@ _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 _MOST_BYTES = 2 << 30
 _DEEPEST = 16
 NAMED_FROM = 2000
-"""First position of arrays with names, whose random elements are no argument's."""
+"""First position of arrays with names: no argument has the same random elements."""
 _INTO = re.compile(r"([^\W\d]\w*)\+(\d{1,13})")
 
 
