@@ -31,7 +31,7 @@ COMPILER = "bankwise.compiler"
 """Where the compiler's options are kept while the command line is read."""
 
 _WITH_VALUE = ("-I", "-D", "-U", "-std", "--std", "-maxrregcount", "--maxrregcount", "-include",
-               "--compiler")  # fmt: skip
+               "--compiler", "--compile-timeout")  # fmt: skip
 _FLAGS = ("-use_fast_math", "--use_fast_math", "-default-device", "--default-device",
           "--expt-relaxed-constexpr", "--extended-lambda", "--expt-extended-lambda",
           "-device-int128", "--device-int128")  # fmt: skip
@@ -70,6 +70,7 @@ class CompilerCommand(click.Command):
                 ("-I FOLDER, -D NAME[=VALUE], -U NAME", "Headers and macros."),
                 ("-std c++20, --use_fast_math, -maxrregcount N, -default-device", ""),
                 ("--compiler nvcc", "A real nvcc, with a host compiler; else NVRTC, with neither."),
+                ("--compile-timeout SECONDS", "How long it may take: 600 by default."),
                 ("-- OPTION …", "Whatever else the compiler takes."),
             ])  # fmt: skip
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layouts.errors import accepted
 from simulator.errors import LaunchError, MissingPackageError, install
-from simulator.sass.parameters import Pointer
+
+if TYPE_CHECKING:
+    from simulator.sass.parameters import Pointer
 
 __all__ = ["NAMED_FROM", "TYPES", "argument", "named_arrays"]
 
@@ -52,7 +54,7 @@ _RANDOM_BITS = {"f16": 10, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 _MOST_BYTES = 2 << 30
 _DEEPEST = 16
 NAMED_FROM = 2000
-"""First position of arrays with names: their random elements differ from those of arguments."""
+"""First position of arrays with names: no argument has the same random elements."""
 _INTO = re.compile(r"([^\W\d]\w*)\+(\d{1,13})")
 
 
@@ -123,6 +125,8 @@ def named_arrays(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 def _part(array: NDArray[Any], first: int, text: str) -> Pointer | NDArray[Any]:
     """Return a pointer to element `first`, at most to the end; all of the array is in memory."""
+    from simulator.sass.parameters import Pointer
+
     if first > array.size:
         raise LaunchError(
             f"argument {text!r} begins past the array (accepted: up to +{array.size})"

@@ -20,6 +20,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
@@ -131,6 +132,8 @@ def keep(path: Path, cubin: Cubin, kernel: CubinKernel, found: dict[str, Any],
         has_text = place is not None and array.dtype.kind != "V" and ":" in texts[place]
         text = texts[place] if has_text and place is not None else None
         described.append({"text": text, "position": place})
+        if array.dtype.kind == "V":  # a type of ml_dtypes, which the chip's machine does not have
+            described[-1]["type"] = array.dtype.name
         if text is None:
             raw[f"array_{number}"] = np.ascontiguousarray(array).view(np.uint8)
     variables = {}
@@ -216,14 +219,15 @@ class Chip:
         if row is None or row["error"]:
             return {"ok": False, "how": "the chip: " + (row["error"] if row else "not launched")}
         ours = np.load(self.kept / OUTPUTS / f"{name}.npz", allow_pickle=False)
-        inputs = read(self.kept / f"{name}.npz")[2]
+        said, _, inputs = read(self.kept / f"{name}.npz")
         worst, how = 0.0, "all bits"
         for number, chip in enumerate(row["arrays"]):
             if ours[f"{number}.sha"] in (chip["sha"], chip["again"]):
                 continue
             varies = ", which differs from launch to launch" if chip["sha"] != chip["again"] else ""
             mine, sums = ours[f"{number}"], ours[f"{number}.sums"]
-            dtype = inputs[number].dtype
+            own = said["arrays"][number].get("type")
+            dtype = np.dtype(getattr(ml_dtypes, own)) if own else inputs[number].dtype
             if chip["changed"]:
                 theirs = self.arrays[f"{name}.{number}"]
                 their_sums = self.arrays[f"{name}.{number}.sums"]

@@ -32,7 +32,6 @@ from simulator.sass.code.translation import Translation, translate
 __all__ = ["Compiled", "child", "compile_source"]
 
 
-_SECONDS = 600.0  # CUTLASS on a busy machine
 _LONGEST = 1 << 22  # characters of source
 # What the compiler asks for in its own messages, and the option that gives it.
 _RETRIES = {
@@ -150,7 +149,7 @@ def compile_translation(
                 *options.arguments(), *extra,
             ],
         }  # fmt: skip
-        answer = json.loads(child("nvrtc", json.dumps(request), name))
+        answer = json.loads(child("nvrtc", json.dumps(request), name, options.seconds))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
@@ -188,7 +187,7 @@ def _by_nvcc(
     full = str(Path(plain).absolute())
     while True:
         request = request_for(source, arch, full, folder, expressions, options)
-        answer = json.loads(child("nvcc", json.dumps(request), name))
+        answer = json.loads(child("nvcc", json.dumps(request), name, options.seconds))
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
@@ -202,7 +201,7 @@ def _by_nvcc(
 
 
 @lru_cache(maxsize=32)
-def child(compiler: str, request: str, name: str) -> str:
+def child(compiler: str, request: str, name: str, seconds: float = CompilerOptions.seconds) -> str:
     """Run a compiler in a process of its own; request and answer are JSON.
 
     `compiler` is a module beside this one: "nvrtc", "nvcc" or "ptx". It is run as a file, so that
@@ -216,11 +215,14 @@ def child(compiler: str, request: str, name: str) -> str:
             # Started away from here (-P), it finds its modules where this process does.
             done = subprocess.run(  # noqa: S603  our own modules
                 [sys.executable, "-P", str(file)], cwd=folder,
-                input=request.encode(), capture_output=True, timeout=_SECONDS, check=False,
+                input=request.encode(), capture_output=True, timeout=seconds, check=False,
                 env={**os.environ, "PYTHONPATH": _path()},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise CompileError(f"{name}: the compiler did not finish in {_SECONDS:.0f} s") from None
+            raise CompileError(
+                f"{name}: the compiler did not finish in {seconds:.0f} s (--compile-timeout SECONDS"
+                " gives it another time)"
+            ) from None
     try:
         answer: Any = json.loads(done.stdout)
         if not isinstance(answer, dict):

@@ -22,7 +22,7 @@ from simulator.sass.code.options import CompilerOptions
 
 __all__ = ["request_for", "without_host_compiler"]
 
-_SECONDS = 170.0  # less than the caller waits, so that what nvcc started ends too
+_PART = 0.9  # of what the caller waits, so that what nvcc started ends too
 _HOST_COMPILERS = ("g++", "c++", "clang++", "cl")
 _ONLY_NVRTC = ("--device-as-default-execution-space", "--device-int128", "--dopt", "--pch")
 
@@ -51,6 +51,7 @@ def request_for(
     given = options.arguments()
     return {
         "source": f'#line 1 "{named}"\n{source}\n{instances}\n',
+        "seconds": _PART * options.seconds,
         "options": [
             "-cubin", f"-arch={arch}", "-lineinfo", "--expt-relaxed-constexpr",
             *([f"-I{folder.absolute()}"] if folder is not None else []),
@@ -89,11 +90,11 @@ def _run(request: dict[str, Any]) -> dict[str, str]:
             start_new_session=True, env={**os.environ, "TMPDIR": folder},
         )  # fmt: skip
         try:
-            said, _ = process.communicate(timeout=_SECONDS)
+            said, _ = process.communicate(timeout=request["seconds"])
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return {"log": f"nvcc did not finish in {_SECONDS:.0f} s"}
+            return {"log": f"nvcc did not finish in {request['seconds']:.0f} s"}
         if process.returncode or not cubin.is_file():
             log = said.decode(errors="replace").replace(str(unit), "the source")
             return {"log": log.strip() or f"nvcc ended with {process.returncode}"}

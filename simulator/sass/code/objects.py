@@ -83,7 +83,8 @@ def _cute(value: Any, arguments: Sequence[Any]) -> ObjectCode:
         raise LaunchError(
             f"{short(value)} of the CuTe DSL holds no cubin (accepted: what cute.compile gives if"
             " CUTE_DSL_KEEP_CUBIN=1, and without a GPU CUTE_DSL_ARCH=sm_90a, were set before the"
-            " DSL was imported; tensors to compile for are made by make_fake_compact_tensor)"
+            " DSL was imported, and the folder of CUTE_DSL_DUMP_DIR exists; tensors to compile for"
+            " are made by make_fake_compact_tensor)"
         )
     return ObjectCode(cubin, list(arguments))
 

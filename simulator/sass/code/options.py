@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -20,6 +20,7 @@ COMPILERS: tuple[Compiler, ...] = get_args(Compiler)
 """What can compile source."""
 
 _LARGEST = 1 << 26
+_LONGEST = 86_400
 # Options of nvcc with a value that say nothing about device code, or what the caller says anyway.
 _IGNORED_WITH_VALUE = (
     "-o", "--output-file", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode",
@@ -63,6 +64,8 @@ class CompilerOptions:
     """Whatever else, in NVRTC's spelling."""
     compiler: Compiler = "nvrtc"
     """What compiles: NVRTC, which needs no host compiler, or a real nvcc, which does."""
+    seconds: float = field(default=600.0, repr=False, compare=False)
+    """How long the compiler may take; CUTLASS takes minutes on a busy machine."""
 
     def __add__(self, other: CompilerOptions) -> CompilerOptions:
         """Join two; the second's come last, and so win."""
@@ -72,6 +75,7 @@ class CompilerOptions:
             self.undefine + other.undefine,
             self.other + other.other,
             other.compiler if other.compiler != "nvrtc" else self.compiler,
+            other.seconds if other.seconds != CompilerOptions.seconds else self.seconds,
         )
 
     def macros(self) -> dict[str, Macro]:
@@ -103,13 +107,15 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
     >>> parse_options(["-I", "inc", "-DN=4", "-O3", "-std=c++20", "-use_fast_math"])
     CompilerOptions(include=('inc',), define=('N=4',), undefine=(), other=('--std=c++20', '--use_fast_math'), compiler='nvrtc')
 
-    `--compiler nvcc` asks for a real nvcc.
+    `--compiler nvcc` asks for a real nvcc, `--compile-timeout 60` gives it 60 seconds.
 
-    Raises CompileError for an option without its value and for a compiler that is not known.
+    Raises CompileError for an option without its value, for a compiler that is not known, and for
+    a time that is not one.
     """  # noqa: E501  what Python prints
     found: dict[str, list[str]] = {"I": [], "D": [], "U": [], "other": []}
     todo = list(given)
     compiler: Compiler = "nvrtc"
+    seconds = CompilerOptions.seconds
 
     def value(name: str) -> str:
         if not todo:
@@ -127,6 +133,8 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
             found["D" if name == "--define-macro" else "U"].append(rest if equals else value(text))
         elif name == "--compiler" and not known_only:
             compiler = _compiler(rest if equals else value(text))
+        elif name == "--compile-timeout" and not known_only:
+            seconds = _seconds(rest if equals else value(text))
         elif name in _IGNORED:
             continue
         elif name in _IGNORED_WITH_VALUE:
@@ -143,7 +151,12 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
         elif not known_only:
             found["other"].append(text)
     return CompilerOptions(
-        tuple(found["I"]), tuple(found["D"]), tuple(found["U"]), tuple(found["other"]), compiler
+        tuple(found["I"]),
+        tuple(found["D"]),
+        tuple(found["U"]),
+        tuple(found["other"]),
+        compiler,
+        seconds,
     )
 
 
@@ -151,6 +164,16 @@ def _compiler(name: str) -> Compiler:
     if name not in COMPILERS:
         raise CompileError(f"--compiler {name}: {accepted(name, COMPILERS)}")
     return name
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 1 <= found <= _LONGEST:
+        raise CompileError(f"--compile-timeout {text} (accepted: seconds, from 1 to {_LONGEST:,})")
+    return found
 
 
 def make_options(

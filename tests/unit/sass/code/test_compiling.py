@@ -10,7 +10,7 @@ import pytest
 
 from simulator import replay_compiled
 from simulator.errors import CompileError, CubinError, LaunchError
-from simulator.sass.code.compiling import compile_source
+from simulator.sass.code.compiling import child, compile_source
 from simulator.sass.code.cubin import read_cubin
 from simulator.sass.code.nvdisasm import disassemble
 from simulator.sass.code.nvrtc import preload
@@ -179,17 +179,19 @@ def test_variables_of_the_module_are_set() -> None:
 
 
 @pytest.mark.usefixtures("afresh")
-def test_a_compiler_that_is_asked_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    import simulator.sass.code.compiling as compiling
-
-    monkeypatch.setattr(compiling, "_SECONDS", 2.0)
+def test_a_compiler_that_is_asked_too_much_is_ended() -> None:
     source = "template <int N> __device__ void f() { f<N + 1>(); f<N + 2>(); }\n"
     source += "__global__ void k(int *a) { constexpr auto g = [](int n) { long s = 0;"
     source += (
         " for (long i = 0; i < 1000000000000; ++i) s += i; return s; }; a[0] = g(3); f<0>(); }"
     )
-    with pytest.raises(CompileError):
-        compile_source(source, "sm_90", "slow.cu", (), CompilerOptions())
+    with pytest.raises(CompileError):  # it finds a loop without end, or is stopped
+        compile_source(source, "sm_90", "slow.cu", (), CompilerOptions(seconds=2))
+
+
+def test_a_compiler_that_takes_too_long_says_how_to_give_it_more() -> None:
+    with pytest.raises(CompileError, match=r"did not finish in 0 s .--compile-timeout SECONDS"):
+        child("nvrtc", "{}", "late.cu", 0.001)
 
 
 def test_a_library_that_is_not_there_is_left_to_the_one_who_asks() -> None:

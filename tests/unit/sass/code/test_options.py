@@ -70,3 +70,13 @@ def test_a_broken_database_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "compile_commands.json").write_text(text)
     (tmp_path / "k.cu").write_text("")
     assert from_database(tmp_path / "k.cu") == CompilerOptions()
+
+
+def test_the_time_of_the_compiler_is_bounded() -> None:
+    assert parse_options([]).seconds == 600
+    given = parse_options(["--compile-timeout", "60"])
+    assert given.seconds == (given + CompilerOptions()).seconds == 60
+    assert (CompilerOptions(seconds=5) + parse_options(["--compile-timeout=7"])).seconds == 7
+    for text in ("x", "0", "-1", "nan", "inf", "1e9"):
+        with pytest.raises(CompileError, match=r"--compile-timeout .*accepted: seconds, from 1"):
+            parse_options(["--compile-timeout", text])
