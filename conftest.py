@@ -43,14 +43,17 @@ if not COMPILES:
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
 
-READ_ALL = ("tests/unit/test_docstrings.py", "tests/unit/test_structure.py")
-"""Tests that parse all sources: in one process, once."""
+TOGETHER = (
+    ("tests/unit/test_docstrings.py", "tests/unit/test_structure.py"),  # they parse all sources
+    ("tests/browser/",),  # to start a browser takes longer than most tests in it
+)
+"""Tests that share so much that one process runs all of them."""
 
 AFRESH = os.environ.get("BANKWISE_AFRESH", "0") != "0"
 """Whether each kernel is compiled and disassembled by processes of its own: for a user, it is."""
 
 SHARES = (
-    "tests/browser/", "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
+    "tests/gpu/", "tests/silicon/test_sass.py", "tests/silicon/test_hopper.py",
     "tests/unit/cli/test_mcp.py", "tests/unit/gpu_check/hopper/test_recorded.py",
     "tests/unit/sass/run/", "tests/unit/test_examples.py",
 )  # fmt: skip
@@ -77,8 +80,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file, _, _ = nodeid.partition("::")
-            if file in READ_ALL:
-                return READ_ALL[0]
+            for together in TOGETHER:
+                if file.startswith(together):
+                    return together[0]
             return file if file.endswith(".md") or file.startswith(SHARES) else nodeid
 
     return Together(config, log) if config.option.dist == "load" else None
