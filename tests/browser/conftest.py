@@ -18,7 +18,8 @@ from viz.explore import write
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-# What Chromium would otherwise do on its own: ask the network, update itself, use a GPU.
+# What Chromium would otherwise do on its own: ask the network, update itself, use a GPU or, with
+# Debian's flags, do a GPU's work in software.
 FLAGS = [
     "--no-sandbox",  # root in a container has none
     "--disable-gpu",
@@ -26,6 +27,9 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-gpu-rasterization",
+    "--disable-extensions",
+    "--disable-features=MediaRouter,OnDeviceModelService,OptimizationGuideOnDeviceModel,Translate",
 ]
 
 Open = Callable[..., Any]
