@@ -19,6 +19,14 @@ from simulator.sweeps.sweep import sweep
 from tests.sweep_targets import strided
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """A shell starts what runs in its background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt() -> None:
     signal.raise_signal(signal.SIGINT)
 
