@@ -43,6 +43,15 @@ _SAYS = {
         "writes an operand of {other}, and no barrier orders it behind the wait for that product"
         " (next: wgmma.wait_group before mbarrier.arrive, and a wait for that mbarrier here)"
     ),
+    "early reuse": (
+        "writes what {other} reads, and no barrier orders it behind the wait for that copy (next:"
+        " a barrier behind cp.async.bulk.wait_group.read)"
+    ),
+    "early end": (
+        "may still be reading shared memory when its block ends: the chip may give that memory to"
+        " another block (next: cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 in"
+        " the thread that copies)"
+    ),
     "elsewhere": (
         "is executed by some warps of a warpgroup where the others execute {other}: PTX asks all"
         " four for the same one (next: move it out of the branch)"
