@@ -80,6 +80,8 @@ class Source:
     outside: Mapping[str, Macro] = field(default_factory=dict)
     included: dict[int, Source] = field(default_factory=dict, repr=False, compare=False)
     """Files that its lines include, by where a line begins."""
+    before: list[Source] = field(default_factory=list, repr=False, compare=False)
+    """Files that are read before it: `-include`."""
 
     def surround(self, other: Source) -> None:
         """Take the macros of all files from another one; where they agree, what it made of them."""
