@@ -22,7 +22,7 @@ def test_an_explicit_instance_tells_a_templates_arguments(instance: str) -> None
         "template <typename T> void host(T *p, const T *f) { a<T><<<1, 32>>>(p, *f); }"
     )
     (found,) = find_launches(text + instance).launches
-    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x", "*f"))
+    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x (p in host code)", "*f"))
     (found,) = find_launches(text + instance, assumed={"*f": 2, "*": 64}).launches
     assert (found.arguments, found.unknown) == (("random:f32[64]", "f32=2.0"), ())
 
