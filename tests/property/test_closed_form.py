@@ -223,6 +223,8 @@ def test_refusals(counted: Any, given_bytes: Any, message: str) -> None:
         (lane_addresses, [4, 8, 16, 32, -4],
          "columns reach from -4 to 32 (accepted: 0 to 232447 bytes, shared memory)"),
         (lane_addresses, [4, 8, 16, 32, 232448], "columns reach from 4 to 232448 (accepted: 0 to"),
+        (lane_addresses, [4, 8, 16, 32, 2**64],
+         f"columns hold {2**64}, beyond 64 bits (accepted: 0 to 232447 bytes, shared memory)"),
         (partial(lane_addresses, affine=True), [-1] * 5, "strides reach from -1 to -1 (accepted:"),
     ],
 )  # fmt: skip
@@ -232,6 +234,11 @@ def test_refusals_of_layouts_and_their_addresses(
     with pytest.raises(AddressError) as caught:
         taken(given_bytes)
     assert message in str(caught.value)
+
+
+def test_whether_columns_are_strides_is_named() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        lane_addresses([4] * 5, True)  # type: ignore[misc]
 
 
 def test_bits_that_cancel_are_inside() -> None:
