@@ -170,7 +170,7 @@ def _extracted(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
         images = [each.read_bytes() for each in sorted(Path(folder).glob("*.cubin"))]
         if not images:
             images = _assembled(path, folder, arch, name)
-    found, problem = [], "it holds no device code but PTX, or none"
+    found, problem = [], "it holds only PTX, or no device code"
     for image in images:
         try:
             found.append(read_cubin(image))
