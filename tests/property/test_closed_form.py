@@ -176,6 +176,18 @@ def test_few_layouts_need_no_compiler(
     equal(counted("LDS", given_columns), compiled)
 
 
+def test_the_compiled_engine_answers_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def five(op: object, given_columns: Any, *_: object) -> tuple[Any, None]:
+        """Answer with how many numbers a layout has: 5, or 32 addresses."""
+        return np.full((6, 1), given_columns.shape[-1], np.uint8), None
+
+    for place in ("linear_engine.count_linear", "numba_engine.count_accesses"):
+        monkeypatch.setattr(f"simulator.law.{place}", five)
+    for counted in (count_linear, count_affine):
+        assert counted("LDS", [4] * 5, engine="numba").wavefronts == 5
+        assert counted("LDS", [4] * 5, engine="numpy").wavefronts == 1
+
+
 def test_a_bad_layout_among_many_is_named() -> None:
     many = np.full((40_000, 5), 4)
     many[30_000] = [4, 8, 16, 32, -4]
