@@ -152,7 +152,7 @@ def _extracted(
     """Find the cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
     fitting: list[Cubin] = []
     names: set[str] = set()
-    problem = "it holds no device code but PTX, or none"
+    problem = "it holds only PTX, or no device code"
     with tempfile.TemporaryDirectory() as folder:
         suffix = {_ELF: ".o", _ARCHIVE: ".a"}.get(data[:4], ".fatbin")
         path = Path(folder) / f"image{suffix}"
