@@ -313,7 +313,7 @@ def _cliques(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     groups = {tuple(sorted(lanes)) for lanes in near.values() if len(lanes) > 1}
     if sum(map(len, groups)) != len(set().union(*groups)):
         raise DiscoveryError(
-            f"sharing a phase is not transitive: {sorted(groups)} (next: please report it, with"
-            " the chip; this law has no table of this kind)"
+            f"the phases of lanes contradict each other: {sorted(groups)} (next: please report it,"
+            " with the chip; this law has no table of this kind)"
         )
     return tuple(sorted(groups))
