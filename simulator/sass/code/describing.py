@@ -204,9 +204,13 @@ def _braced(texts: Iterable[str]) -> str:
 
 
 def _padded(members: list[str], kind: str, reader: HostReader) -> list[str]:
-    """Return a structure's members, with zeros where `alignas` leaves more room than C does."""
+    """Return a structure's members, with zeros where it has more room than their numbers need.
+
+    `alignas` and vectors such as float4 make room that the text does not tell.
+    """
     places = places_of(kind, reader.types)
-    if places is None or places == places_of(kind, replace(reader.types, alignment=lambda name: 1)):
+    told = replace(reader.types, alignment=lambda name: 1, vectors=False)
+    if places is None or places == places_of(kind, told):
         return members
     found, end = [], 0
     for text, (start, behind) in zip([*members, ""], places, strict=True):
@@ -350,6 +354,9 @@ def placeholder(signature: Signature) -> tuple[str, ...]:
             found.append(f"random:{kind}[<{what} of {name}>]")
         else:
             short = short_type(plain, {})
+            if short and short[1] > 1:
+                found.append(_braced(f"{short[0]}=<{name}.{axis}>" for axis in "xyzw"[: short[1]]))
+                continue
             found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")
     return tuple(found)
 
