@@ -32,6 +32,10 @@ _MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it ma
 _CALLED = re.compile(r"[(…]")  # each call may give another pointer
 _LET = re.compile(r"[A-Za-z_][\w.>-]*")  # a name that has its value by --let
 _MEMBER_CALL = re.compile(r"(?:\.|->)\w+(?:<[^()]*>)?\(\)")  # but x.data() gives the same
+_LAMBDA = (
+    "a lambda, which only its own function can name: compile with --compiler nvcc and"
+    " --extended-lambda after --, and give --kernel and what it captures, '{…}'"
+)
 _TEXTURES = {
     "cudaTextureObject_t": "a texture", "CUtexObject": "a texture",
     "cudaSurfaceObject_t": "a surface", "CUsurfObject": "a surface",
@@ -191,7 +195,9 @@ class _Arguments:
         """Return a number with its type, or the numbers of a vector such as float4."""
         short = short_type(kind, self.reader.aliases)
         if short is None:
-            return self.described.ask(f"{name}: {kind}")
+            is_lambda = isinstance(value, Unknown) and value.name.startswith("[")
+            what = _LAMBDA if is_lambda else kind
+            return self.described.ask(f"{name}: {what}", f"{name}: {kind}")
         number, count = short
         if count == 1:
             return f"{number}={_scalar(value, number, self.described, name)}"
