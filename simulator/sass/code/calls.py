@@ -79,7 +79,7 @@ class Caller(Evaluator):
             return Dim3(*[self.value(each) for each in given])
         macro = self.macros.get(name)
         if macro is not None and macro.parameters is not None:
-            texts = [f"({text_of(each)})" for each in given]
+            texts = [text_of(each) for each in given]
             found = self.from_text(macro.put(texts))
             if not isinstance(found, Unknown):
                 return found
