@@ -128,8 +128,8 @@ def _compiled(
         first = next(iter(signatures(Source(source)).values()))[0]
         example = f"{first.full_name}<{', '.join('…' for _ in first.template)}>"
         raise CubinError(
-            f"{name} instantiates no kernel; it has the templates {'; '.join(seen[:12])}"
-            f" (instantiate one: --kernel '{example}')"
+            f"{name} holds templates of kernels, and no instance of one: {'; '.join(seen[:12])}"
+            f" (next: name an instance, --kernel '{example}')"
         ) from None
 
 
@@ -152,7 +152,7 @@ def _extracted(
     """Find the cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
     fitting: list[Cubin] = []
     names: set[str] = set()
-    problem = "it holds no device code but PTX, or none"
+    problem = "it holds only PTX, or no device code"
     with tempfile.TemporaryDirectory() as folder:
         suffix = {_ELF: ".o", _ARCHIVE: ".a"}.get(data[:4], ".fatbin")
         path = Path(folder) / f"image{suffix}"

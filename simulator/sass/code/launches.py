@@ -147,7 +147,7 @@ def _check_assumed(reader: _Reader) -> None:
         if name in compiled:
             raise LaunchError(
                 f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
-                f" which device code has, too: {compiled[name]!r} (accepted: change the value"
+                f" and device code uses it, too: {compiled[name]!r} (accepted: change the value"
                 " in the file)"
             )
     for name in set(reader.assumed) - reader.used - {"*"}:
@@ -173,7 +173,7 @@ def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[Found
 
 
 def _base(kernel: str) -> str:
-    """Return a kernel's name without template arguments: on a way not taken they hardly fit."""
+    """Return a kernel's name without template arguments, which need not fit on a way not taken."""
     return kernel.split("<")[0]
 
 

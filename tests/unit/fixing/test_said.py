@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from math import prod
 
 import numpy as np
@@ -16,7 +16,7 @@ from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import operations_of, subscripts, text_of
+from simulator.fixing.said import grown_size, operations_of, subscripts, text_of
 from simulator.sass.run.moves import Moves
 
 NAMES = ("w", "z", "y", "x")
@@ -73,6 +73,7 @@ LAYOUTS: list[tuple[tuple[int, ...], Kind, int, tuple[Term, ...]]] = [
     ((2, 4, 8, 8), "swizzle", 0, (Term(6, 7),)),
     ((2, 3, 8, 8), "swizzle", 0, (Term(3, 6), Term(6, 1))),
     ((2, 6, 8), "swizzle", 0, (Term(3, 7),)),
+    ((2, 6, 8), "swizzle", 0, (Term(4, 1),)),  # one bit of the second, which has 6 values
     ((8, 16), "both", 4, (Term(4, 4),)),
     ((8, 8), "swizzle", 0, (Term(2, 9),)),  # leaves its row
 ]
@@ -126,6 +127,27 @@ def test_texts_name_as_few_subscripts_as_they_can() -> None:
     assert said((4, 8, 8), Term(3, 7)) == ["z", "y", "x ^ y"]
     assert said((4, 8, 8), Term(5, 7)) == ["z", "y", "x ^ ((z * 8 + y) >> 2)"]
     assert said((2, 4, 8, 8), Term(8, 1)) == ["w", "z", "y", "x ^ w"]
+    assert said((8, 4, 48), Term(1, 8), Term(7, 1)) is None  # leaves its row
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tile", "element", "text"),
+    [
+        ((8, 16), Tile(8, 8, terms=(Term(3, 7),)), 8, "t[i ^ (i >> 3)] (i counted in 8 bytes)"),
+        ((2, 2, 2, 2, 8), Tile(16, 8, terms=(Term(3, 7),)), 4, "t[i ^ ((i >> 3) & 7)]"),
+    ],
+)
+def test_wider_elements_and_many_subscripts_are_said_flat(
+    sizes: tuple[int, ...], tile: Tile, element: int, text: str
+) -> None:
+    array = array_of(sizes, 4)
+    assert text_of(array, candidate_of("swizzle", tile, element, array.size)) == text
+
+
+def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> None:
+    declared = Declared("k.cu", 1, "T", "t", ("8", "32"), (), None, (8, 32))
+    assert grown_size(declared, 4) == "36"
+    assert grown_size(replace(declared, element=2), 3) == "34"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +185,8 @@ def test_moves_keep_bytes_apart_and_know_what_stays_together() -> None:
     ]  # fmt: skip
     assert len({moves, Moves(moves.table)}) == 2  # a trial knows its own
     assert Moves(np.zeros(0, np.int32)).bytes == 0
+    with pytest.raises(FrozenInstanceError):
+        moves.block_bytes = 3  # type: ignore[misc]
     for wrong in ([0, 0], [-1, 0]):
         with pytest.raises(LaunchError, match="two bytes of shared memory in one place"):
             Moves(np.array(wrong, np.int32))
