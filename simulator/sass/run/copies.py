@@ -116,6 +116,7 @@ def _landed(
     owner, barrier
         The block and the shared address of the mbarrier that counts them.
     """
+    barriers.reach(units, call, owner, barrier)
     if units.order and size:
         where, to = owner.rank << 32 | barrier, block.rank << 32 | place
         units.order(LAND, call.warp, call.number, where, owner.turned(barrier), to, size)

@@ -78,8 +78,8 @@ def fault(
         reason = launch.program.steps[number].problem
         return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
     if why == Fault.KILL:
-        file = launch.program.instructions[number].file
-        out = _COOPERATIVE if "cooperative_groups" in file else ""
+        header = launch.program.instructions[number].header
+        out = _COOPERATIVE if "cooperative_groups" in header else ""
         return ExecutionError(f"the kernel trapped at {where}{far}{out}")
     if why == Fault.LANES:
         return UnsupportedError(f"some lanes are inactive where all must take part: {where}{far}")
@@ -121,7 +121,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
         for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
         if end > start  # an empty array has no byte to access
     ]
-    if "cooperative_groups" in launch.program.instructions[number].file:
+    if "cooperative_groups" in launch.program.instructions[number].header:
         name = "a larger one keeps its barrier in memory that the driver reserves"
         return f"accepted: tiles of up to 32 threads; {name}, which is replayed for sm_90 alone"
     if not ranges:
