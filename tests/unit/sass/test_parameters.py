@@ -41,6 +41,11 @@ def test_a_vector_is_aligned_to_its_size_where_the_parameter_says_so() -> None:
     assert struct.unpack("<i4f", packed(value, 20)[0]) == (1, 0.0, 1.0, 2.0, 3.0)
 
 
+def test_an_array_in_place_of_a_tensor_map_is_told_of_maps() -> None:
+    with pytest.raises(LaunchError, match=r"TensorMap\(array, box\) in Python, --arg tma:…"):
+        packed(A, 128)
+
+
 def test_arrays_of_pointers() -> None:
     for value in ([A, None, B], (A, None, B)):
         data, made = packed(value, 8)
