@@ -267,7 +267,8 @@ class Parameters:
         if size != _MAP_BYTES:
             raise LaunchError(
                 f"argument {index} is a tensor map for a parameter of {size} bytes (accepted for"
-                f" it: a parameter of {_MAP_BYTES} bytes, or a pointer)"
+                f" it: a parameter of {_MAP_BYTES} bytes, or a pointer; of a structure that holds"
+                " one, all members: a tuple in Python, --arg '{…}')"
             )
         return self._member(index, value, 0)
 
