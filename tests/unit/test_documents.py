@@ -9,6 +9,9 @@ chosen to fit its caption and its prose; each test says what those are.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from simulator import FragmentReport, count, explain, simulate
@@ -137,3 +140,16 @@ class TestCyclesOfV100:
         # "each LDS.128 needs only 2 memory transactions", "2048 ÷ 8 = 256"
         assert {int(cost) for part in report.fragments for cost in part.counts.wavefronts} == {2}
         assert 2048 // report.cycles == 256
+
+
+def test_the_reference_lists_every_package_whose_names_are_kept() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    row = re.search(
+        r"names and parameters that (.*) export", (docs / "reference/versions.md").read_text()
+    )
+    listed = re.search(r"_PACKAGES = \((.*?)\)", (docs / "site.py").read_text(), re.DOTALL)
+    assert row is not None
+    assert listed is not None
+    # `bankwise` exports the names of `simulator`, and `simulator.kernels` is one of them.
+    kept = set(re.findall(r"`([\w.]+)`", row[1])) - {"bankwise", "simulator.kernels"}
+    assert kept - set(re.findall(r'"([\w.]+)"', listed[1])) == set()
