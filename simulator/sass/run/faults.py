@@ -157,6 +157,8 @@ def deadlock(worker: Worker) -> DeadlockError:
         where = standing(launch, wait.call.number)
         for reason in describe(worker.units, wait):
             said.setdefault(f"at {where} for {reason}", []).append(wait.call.warp)
+    for number, warps in worker.units.warps.at_barriers().items():
+        said[f"at {standing(launch, number)} for threads that never arrive"] = warps
     lines = [
         f"warp{'s' if len(warps) > 1 else ''} {', '.join(map(str, sorted(warps)))} wait"
         f"{'' if len(warps) > 1 else 's'} {what}"

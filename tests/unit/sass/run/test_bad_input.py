@@ -166,13 +166,16 @@ WIDE = """
 ENDLESS = "wait(&barrier, 0);"
 OUTSIDE = """
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(d[0]) : "r"(address_at(tile, 5)));"""
+CROSSED = """
+    if (threadIdx.x < 32) wait(&barrier, 0);
+    else { asm volatile("bar.sync 1, 128;"); if (threadIdx.x == 32) arrive(&barrier); }"""
 UNENDED = "if (threadIdx.x < 96) products_end();"
 
 TOGETHER = Variants(
     "bad",
     (
         KERNEL.replace("BODY", body)
-        for body in (*(body for body, *_ in BAD.values()), ENDLESS, UNENDED, OUTSIDE, WIDE)
+        for body in (*(body for body, *_ in BAD.values()), ENDLESS, CROSSED, UNENDED, OUTSIDE, WIDE)
     ),
     before=HEADER,
     include=[SOURCES],
@@ -205,6 +208,17 @@ def test_a_wait_that_nothing_ends_names_them_too() -> None:
         r" at 0x\w+ SYNCS\.PHASECHK.*"
         r"\(\S+:\d+\) for the end of phase parity 0 of the mbarrier at 0x\w+: phase parity 0,"
         r" 1 of 1 arrivals pending, 0 bytes outstanding",
+        str(caught.value),
+    )
+
+
+def test_warps_at_a_barrier_are_named_beside_those_that_wait_for_an_mbarrier() -> None:
+    with pytest.raises(DeadlockError) as caught:
+        ran(CROSSED, PLAIN)
+    assert re.search(
+        r"warp 0 waits at 0x\w+ SYNCS.* of the mbarrier .*1 of 1 arrivals pending, 0 bytes"
+        r" outstanding; warps 1, 2, 3 wait at 0x\w+ BAR\.SYNC\S* 0x1,\s?0x80 \(\S+:\d+\) for"
+        r" threads that never arrive; \d+ thread instructions",
         str(caught.value),
     )
 
