@@ -153,3 +153,20 @@ def test_the_reference_lists_every_package_whose_names_are_kept() -> None:
     # `bankwise` exports the names of `simulator`, and `simulator.kernels` is one of them.
     kept = set(re.findall(r"`([\w.]+)`", row[1])) - {"bankwise", "simulator.kernels"}
     assert kept - set(re.findall(r'"([\w.]+)"', listed[1])) == set()
+
+
+def test_the_diffs_for_contributors_are_in_the_code() -> None:
+    """CONTRIBUTING.md shows how things were added: each added line is there still."""
+    root = Path(__file__).parents[2]
+    text = (root / "CONTRIBUTING.md").read_text()
+    sections = dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+    shown = {
+        name: re.findall(r"```diff\n(.*?)```", part, re.DOTALL) for name, part in sections.items()
+    }
+    assert [name for name in shown if name.startswith("Add a") and not shown[name]] == []
+    for diffs in shown.values():
+        for piece in re.split(r"^\+\+\+ b/", "".join(diffs), flags=re.MULTILINE)[1:]:
+            path, _, lines = piece.partition("\n")
+            code = (root / path).read_text().splitlines()
+            assert [line[1:] for line in lines.splitlines() if line[:1] == "+"
+                    and line[1:] not in code] == [], path  # fmt: skip

@@ -128,8 +128,8 @@ def _compiled(
         first = next(iter(signatures(Source(source)).values()))[0]
         example = f"{first.full_name}<{', '.join('…' for _ in first.template)}>"
         raise CubinError(
-            f"{name} instantiates no kernel; it has the templates {'; '.join(seen[:12])}"
-            f" (instantiate one: --kernel '{example}')"
+            f"{name} holds templates of kernels, and no instance of one: {'; '.join(seen[:12])}"
+            f" (next: name an instance, --kernel '{example}')"
         ) from None
 
 
