@@ -148,6 +148,8 @@ def lower(
         cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         there = max(there, far + machine[_DRAM])
+    if not is_store:
+        state.loaded = max(state.loaded, int(there))
     return int(there)
 
 

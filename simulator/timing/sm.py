@@ -309,7 +309,7 @@ def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now:
     if scope == 0:
         state.fenced[warp] = now + int(machine[_FENCE])
         return
-    begin = max(now, int(state.free[OF_STORES]), int(state.fence_free))
+    begin = max(now, state.loaded, int(state.free[OF_STORES]), int(state.fence_free))
     state.fence_free = begin + machine[_FENCE_INTERVAL]
     done = begin + int(machine[_FENCE_GPU if scope == 1 else _FENCE_SYS])
     if state.fence_last[partition] > now:  # another warp's is on its way

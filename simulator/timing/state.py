@@ -216,6 +216,7 @@ STATE = np.dtype(
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
+        ("loaded", np.int64),  # when the last load that was sent is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
         # What each was asked for lately, in cycles, and when.
