@@ -27,7 +27,7 @@ __all__ = ["LEGEND", "Comparison", "compare", "expected_cycles", "simulated", "t
 
 _WORST = 3
 LEGEND = (
-    "least to most: measured cycles per access, less those of the model. equal: accesses whose"
+    "least to most: measured cycles per access, minus those of the model. equal: accesses whose"
     " hardware counters are the model's."
 )
 """What the columns of a comparison mean."""

@@ -154,7 +154,7 @@ class Probe:
             fetched: NDArray[Any] = array.get()
         except runtime.CUDARuntimeError as error:
             raise DeviceError(
-                f"{self.op.name} failed on {self.chip.name}: {error} (next: start anew; a failed"
-                " kernel leaves the process without its device)"
+                f"{self.op.name} failed on {self.chip.name}: {error} (next: start the"
+                " process again; after a failed kernel it cannot use the device)"
             ) from error
         return fetched

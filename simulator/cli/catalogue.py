@@ -74,7 +74,7 @@ def chips(*, output: Format) -> int:
 @format_option
 @html_options
 def kernels(*, file: str | None, output: Format) -> Any:
-    """List the kernels that `bankwise replay` knows, or those in FILE, as `sass FILE --list`."""
+    """List the kernels that `bankwise replay` knows, or, as `sass --list`, those in FILE."""
     if file is not None:
         return cli.main(["sass", file, "--list", "--format", output], standalone_mode=False)
     from simulator.kernels import get, names

@@ -28,7 +28,7 @@ __all__ = ["check"]
     "--baseline",
     metavar="FILE",
     type=click.Path(),
-    help="Fail what is worse than in FILE.  [default: the file's own]",
+    help="Fail if a figure is worse than in FILE.  [default: the file's own]",
 )
 @click.option("--junit", metavar="FILE", type=click.Path(), help="Also write JUnit's XML.")
 @click.option("--sarif", metavar="FILE", type=click.Path(), help="Also write SARIF 2.1.0.")
@@ -47,10 +47,10 @@ def check(
 ) -> int:
     """Check a project's accesses and kernels against their limits, for CI.
 
-    CONFIG is a bankwise.toml, or a pyproject.toml with [tool.bankwise]; by default that of this
-    folder, or of the nearest above it. Exits 0 if all limits hold, 1 if one is broken, 2 for what
-    cannot be checked. On GitHub Actions each broken limit is annotated at its line, and the job
-    gets a summary. docs/how-to/ci.md says what the file may hold.
+    CONFIG is a bankwise.toml, or a pyproject.toml with [tool.bankwise]. The default is the one in
+    this folder, or in the nearest folder above it. The exit code is 0 if all limits hold, 1 if one
+    is broken, and 2 if something cannot be checked. On GitHub Actions, each broken limit is shown
+    at its line, and the job gets a summary. docs/how-to/ci.md says what the file may contain.
     """
     from layouts.errors import BankwiseError
     from simulator.checking import check as run

@@ -155,7 +155,7 @@ class _Root(click.Group):
 def cli(context: click.Context) -> None:
     """NVIDIA shared-memory bank conflicts and warp layouts, by the law measured on silicon.
 
-    A question in C needs no command; COMMAND --help says more of each.
+    A question in C needs no command. COMMAND --help says more about a command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -239,11 +239,15 @@ def format_option(command: _Command) -> _Command:
     help="How A lies in shared memory: transposed or row-major.",
 )
 @click.option(
-    "--pad", default="0,0", show_default=True, help="Elements after a row: N, or A=N,B=N."
+    "--pad",
+    default="0,0",
+    show_default=True,
+    help="Padding elements after each row: N, or A=N,B=N.",
 )
 @click.option("--swizzle", help="B,M,S for both tiles, or A=B,M,S,B=none.")
 @click.option(
-    "--layout", help="CuTe's or Triton's text, or C of row and col, for both, or A=TEXT,B=TEXT."
+    "--layout",
+    help="Layout of both tiles: text of CuTe or Triton, or C of row and col; or A=TEXT,B=TEXT.",
 )
 @click.option("--element", default=4, show_default=True, help="Bytes per element: 4, 2 or 1.")
 @common
@@ -279,7 +283,7 @@ def access_options(command: _Command) -> _Command:
         ),
         click.option(
             "--layout",
-            help="Where ROW, COL lies: CuTe's or Triton's text, or C such as 'row*33 + col'.",
+            help="Where element ROW, COL is: text of CuTe or Triton, or C such as 'row*33 + col'.",
         ),
         click.option(
             "-D",
@@ -313,11 +317,11 @@ def count(
 ) -> dict[str, Costs]:
     """Count warp accesses.
 
-    ACCESSES is a question in C, a declaration and an access: 'float s[32][33];
-    s[threadIdx.x][threadIdx.y]', whose warps are counted one by one; an index of elements such as
-    '(lane/8)*132 + lane%8*4', with --op; with --layout a row and a column, such as
-    'lane%16, lane/16*8'; a file of byte addresses, NAME.csv, NAME.npy or NAME.npz; or - (the
-    default) for such data on standard input.
+    ACCESSES is a question in C, which is a declaration and an access: 'float s[32][33];
+    s[threadIdx.x][threadIdx.y]'. Its warps are counted one by one. Or it is an index of elements,
+    such as '(lane/8)*132 + lane%8*4', with --op. With --layout it is a row and a column, such as
+    'lane%16, lane/16*8'. It can also be a file of byte addresses: NAME.csv, NAME.npy or NAME.npz.
+    The default, -, reads such data from standard input.
     """
     from simulator.cli.counting import count_by_op, said, worst
     from simulator.cli.options import read_accesses

@@ -35,11 +35,11 @@ __all__ = ["compare"]
 def compare(
     *, inputs: Sequence[str], fail_if_worse: bool, output: Format, rule: Any, **options: Any
 ) -> int:
-    """Compare two or more: one table with differences from the first, and their pictures.
+    """Compare two or more inputs: a table of differences from the first, and pictures.
 
-    Each of INPUTS is a question in C; a layout in CuTe's or Triton's notation, with --op and
-    --index; a warp shape such as 4x8; a kernel's name; or a command in quotes, such as
-    'simulate --pad 4' or 'sass k.cu --kernel transpose', without "bankwise".
+    Each of INPUTS is a question in C; a layout in the notation of CuTe or Triton, with --op and
+    --index; a warp shape such as 4x8; a kernel's name; or a command in quotes. Write the command
+    without "bankwise": 'simulate --pad 4' or 'sass k.cu --kernel transpose'.
     """
     from simulator.asking.compare import compare as run
     from simulator.law.counting import check_rule

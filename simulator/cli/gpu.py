@@ -38,9 +38,13 @@ __all__ = ["gpu_check"]
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
-    help="Keep what is measured in FILE.npz, or with --phases as a chip, FILE.json.",
+    help="Write the measurements to FILE.npz; with --phases, write a chip file, FILE.json.",
 )
-@click.option("--load", type=click.Path(path_type=Path), help="Compare what --save kept.")
+@click.option(
+    "--load",
+    type=click.Path(path_type=Path),
+    help="Compare the measurements in a file that --save wrote.",
+)
 @click.option("--device", default=0, show_default=True, help="Which GPU.")
 @click.option(
     "--seed",

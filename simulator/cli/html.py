@@ -72,7 +72,9 @@ def command_line() -> str:
 def page_options(command: _Command) -> _Command:
     """Add the options that say how a page is written."""
     options = [
-        click.option("--cdn", is_flag=True, help="A small page that loads Plotly from its server."),
+        click.option(
+            "--cdn", is_flag=True, help="Write a small page, which loads Plotly from the network."
+        ),
         click.option("--force", is_flag=True, help="Overwrite an existing page."),
     ]
     for option in reversed(options):

@@ -40,7 +40,7 @@ TOOLS = ("explain", "count", "optimize", "compare", "sass")
 def mcp(*, root: str) -> int:
     """Serve explain, count, optimize, sass and compare to agents and editors.
 
-    Speaks the Model Context Protocol on standard input and output, until that is closed.
+    Speaks the Model Context Protocol on standard input and output, until the input ends.
     docs/how-to/agents.md says how to set it up, and which files it reads.
     """
     server(Path(root)).run("stdio")

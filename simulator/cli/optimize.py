@@ -24,8 +24,8 @@ __all__ = ["optimize"]
     "accesses",
     multiple=True,
     metavar="ACCESS",
-    help="OP:INDEX, a C index, flat or ROW, COL; or a question: 'float s[32][32]; s[tx][ty]'. "
-    "N*ACCESS runs N times as often.",
+    help="OP:INDEX, where INDEX is C, flat or ROW, COL; or a question: 'float s[32][32];"
+    " s[tx][ty]'. N*ACCESS runs N times as often.",
 )
 @click.option("--block", metavar="XxYxZ", help="Threads of the block, for threadIdx and the like.")
 @click.option(
@@ -58,7 +58,7 @@ __all__ = ["optimize"]
     "--fragment",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Search the geometry of `bankwise simulate`; this part of it is fixed.",
+    help="Search the geometry of `bankwise simulate`, with this part of it fixed.",
 )
 @click.option(
     "--objective",
@@ -70,7 +70,9 @@ __all__ = ["optimize"]
 @click.option("--fail-on-conflict", is_flag=True, help="Exit 1 if the best has bank conflicts.")
 @rule_option
 @chip_option
-@click.option("--limit", default=10_000_000, show_default=True, help="Accesses counted at most.")
+@click.option(
+    "--limit", default=10_000_000, show_default=True, help="Count at most this many accesses."
+)
 @click.option(
     "--trials",
     default=500,
@@ -99,15 +101,18 @@ def optimize(
     """Find the layout with the least cost of all accesses, and prove it.
 
     --access 'float s[32][32]; s[threadIdx.x][threadIdx.y]' searches the paddings and swizzles of
-    the array that it declares; with --free pad=0..32 paddings alone.
+    the array that it declares. With --free pad=0..32 it searches only paddings.
 
-    --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches a tile's.
+    --tile 32x32 --access 'LDS: lane, i' --access 'STS: i, lane' --loop i=32 searches the paddings
+    and swizzles of a tile.
 
-    --access 'LDS.128: lane/8*ld + lane%8*4' --free ld=32..64 searches a name in an index.
+    --access 'LDS.128: lane/8*ld + lane%8*4' --free ld=32..64 searches the values of
+    a name in an index.
 
     --kernel leimao.v07 --free pad_m=0..32:8 --free pad_n=0..32:8 searches its parameters.
 
-    --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all searches a geometry.
+    --fragment thread_tile=8x8 --free warp_shape=all --free fragment=all searches the geometry of
+    `bankwise simulate`.
     """
     from simulator.search import optimize as run
 

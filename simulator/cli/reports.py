@@ -41,11 +41,12 @@ def report(
     cdn: bool,
     force: bool,
 ) -> int:
-    """Write one page, FILE.html, or some Markdown, FILE.md, on several results.
+    """Write one page, FILE.html, or Markdown, FILE.md, about several results.
 
     Each of INPUTS is a command in quotes, such as 'simulate --warp-shape 2x16' (without
     "bankwise"), a question in C, or a NAME.csv: the columns of a sweep, or of a comparison with a
-    GPU. It begins with a table of the results. Two of one kind are also drawn next to each other.
+    GPU. The page begins with a table of the results. Two results of one kind are also drawn side by
+    side.
     """
     from simulator.results.files import check_target
     from viz import markdown

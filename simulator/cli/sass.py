@@ -46,8 +46,8 @@ Found = TypeVar("Found")
     " scalar such as i32=1024.",
 )  # fmt: skip
 @click.option("--array", "arrays", multiple=True, metavar="NAME=ARRAY",
-              help="An array that --arg NAME passes, NAME+16 from its element 16 on, and"
-              " tma:NAME:box=128x64:swizzle=128 a tensor map over it.")  # fmt: skip
+              help="Make an array. --arg NAME passes it, --arg NAME+16 passes it from element 16"
+              " on, --arg tma:NAME:box=128x64:swizzle=128 passes a tensor map of it.")  # fmt: skip
 @click.option("--cluster", help="Blocks that run together: 2 or 2x1; by default what the kernel"
               " requires. Of a Triton kernel: num_ctas.")  # fmt: skip
 @click.option("--cooperative", is_flag=True, help="All blocks run at once, for grid.sync().")
@@ -57,10 +57,10 @@ Found = TypeVar("Found")
               help="Set a variable of FILE's host code; for a pointer, its number of elements"
               " ('*=NUMBER': of all other pointers).")  # fmt: skip
 @click.option(
-    "--save-outputs", metavar="FOLDER", help="Write the arguments as the kernel left them."
+    "--save-outputs", metavar="FOLDER", help="Write the arguments as they are after the run."
 )
 @click.option("--check", "checks", multiple=True, metavar="ARG=FILE.npy[:TOLERANCE]",
-              help="Compare an argument, counted from 0, with a file.")  # fmt: skip
+              help="After the run, compare an argument with a file; the first is 0.")  # fmt: skip
 @click.option("--shared-bytes", default=0, show_default=True, help="Dynamic shared memory.")
 @click.option("--run-blocks", "--blocks", "blocks", default="sample", show_default=True,
               help="sample or all of them; all with --check and --save-outputs.")  # fmt: skip
@@ -79,8 +79,8 @@ Found = TypeVar("Found")
     help="Stop after this many warp instructions of the launch.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the kernels in FILE.")
-@click.option("--triton", metavar="FILE.py[:KERNEL]", help="Launch a kernel as Triton does; of a"
-              " file alone, replay every launch of the script. FILE is executed.")  # fmt: skip
+@click.option("--triton", metavar="FILE.py[:KERNEL]", help="Launch a kernel as Triton does."
+              " Without KERNEL, replay every launch of the script. FILE is executed.")  # fmt: skip
 @click.option("--constexpr", "constexprs", multiple=True, metavar="NAME=VALUE",
               help="A constant of a Triton kernel.")  # fmt: skip
 @click.option("--config", default="all", show_default=True,
@@ -100,7 +100,8 @@ def sass(
     """Execute a compiled kernel on the CPU and count its shared-memory instructions.
 
     FILE is CUDA source, PTX, a cubin, a fatbinary, an object or a library. Without a launch on the
-    command line, every launch of a source's host code is replayed; exits 2 where one cannot be.
+    command line, every launch of a source's host code is replayed. The exit code is 2 if a launch
+    cannot be replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
     options["blocks"] = blocks_for(options)

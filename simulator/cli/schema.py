@@ -22,12 +22,15 @@ def _commands() -> list[str]:
 @cli.command()
 @click.argument("command", required=False, shell_complete=among(_commands))
 @click.option(
-    "--write", metavar="FOLDER", type=click.Path(), help="Write a file per command instead."
+    "--write",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Write one file per command into FOLDER instead.",
 )
 def schema(*, command: str | None, write: str | None) -> int:
-    """Print the JSON Schema of what a command's --format json prints.
+    """Print the JSON Schema of a command's --format json.
 
-    Every command prints an object with rows and totals; the names in them are kept.
+    Every command prints an object with rows and totals. Later versions keep the names in them.
     """
     from layouts.errors import accepted
     from simulator.results.schema import PRINTED, write_schemas

@@ -69,9 +69,9 @@ class CompilerCommand(click.Command):
             formatter.write_dl([
                 ("-I FOLDER, -D NAME[=VALUE], -U NAME", "Headers and macros."),
                 ("-std c++20, --use_fast_math, -maxrregcount N, -default-device", ""),
-                ("--compiler nvcc", "A real nvcc, with a host compiler; else NVRTC, with neither."),
-                ("--compile-timeout SECONDS", "How long it may take: 600 by default."),
-                ("-- OPTION …", "Whatever else the compiler takes."),
+                ("--compiler nvcc", "Use nvcc and a host compiler. NVRTC needs neither."),
+                ("--compile-timeout SECONDS", "Most time for the compiler: 600 by default."),
+                ("-- OPTION …", "Any other option of the compiler."),
             ])  # fmt: skip
 
 

@@ -62,12 +62,12 @@ def _former_plot(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--best-by", "--by", "by", help="Figure to sort by.  [default: cycles, or wavefronts]"
 )
-@click.option("--limit", type=int, help="Count only the first combinations, up to this many.")
+@click.option("--limit", type=int, help="Count only this many combinations, from the first on.")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one per processor]")
 @click.option("--processes", is_flag=True, help="Workers are processes, not threads.")
 @click.option("--store", help="File for finished work: the same command continues from it.")
-@click.option("--csv", help="File for all rows.")
-@click.option("--parquet", help="File for all rows.")
+@click.option("--csv", help="CSV file for all rows.")
+@click.option("--parquet", help="Parquet file for all rows.")
 @format_option
 @_former_plot
 @html_options
@@ -87,11 +87,12 @@ def sweep(
 ) -> int:
     """Count every combination of parameters, and print the best.
 
-    NAME is simulate, or a kernel of `bankwise kernels`; its parameters are options, and so is
-    --rule. Their values: 0,4,8 or 0..16 or 0..64:8 (both ends belong to it), "(0,4)" for a pair,
-    and, for those of simulate that are names or widths, all. A kernel's --m is 4096
-    unless given, --n and --k are m. Combinations that do not exist are skipped, and their reasons
-    counted; a value that no combination could have is refused. Exit 1 if no combination exists.
+    NAME is simulate, or a kernel of `bankwise kernels`. Its parameters are options, and so is
+    --rule. Write values as 0,4,8 or 0..16 or 0..64:8 (both ends are included). "(0,4)" is a pair.
+    Options of simulate whose values are names or widths also take all. A kernel's --m is 4096 by
+    default; --n and --k are m. Combinations that do not exist are skipped, and the reasons are
+    counted. A value that fits no combination is refused. The exit code is 1 if no combination
+    exists.
     """
     from layouts.errors import accepted
     from simulator.errors import OptionError

@@ -161,7 +161,7 @@ def _range_or_value(text: str, like: object, swizzles: bool) -> Any:
         raise OptionError(f"{text!r} is not a range (accepted: 0..16, 0..64:8)")
     if swizzles and ";" in text and any(_INTEGER.fullmatch(part) for part in text.split(";")):
         raise OptionError(
-            f"{text!r} may end one value or begin another (accepted: A=1,2,3,B=none, or"
-            " Sw<1,2,3>;none)"
+            f"{text!r} can belong to the value before it or to the one after it (accepted:"
+            " A=1,2,3,B=none, or Sw<1,2,3>;none)"
         )
     return read_value(text, swizzles=swizzles)

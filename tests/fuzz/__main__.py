@@ -102,6 +102,7 @@ def _fork(
     try:
         os.close(said)
         os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # `count -` reads it: no input of ours
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         warnings.simplefilter("ignore")
         target, answers = TARGETS[name], Counter[str]()

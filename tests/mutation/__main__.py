@@ -44,6 +44,8 @@ class Mutant:
     line: int
     before: str
     after: str
+    within: str = ""
+    """The function that holds the line."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.before}  →  {self.after}"
@@ -73,8 +75,21 @@ def mutants_of(path: str, copy: Path, sample: int, seed: int) -> tuple[list[Muta
         seen.add(code)
         row = place.start_pos[0] - 1
         before, after = lines[row].strip(), changed.splitlines()[row].strip()
-        found.append(Mutant(path, place.operator_name, place.occurrence, row + 1, before, after))
+        within = _function(text, row + 1)
+        found.append(
+            Mutant(path, place.operator_name, place.occurrence, row + 1, before, after, within)
+        )
     return found, len(places)
+
+
+def _function(text: str, line: int) -> str:
+    """Return the name of the innermost function that holds a line, or ""."""
+    holding = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(holding, key=lambda node: node.lineno).name if holding else ""
 
 
 def _code(text: str) -> str:
@@ -134,14 +149,27 @@ def _judge_here(copy: Path, part: Part) -> None:
     os._exit(int(code))
 
 
-def survivors() -> dict[tuple[str, str, str], str]:
-    """Return why a mutant that is known to survive does: by path, line, and line changed.
+def survivors() -> dict[tuple[str, str, str, str], str]:
+    """Return why a mutant that is known to survive does: by path, line, line changed, function.
 
     A line changed that is "*" stands for any: the line itself changes nothing that is counted.
+    The function is "" for an entry without `within`, which holds for every such line of the file.
     """
     with SURVIVORS.open("rb") as file:
         listed: list[dict[str, str]] = tomllib.load(file)["survivor"]
-    return {(each["path"], each["line"], each["becomes"]): each["reason"] for each in listed}
+    return {
+        (each["path"], each["line"], each["becomes"], each.get("within", "")): each["reason"]
+        for each in listed
+    }
+
+
+def reason_for(mutant: Mutant, known: dict[tuple[str, str, str, str], str]) -> str | None:
+    """Return why a mutant survives, or None for a hole."""
+    for becomes in (mutant.after, "*"):
+        for within in (mutant.within, ""):
+            if reason := known.get((mutant.path, mutant.before, becomes, within)):
+                return reason
+    return None
 
 
 def run(
@@ -172,9 +200,7 @@ def run(
                 os.utime(copy / path, (2e9 + number, 2e9 + number))
                 verdict = judge(copy, part, given.patience)
             if verdict == "survived":
-                reason = known.get((path, mutant.before, mutant.after)) or known.get(
-                    (path, mutant.before, "*")
-                )
+                reason = reason_for(mutant, known)
                 verdict = "equivalent" if reason else "hole"
                 print(f"  {verdict}: {mutant}", f"({reason})" if reason else "", flush=True)
             counted[verdict] += 1

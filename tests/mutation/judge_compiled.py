@@ -95,6 +95,7 @@ LEARNT = [
     ),
     Instruction("HALF", 8, 1, lanes=16),
     Instruction("PARTED", 4, 2, groups=(range(5), range(5, 32)), merges=False, passes=3),
+    Instruction("DOZEN", 4, 3, groups=(range(0, 24, 2), range(1, 24, 2), range(24, 32))),
     Instruction("OWN", 4, 2, fuses=True, fixed_ideal=1, phase_cycles=5, least_cycles=(9, 7)),
 ]  # fmt: skip
 

@@ -109,6 +109,8 @@ PARTS: dict[str, Part] = {
             f"{_H200}::test_closed_forms_equal_the_counters[python]",
             "tests/property/test_closed_form.py::test_refusals",
             "tests/property/test_closed_form.py::test_refusals_of_layouts_and_their_addresses",
+            "tests/property/test_closed_form.py::test_the_compiled_engine_answers_if_it_is_named",
+            "tests/property/test_closed_form.py::test_whether_columns_are_strides_is_named",
             "tests/property/test_closed_form.py::test_columns_come_back",
             "tests/property/test_closed_form.py::test_one_lane_off_is_not_linear",
             "tests/property/test_closed_form.py::test_few_layouts_need_no_compiler",

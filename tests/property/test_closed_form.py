@@ -176,6 +176,18 @@ def test_few_layouts_need_no_compiler(
     equal(counted("LDS", given_columns), compiled)
 
 
+def test_the_compiled_engine_answers_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def five(op: object, given_columns: Any, *_: object) -> tuple[Any, None]:
+        """Answer with how many numbers a layout has: 5, or 32 addresses."""
+        return np.full((6, 1), given_columns.shape[-1], np.uint8), None
+
+    for place in ("linear_engine.count_linear", "numba_engine.count_accesses"):
+        monkeypatch.setattr(f"simulator.law.{place}", five)
+    for counted in (count_linear, count_affine):
+        assert counted("LDS", [4] * 5, engine="numba").wavefronts == 5
+        assert counted("LDS", [4] * 5, engine="numpy").wavefronts == 1
+
+
 def test_a_bad_layout_among_many_is_named() -> None:
     many = np.full((40_000, 5), 4)
     many[30_000] = [4, 8, 16, 32, -4]
@@ -223,6 +235,8 @@ def test_refusals(counted: Any, given_bytes: Any, message: str) -> None:
         (lane_addresses, [4, 8, 16, 32, -4],
          "columns reach from -4 to 32 (accepted: 0 to 232447 bytes, shared memory)"),
         (lane_addresses, [4, 8, 16, 32, 232448], "columns reach from 4 to 232448 (accepted: 0 to"),
+        (lane_addresses, [4, 8, 16, 32, 2**64],
+         f"columns hold {2**64}, beyond 64 bits (accepted: 0 to 232447 bytes, shared memory)"),
         (partial(lane_addresses, affine=True), [-1] * 5, "strides reach from -1 to -1 (accepted:"),
     ],
 )  # fmt: skip
@@ -232,6 +246,11 @@ def test_refusals_of_layouts_and_their_addresses(
     with pytest.raises(AddressError) as caught:
         taken(given_bytes)
     assert message in str(caught.value)
+
+
+def test_whether_columns_are_strides_is_named() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        lane_addresses([4] * 5, True)  # type: ignore[misc]
 
 
 def test_bits_that_cancel_are_inside() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 from tests.sources import PACKAGES, ROOT, sources, trees
@@ -52,6 +53,16 @@ def test_no_name_of_a_class_stands_twice() -> None:
                 places.setdefault(node.name, []).append(path)
     assert len(places) > 100
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_the_survivors_that_are_explained_are_lines_of_the_code() -> None:
+    listed = tomllib.loads((TESTS / "mutation/survivors.toml").read_text())["survivor"]
+    texts = {each["path"]: (ROOT / each["path"]).read_text() for each in listed}
+    lines = {path: {line.strip() for line in text.splitlines()} for path, text in texts.items()}
+    assert [each for each in listed if each["line"] not in lines[each["path"]]] == []
+    assert [
+        each for each in listed if f"def {each.get('within', '')}" not in texts[each["path"]]
+    ] == []
 
 
 def test_no_cubin_says_where_it_was_compiled() -> None:

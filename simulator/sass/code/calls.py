@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Caller"]
 
+_VECTOR = re.compile(
+    r"make_(?:u?(?:char|short|int|long|longlong)|float|double)([1-4])(?:_(?:16|32)a)?"
+)
+
 
 class Caller(Evaluator):
     """Evaluates calls, too."""
@@ -61,7 +65,7 @@ class Caller(Evaluator):
 
     def call(self, name: str, function: Node, given: list[Node], node: Node) -> Any:
         """Evaluate a call by name."""
-        if name in ("dim3", "make_uint3"):
+        if name in ("dim3", "make_uint3", "make_dim3"):
             return Dim3(*[self.value(each) for each in given])
         macro = self.macros.get(name)
         if macro is not None and macro.parameters is not None:
@@ -72,6 +76,8 @@ class Caller(Evaluator):
             values = [self.value(each) for each in given]  # CHECK(cudaMalloc(…))
             return values[0] if len(values) == 1 else Unknown(text_of(node))
         values = [self.value(each) for each in given]
+        if (made := _VECTOR.fullmatch(name)) and len(values) == int(made[1]):
+            return values  # make_float4(…)
         if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
             return values[0]
         if name in FUNCTIONS:

@@ -91,7 +91,13 @@ def compile_source(
     first: CompileError | None = None
     while True:
         translation = translate(
-            source, folder, options.include, options.define, asked=expressions, hide_in=hide_in
+            source,
+            folder,
+            options.include,
+            options.define,
+            asked=expressions,
+            forced=options.forced,
+            hide_in=hide_in,
         )
         try:
             return compile_translation(translation, *rest)
@@ -105,7 +111,13 @@ def compile_source(
     if not hide_in:
         raise first
     stripped = translate(
-        source, folder, options.include, options.define, asked=expressions, keep_whole=False
+        source,
+        folder,
+        options.include,
+        options.define,
+        asked=expressions,
+        forced=options.forced,
+        keep_whole=False,
     )
     try:
         return compile_translation(stripped, *rest)

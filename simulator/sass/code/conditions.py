@@ -13,6 +13,7 @@ from enum import IntEnum
 from itertools import pairwise
 
 from simulator.sass.code.calls import Caller
+from simulator.sass.code.predefined import is_never_defined, predefined
 from simulator.sass.code.preprocessor import Directive, Macro, blank, definitions
 from simulator.sass.code.source import Source
 
@@ -20,12 +21,8 @@ __all__ = ["answered", "chosen"]
 
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
-# What the compilers and CUDA's headers define; their values are not known here.
+# What compilers and libraries define besides `predefined`; their values are not known here.
 _COMPILERS = re.compile(r"_\w*|\w*VERSION\w*|NDEBUG|linux|unix|i386")
-_ALWAYS = {"__CUDACC__", "__NVCC__", "__cplusplus"}
-_NEVER = re.compile(
-    r"_*(?:WIN32|WIN64|_?MSC_VER|HIP\w*|APPLE\w*|MINGW\w*|CYGWIN\w*|INTEL_COMPILER|CUDACC_RTC)(?:__)?"
-)
 _FIRST = ("if", "ifdef", "ifndef")
 _MORE = ("elif", "elifdef", "elifndef", "else")
 _MOST_VISITS = 8  # of a header that is included again and again
@@ -56,11 +53,11 @@ class _Conditional:
 
 
 def answered(condition: Directive, known: Mapping[str, Macro]) -> bool | None:
-    r"""Return whether a branch is taken; None where only the compiler knows.
+    r"""Return whether a branch is taken in host code; None where only the compiler knows.
 
     >>> ask = lambda text: answered(Directive(0, 0, "if", text), {"N": Macro("N", None, "3")})
-    >>> ask("N > 2 && !defined(M)"), ask("M"), ask("__CUDA_ARCH__ >= 800"), ask("defined(_WIN32)")
-    (True, False, None, False)
+    >>> ask("N > 2 && !defined(M)"), ask("M"), ask("__CUDA_ARCH__ >= 800"), ask("defined(_OPENMP)")
+    (True, False, False, None)
     """
     if condition.keyword == "else":
         return True
@@ -84,9 +81,9 @@ def _put(text: str, known: Mapping[str, Macro], unsure: str) -> str:
 
 
 def _is_defined(name: str, known: Mapping[str, Macro]) -> bool | None:
-    if name in known or name in _ALWAYS:
+    if name in known:
         return True
-    return None if not _NEVER.fullmatch(name) and _COMPILERS.fullmatch(name) else False
+    return None if not is_never_defined(name) and _COMPILERS.fullmatch(name) else False
 
 
 def _value(text: str, known: Mapping[str, Macro]) -> bool | None:
@@ -100,7 +97,7 @@ def _value(text: str, known: Mapping[str, Macro]) -> bool | None:
     called = {*_WORD.findall(text)}
     called |= {word for name in called & known.keys() for word in _WORD.findall(known[name].body)}
     for word in called - known.keys() - {"true", "false"}:
-        if _NEVER.fullmatch(word) or not _COMPILERS.fullmatch(word):
+        if is_never_defined(word) or not _COMPILERS.fullmatch(word):
             evaluator.declare(word, 0)
     found = evaluator.from_text(text)
     return bool(found) if isinstance(found, int | float) else None
@@ -129,8 +126,8 @@ class _Preprocessor:
     """Follows includes in order, with the macros that are defined at each line."""
 
     def __init__(self, given: Mapping[str, Macro]) -> None:
-        self.known = dict(given)
-        self.ever = dict(given)
+        self.known = {**predefined(), **given}
+        self.ever = dict(self.known)
         """Every macro that was defined, as it was last."""
         self.read_as: dict[int, list[list[str]]] = {}
         """Each file's text, piece by piece, as it was read each time."""
@@ -155,23 +152,31 @@ class _Preprocessor:
         if readings and any(each.keyword == "pragma" and each.rest == "once" for each in lines):
             return
         self.depth += 1
+        for each in source.before:
+            self.read(each)
         out: list[str] = []
         readings.append(out)
         open_: list[_Conditional] = []
+        around_kernels = _around_kernels(source)
         out.append(text[: lines[0].start] if lines else text)
         for line, following in pairwise([*lines, Directive(len(text), len(text), "", "")]):
             said = text[line.start : line.end]
-            out.append(self._line(line, said, open_, source))
+            out.append(self._line(line, said, open_, source, around_kernels))
             piece = text[line.end : following.start]
             state = open_[-1].state if open_ else _State.LIVE
             out.append(piece if state else blank(piece))
         self.depth -= 1
 
-    def _line(self, line: Directive, said: str, open_: list[_Conditional], source: Source) -> str:
+    def _line(
+        self, line: Directive, said: str, open_: list[_Conditional], source: Source,
+        around_kernels: set[int],
+    ) -> str:  # fmt: skip
         """Read a preprocessor line; return what is left of it."""
         state = open_[-1].state if open_ else _State.LIVE
         if line.keyword in _FIRST:
             answer = answered(line, self.known) if state else False
+            if state and line.start in around_kernels:
+                answer = None
             taken = state if answer is not False else _State.DEAD
             open_.append(_Conditional(state, taken, answer is True, answer is None))
             return said if answer is None else blank(said)
@@ -205,3 +210,25 @@ class _Preprocessor:
             conditional.is_kept = True
             return said.replace("elif", "if", 1) + "  "
         return blank(said)
+
+
+def _around_kernels(source: Source) -> set[int]:
+    """Return where conditionals begin that choose kernels by the architecture.
+
+    Host code launches what only device code has.
+    """
+    found: set[int] = set()
+    if "__CUDA_ARCH__" not in source.text:
+        return found
+    open_: list[tuple[int, bool]] = []
+    for line in source.lines:
+        asks = "__CUDA_ARCH__" in line.rest
+        if line.keyword in _FIRST:
+            open_.append((line.start, asks))
+        elif line.keyword in _MORE and open_:
+            open_[-1] = (open_[-1][0], open_[-1][1] or asks)
+        elif line.keyword == "endif" and open_:
+            start, asked = open_.pop()
+            if asked and "__global__" in source.text[start : line.start]:
+                found.add(start)
+    return found

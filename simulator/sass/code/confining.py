@@ -102,7 +102,7 @@ def _check(name: str, bare: str, is_chosen: Callable[[str], bool], leaves: bool)
             raise CompileError(
                 f"{name}: #{line[1]} {line[2].strip()} (accepted: a header in the source's folder,"
                 " its repository or a folder of -I, by its name; next: pass -I FOLDER, or write the"
-                " name out)"
+                " header's name there)"
             )
     for asked in _ASKS.finditer(bare):
         place = asked[1].strip('"<> ')

@@ -8,18 +8,21 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.calls import Caller
+from simulator.sass.code.deduction import declared_type
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
     Cell,
     Dim3,
+    Type,
     Unknown,
+    cast,
     plain_type,
     vector_element,
 )
 from simulator.sass.code.preprocessor import Macro
-from simulator.sass.code.records import BYTES, Types, numbers_of
+from simulator.sass.code.records import BYTES, Types, extents_of, numbers_of
 from simulator.sass.code.signatures import walk
 
 if TYPE_CHECKING:
@@ -28,13 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["Declarer"]
 
 
+_CONFIGURATIONS = ("cudaLaunchConfig_t", "cudaLaunchConfig_st", "CUlaunchConfig")
+_CONFIGURATION = ("gridDim", "blockDim", "dynamicSmemBytes")
+
+
 class Declarer(Caller):
     """Evaluates declarations, too."""
 
     def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
         super().__init__(macros, aliases)
-        self.fields: dict[str, list[tuple[str, str]]] = {}
-        """Members of the source's structures, type and name."""
         self.alignments: dict[str, tuple[str, ...]] = {}
         """What `alignas` and `__align__` say of structures and members: see `alignments`."""
 
@@ -65,6 +70,24 @@ class Declarer(Caller):
             return known
         found = self.numbers(name)
         return None if found is None else BYTES[found[0]] * found[1]
+
+    def _sizeof_expression(self, node: Node) -> Any:
+        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
+        text = text_of(inner).strip("()") if inner is not None else ""
+        cell = self.find(text)
+        if cell is not None and not isinstance(cell.value, Type):
+            if isinstance(cell.value, Allocation) and cell.type.endswith("]"):
+                return cell.value.bytes if cell.value.bytes is not None else Unknown(text)
+            kind = cell.type
+        elif inner is not None and inner.type.endswith("expression"):  # *p, p[0]; or (T)
+            kind = declared_type(inner, self) or text
+        else:
+            kind = text
+        element, extents = extents_of(kind)
+        size, count = self.sized(element), self.elements(extents)
+        if size is None or count is None:
+            return Unknown(f"sizeof({text})")
+        return cast(size * count, "size_t")
 
     # ---- Declarations. ------------------------------------------------------------------------
     def _on_enum_specifier(self, node: Node) -> None:
@@ -108,9 +131,12 @@ class Declarer(Caller):
         array = next((n for n in walk(declarator) if n.type == "array_declarator"), None)
         pointed = kind + "*" * stars
         value = self._initial(declarator.child_by_field_name("value"), array, kind, pointed, name)
+        if kind in _CONFIGURATIONS and not stars and isinstance(value, list):
+            told = [each for each in value if each != 0 or len(value) > 1]  # = {0}
+            value = {own: Cell(each) for own, each in zip(_CONFIGURATION, told, strict=False)}
         if kind in self.fields and not stars:
             value = self._struct(kind, value)
-        if array is None and not stars:
+        if array is None and not stars and kind not in _CONFIGURATIONS:
             value = self._single(value, kind, name)
         self.declare(name, value, pointed + ("[]" if array is not None else ""))
 

@@ -12,7 +12,7 @@ from simulator.sass.code.hostvalues import ENUMERATOR, Allocation, Type, Unknown
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["deduced", "parameter_name", "spelled", "type_of"]
+__all__ = ["declared_type", "deduced", "parameter_name", "spelled", "type_of"]
 
 _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _RANKS = ("int", "unsigned int", "long", "unsigned long", "size_t", "float", "double")
@@ -45,8 +45,14 @@ def deduced(
     names = [parameter_name(each) for each in template]
     found = dict(zip(names, given, strict=False))
     for kind, own in zip(kinds, types, strict=False):
+        if own is None:
+            continue
+        if held := re.fullmatch(r"(?:\w+::)*(\w+)<(\w+)>&{0,2}", kind):  # a vector of T
+            inside = re.fullmatch(rf"(?:\w+::)*{held[1]}<([\w\s]+)>", own)
+            if inside and held[2] in names:
+                found.setdefault(held[2], Type(inside[1]))
         shape = re.fullmatch(r"(\w+)(\**)&{0,2}", kind)
-        if shape is None or own is None or shape[1] not in names:
+        if shape is None or shape[1] not in names:
             continue
         if own.endswith(shape[2]):
             found.setdefault(shape[1], Type(own.removesuffix(shape[2])))
@@ -99,13 +105,14 @@ def type_of(node: Node, value: Any, reader: Evaluator) -> str | None:
 
     `value`: what the expression was evaluated to.
     """
-    found = _declared(node, reader)
+    found = declared_type(node, reader)
     if found is None and isinstance(value, Allocation) and value.element not in (None, "auto"):
         found = f"{value.element}*"
     return None if found is None else spelled(plain_type(found), reader)
 
 
-def _declared(node: Node, reader: Evaluator) -> str | None:
+def declared_type(node: Node, reader: Evaluator) -> str | None:
+    """Return the type of an expression as its variables are declared; None where not known."""
     kind, text = node.type, text_of(node)
     if kind == "number_literal":
         return _of_number(text.lower())
@@ -119,25 +126,35 @@ def _declared(node: Node, reader: Evaluator) -> str | None:
             return None
         return cell.type.replace("[]", "*")
     if kind == "parenthesized_expression":
-        return _declared(node.named_children[0], reader)
+        return declared_type(node.named_children[0], reader)
     if kind == "pointer_expression":
         argument = node.child_by_field_name("argument")
-        inner = _declared(argument, reader) if argument is not None else None
+        inner = declared_type(argument, reader) if argument is not None else None
         if inner is None:
             return None
         return f"{inner}*" if text.startswith("&") else inner.removesuffix("*")
     if kind == "subscript_expression":
         argument = node.child_by_field_name("argument")
-        inner = _declared(argument, reader) if argument is not None else None
+        inner = declared_type(argument, reader) if argument is not None else None
         return inner.removesuffix("*") if inner and inner.endswith("*") else None
+    if kind == "field_expression":
+        owner = reader.place(node)
+        if owner is not None and owner.type:
+            return owner.type
+        argument, field = (node.child_by_field_name(each) for each in ("argument", "field"))
+        base = declared_type(argument, reader) if argument is not None else None
+        for member, name in reader.fields.get(plain_type(base or "").rstrip("*"), ()):
+            if field is not None and name == text_of(field):
+                return member
+        return None
     if kind == "cast_expression":
         return text_of(named) if (named := node.child_by_field_name("type")) else None
     if kind == "call_expression":
         return _called(node, reader)
     if kind == "unary_expression":
-        return _declared(node.named_children[-1], reader)
+        return declared_type(node.named_children[-1], reader)
     if kind == "binary_expression":
-        return _arithmetic([_declared(each, reader) for each in node.named_children])
+        return _arithmetic([declared_type(each, reader) for each in node.named_children])
     return None
 
 

@@ -30,6 +30,7 @@ __all__ = ["Described", "Shared", "describe", "placeholder", "symbol_text"]
 _MOST_MEMBERS = 256
 _MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it may be another one
 _CALLED = re.compile(r"[(…]")  # each call may give another pointer
+_LET = re.compile(r"[A-Za-z_][\w.>-]*")  # a name that has its value by --let
 _MEMBER_CALL = re.compile(r"(?:\.|->)\w+(?:<[^()]*>)?\(\)")  # but x.data() gives the same
 _TEXTURES = {
     "cudaTextureObject_t": "a texture", "CUtexObject": "a texture",
@@ -233,7 +234,8 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
     origin, offset = _origin(value, reader)
     if origin is not None:
         described.met.append(origin)
-    if origin is None or not (origin in described.several or (offset or 0) > 0):
+    moved = isinstance(offset, Unknown) or (isinstance(offset, int) and offset != 0)
+    if origin is None or not (origin in described.several or moved):
         return _array(value, element, name, reader, described)[0]
     shared = next((each for each in described.shared if each.origin == origin), None)
     if shared is None:
@@ -244,15 +246,17 @@ def _pointer(value: Any, element: str, name: str, reader: HostReader, described:
     reader.used.add(value.name if isinstance(value, Unknown) else name)
     if offset == 0:
         return shared.name
-    if offset is None or offset < 0 or not shared.size or offset % shared.size:
-        return f"{shared.name}+{described.ask(f'elements from {shared.name} to {name}')}"
+    if not isinstance(offset, int) or offset < 0 or not shared.size or offset % shared.size:
+        asked = f"elements from {shared.name} to {name if name != shared.name else 'its place'}"
+        cause = offset.name if isinstance(offset, Unknown) and offset.name else asked
+        return f"{shared.name}+{described.ask(cause, asked)}"
     return f"{shared.name}+{offset // shared.size}"
 
 
-def _origin(value: Any, reader: HostReader) -> tuple[int | str | None, int | None]:
+def _origin(value: Any, reader: HostReader) -> tuple[int | str | None, int | Unknown | None]:
     """Return what a pointer points into, and by how many bytes; None where they are not known."""
     if isinstance(value, Allocation):
-        return id(value.whole), value.offset if isinstance(value.offset, int) else None
+        return id(value.whole), value.offset
     if not isinstance(value, Unknown) or _CALLED.search(_MEMBER_CALL.sub("", value.name)):
         return None, 0
     name, bracket, _ = value.name.partition("[")
@@ -284,10 +288,15 @@ def _array(
         fill = "zeros" if value.whole.zero else "random"
         if value.whole.bytes and size:
             return f"{fill}:{kind}[{max(value.whole.bytes // size, 1)}]", size
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:  # --let 's->x=64'
+        return f"{fill}:{kind}[{value * each}]", size
     own = value.name if isinstance(value, Unknown) else name
     if (many := reader.let(own, reader.assumed.get("*"))) is not None:
         return f"{fill}:{kind}[{max(int(many) * each, 1)}]", size
-    return f"{fill}:{kind}[{described.ask(f'{what} of {name}')}]", size
+    asked = f"{what} of {name}"
+    if own != name and _LET.fullmatch(own):  # what --let takes, where host code calls it otherwise
+        return f"{fill}:{kind}[{described.ask(f'{asked} ({own} in host code)', asked)}]", size
+    return f"{fill}:{kind}[{described.ask(asked)}]", size
 
 
 def _table(value: Any, element: str, name: str, reader: HostReader, described: Described) -> str:

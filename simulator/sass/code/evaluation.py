@@ -51,6 +51,8 @@ class Evaluator:
         self.macros = macros
         self.aliases = aliases
         self.scopes: list[dict[str, Cell]] = [{}]
+        self.fields: dict[str, list[tuple[str, str]]] = {}
+        """Members of the source's structures, type and name."""
         self.assumed: Mapping[str, int | float] = {}
         """Values of names that nothing tells, and of variables in place of what is told."""
         self.device: Mapping[str, int] = {}
@@ -218,17 +220,6 @@ class Evaluator:
         if plain.endswith("*"):
             return value.pointer_to(plain[:-1]) if isinstance(value, Allocation) else value
         return cast(value, self.aliases.get(plain, plain))
-
-    def _sizeof_expression(self, node: Node) -> Any:
-        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
-        text = text_of(inner).strip("()") if inner is not None else ""
-        cell = self.find(text)
-        if cell is not None and not isinstance(cell.value, Type):
-            if isinstance(cell.value, Allocation) and cell.type.endswith("]"):
-                return cell.value.bytes if cell.value.bytes is not None else Unknown(text)
-            text = cell.type
-        size = self.sized(text.removeprefix("*") if text.startswith("*") else text)
-        return Unknown(f"sizeof({text})") if size is None else cast(size, "size_t")
 
     def _pointer_expression(self, node: Node) -> Any:
         argument = node.child_by_field_name("argument")

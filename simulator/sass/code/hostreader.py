@@ -376,7 +376,7 @@ class HostReader(Declarer):
                 cell.value = Unknown(name)
             elif isinstance(value, Allocation) and isinstance(cell.value, Allocation):
                 if cell.value.whole is value.whole and cell.value.offset != value.offset:
-                    cell.value = cell.value.moved(Unknown(name), None)
+                    cell.value = cell.value.moved(Unknown(""), None)
             elif isinstance(value, Dim3) and cell.value != value:
                 both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
                         for axis in ("x", "y", "z")]  # fmt: skip

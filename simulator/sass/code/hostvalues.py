@@ -109,8 +109,13 @@ class Allocation:
         if isinstance(by, int) and by == 0:
             return self
         known = isinstance(by, int) and isinstance(self.offset, int) and size is not None
-        offset = self.offset + by * size if known and size else Unknown("offset")
+        offset = self.offset + by * size if known and size else self._unknown(by)
         return replace(self, inside=self.whole, offset=offset)
+
+    def _unknown(self, by: Any) -> Unknown:
+        """Return what is not known of where a pointer goes; "" where no variable tells it."""
+        causes = [each for each in (self.offset, by) if isinstance(each, Unknown)]
+        return causes[0] if causes else Unknown("")
 
     def pointer_to(self, element: str) -> Allocation:
         """Return the same address as a pointer to another type."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from simulator.errors import CubinError
 from simulator.sass.architectures import architecture
+from simulator.sass.code.bounded import bounded
 from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.cubin import Cubin, base_name, read_cubin
 from simulator.sass.code.nvdisasm import tool
@@ -29,7 +30,7 @@ _ARCHIVE = b"!<arch>\n"[:4]
 _DEVICE_CODE = (_ELF, _FATBINARY, _ARCHIVE)
 _CUDA_MACHINE = 190
 _LARGEST = 1 << 28
-_SECONDS = 60.0
+_MOST_EXTRACTED = 4 << 30
 
 
 def load(
@@ -40,8 +41,9 @@ def load(
     Raises CubinError, CompileError, ToolError, LaunchError as the case may be.
     """
     architecture(arch)
+    options = options or CompilerOptions()
     if isinstance(given, bytes | bytearray):
-        return _from_bytes(bytes(given), "the bytes given", arch, kernel), ""
+        return _from_bytes(bytes(given), "the bytes given", arch, kernel, options), ""
     if isinstance(given, Path):
         path = given
     elif (found := _existing(given)) is not None:
@@ -50,7 +52,7 @@ def load(
         if not re.search(r"[{;\n]", given):
             raise CubinError(f"no file {given!r} (accepted: a file, or CUDA source)")
         if is_ptx(given):
-            return read_cubin(assemble(given, arch, "the PTX given")), ""
+            return read_cubin(assemble(given, arch, "the PTX given", options.seconds)), ""
         return _compiled(given, arch, SOURCE, kernel, options, None), SOURCE
     try:
         if path.stat().st_size > _LARGEST:
@@ -59,7 +61,7 @@ def load(
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     if data[:4] in _DEVICE_CODE:
-        return _from_bytes(data, str(path), arch, kernel), ""
+        return _from_bytes(data, str(path), arch, kernel, options), ""
     try:
         source = data.decode()
     except UnicodeDecodeError:
@@ -68,10 +70,11 @@ def load(
             f" {data[:4].hex(' ')})"
         ) from None
     if is_ptx(source):
-        return read_cubin(assemble(source.rstrip("\0"), arch, str(path))), ""
+        image = assemble(source.rstrip("\0"), arch, str(path), options.seconds)
+        return read_cubin(image), ""
     if "\0" in source:
         raise CubinError(f"{path} is neither device code nor CUDA source")
-    options = from_database(path) + (options or CompilerOptions())
+    options = from_database(path) + options
     return _compiled(source, arch, str(path), kernel, options, path.absolute().parent), str(path)
 
 
@@ -130,7 +133,9 @@ def _compiled(
         ) from None
 
 
-def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
+def _from_bytes(
+    data: bytes, name: str, arch: str, kernel: str | None, options: CompilerOptions
+) -> Cubin:
     if data[:4] == _ELF and int.from_bytes(data[18:20], "little") == _CUDA_MACHINE:
         return read_cubin(data)
     if data[:4] not in _DEVICE_CODE:
@@ -138,52 +143,60 @@ def _from_bytes(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
             f"{name}: no cubin, fatbinary, object or library (first bytes:"
             f" {data[:4].hex(' ') or 'none'})"
         )
-    return _extracted(data, name, arch, kernel)
+    return _extracted(data, name, arch, kernel, options)
 
 
-def _assembled(path: Path, folder: str, arch: str, name: str) -> list[bytes]:
-    """Assemble the PTX that a file holds instead of machine code, as a driver would."""
-    try:
-        subprocess.run(  # noqa: S603  our own file and flags
-            [tool("cuobjdump"), "-xptx", "all", str(path)],
-            cwd=folder, capture_output=True, timeout=_SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise CubinError(f"{name}: cuobjdump did not answer in {_SECONDS:.0f} s") from None
-    texts = [each.read_text(errors="replace") for each in sorted(Path(folder).glob("*.ptx"))]
-    return [assemble(text, arch, name) for text in texts if is_ptx(text)]
-
-
-def _extracted(data: bytes, name: str, arch: str, kernel: str | None) -> Cubin:
+def _extracted(
+    data: bytes, name: str, arch: str, kernel: str | None, options: CompilerOptions
+) -> Cubin:
     """Find the cubin for `arch` inside a fatbinary or a host object, by cuobjdump."""
+    fitting: list[Cubin] = []
+    names: set[str] = set()
+    problem = "it holds only PTX, or no device code"
     with tempfile.TemporaryDirectory() as folder:
         suffix = {_ELF: ".o", _ARCHIVE: ".a"}.get(data[:4], ".fatbin")
         path = Path(folder) / f"image{suffix}"
         path.write_bytes(data)
-        try:
-            subprocess.run(  # noqa: S603  our own file and flags
-                [tool("cuobjdump"), "-xelf", "all", str(path)],
-                cwd=folder, capture_output=True, timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise CubinError(f"{name}: cuobjdump did not answer in {_SECONDS:.0f} s") from None
-        images = [each.read_bytes() for each in sorted(Path(folder).glob("*.cubin"))]
-        if not images:
-            images = _assembled(path, folder, arch, name)
-    found, problem = [], "it holds no device code but PTX, or none"
-    for image in images:
-        try:
-            found.append(read_cubin(image))
-        except CubinError as error:
-            problem = str(error)
-    fitting = [cubin for cubin in found if cubin.architecture.name == arch.removesuffix("a")]
+        images: Iterator[bytes] = (each.read_bytes() for each in _files(path, "elf", name))
+        if not any(Path(folder).glob("*.cubin")):
+            images = _assembled(path, arch, name, options)
+        for image in images:
+            try:
+                cubin = read_cubin(image)
+            except CubinError as error:
+                problem = str(error)
+                continue
+            names.add(cubin.architecture.name)
+            if cubin.architecture.name == arch.removesuffix("a"):
+                fitting.append(cubin)
     if not fitting:
-        names = sorted({cubin.architecture.name for cubin in found})
         if not names:
             raise CubinError(f"{name}: {problem}")
-        raise CubinError(f"{name} has no code for {arch} (accepted: arch {', '.join(names)})")
+        accepted = ", ".join(sorted(names))
+        raise CubinError(f"{name} has no code for {arch} (accepted: arch {accepted})")
     if kernel is not None:
         for cubin in fitting:
             if kernel in cubin.kernels or kernel in map(base_name, cubin.kernels):
                 return cubin
     return fitting[0]
+
+
+def _assembled(path: Path, arch: str, name: str, options: CompilerOptions) -> Iterator[bytes]:
+    """Assemble the PTX that a file holds instead of machine code, as a driver would."""
+    for each in _files(path, "ptx", name):
+        text = each.read_text(errors="replace")
+        if is_ptx(text):
+            yield assemble(text, arch, name, options.seconds)
+
+
+def _files(path: Path, kind: str, name: str) -> list[Path]:
+    """Let cuobjdump write what a file holds of a kind, beside it."""
+    command = [tool("cuobjdump"), f"-x{kind}", "all", str(path)]
+    code, _, said = bounded(command, name, str(path.parent))
+    found = sorted(path.parent.glob("*.cubin" if kind == "elf" else "*.ptx"))
+    if code and not found and "does not contain device code" not in said:
+        why = said.strip().split(" : ")[-1].replace(str(path), "it") or f"it ended with {code}"
+        raise CubinError(f"cuobjdump cannot read {name}: {why}")
+    if sum(each.stat().st_size for each in found) > _MOST_EXTRACTED:
+        raise CubinError(f"{name} holds too much code (accepted: up to {_MOST_EXTRACTED} bytes)")
+    return found

@@ -146,7 +146,7 @@ def _check_assumed(reader: _Reader) -> None:
         if name in compiled:
             raise LaunchError(
                 f"--let {name}={reader.assumed[name]}: {name} is a constant of the whole file,"
-                f" which device code has, too: {compiled[name]!r} (accepted: change the value"
+                f" and device code uses it, too: {compiled[name]!r} (accepted: change the value"
                 " in the file)"
             )
     for name in set(reader.assumed) - reader.used - {"*"}:

@@ -56,9 +56,14 @@ def request_for(
             "-cubin", f"-arch={arch}", "-lineinfo", "--expt-relaxed-constexpr",
             *([f"-I{folder.absolute()}"] if folder is not None else []),
             *(f"-I{Path(each).expanduser().absolute()}" for each in options.include),
+            *(part for each in options.forced for part in ("-include", _full(each))),
             *(each for each in given if not each.startswith(_ONLY_NVRTC)),
         ],
     }  # fmt: skip
+
+
+def _full(header: str) -> str:
+    return str(Path(header).absolute()) if Path(header).is_file() else header
 
 
 def without_host_compiler() -> str:

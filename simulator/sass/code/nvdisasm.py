@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +14,9 @@ from pathlib import Path
 
 from simulator.errors import CubinError, ToolError, install
 from simulator.sass import kept
+from simulator.sass.code.bounded import bounded
 
 __all__ = ["SassInstruction", "disassemble", "tool"]
-
-_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -138,16 +136,8 @@ def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, i
 
 def _run(arguments: Sequence[str]) -> str:
     """Run nvdisasm within bounds: what it reads may be anybody's."""
-    try:
-        done = subprocess.run(  # noqa: S603  its arguments are a flag and our own file
-            [tool("nvdisasm"), *arguments],
-            capture_output=True, timeout=_SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise CubinError(f"nvdisasm did not answer in {_SECONDS:.0f} s") from None
-    except OSError as error:
-        raise ToolError(f"nvdisasm cannot be run: {error}") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CubinError(f"nvdisasm refuses the cubin: {said[0] if said else done.returncode}")
-    return done.stdout.decode(errors="replace")
+    code, printed, said = bounded([tool("nvdisasm"), *arguments], "the cubin")
+    if code:
+        why = said.strip().splitlines()
+        raise CubinError(f"nvdisasm refuses the cubin: {why[0] if why else code}")
+    return printed

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_MEMORY = 8 << 30
+MEMORY = 8 << 30
+"""Bytes that a compiler may take."""
 _CORE = 0
 
 
@@ -88,7 +89,7 @@ def limit_memory() -> None:
     try:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (_CORE, _CORE))
     except (ImportError, ValueError, OSError):
         return  # not on this system: the time limit is left

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from layouts.errors import accepted
 from simulator.errors import CompileError
+from simulator.sass.code.predefined import language
 from simulator.sass.code.preprocessor import Macro
 
 __all__ = ["COMPILERS", "CompilerOptions", "from_database", "make_options", "parse_options"]
@@ -43,10 +44,9 @@ _LONG = {"-std": "--std", "-use_fast_math": "--use_fast_math", "-maxrregcount": 
          "--default-device": "--device-as-default-execution-space",
          "-extended-lambda": "--extended-lambda", "-expt-extended-lambda": "--extended-lambda",
          "--expt-extended-lambda": "--extended-lambda", "-Xptxas": "--ptxas-options",
-         "-include": "--pre-include", "--pre-include": "--pre-include",
          "-device-int128": "--device-int128", "-restrict": "--restrict",
          "-split-compile": "--split-compile", "-ewp": "--extra-device-vectorization"}  # fmt: skip
-_WITH_VALUE = {"--std", "--maxrregcount", "--ptxas-options", "--pre-include", "--ftz", "--fmad",
+_WITH_VALUE = {"--std", "--maxrregcount", "--ptxas-options", "--ftz", "--fmad",
                "--prec-div", "--prec-sqrt", "--split-compile"}  # fmt: skip
 
 
@@ -64,6 +64,8 @@ class CompilerOptions:
     """Whatever else, in NVRTC's spelling."""
     compiler: Compiler = "nvrtc"
     """What compiles: NVRTC, which needs no host compiler, or a real nvcc, which does."""
+    forced: tuple[str, ...] = field(default=(), repr=False)
+    """Headers that are read before the source: -include."""
     seconds: float = field(default=600.0, repr=False, compare=False)
     """How long the compiler may take; CUTLASS takes minutes on a busy machine."""
 
@@ -75,12 +77,13 @@ class CompilerOptions:
             self.undefine + other.undefine,
             self.other + other.other,
             other.compiler if other.compiler != "nvrtc" else self.compiler,
+            self.forced + other.forced,
             other.seconds if other.seconds != CompilerOptions.seconds else self.seconds,
         )
 
     def macros(self) -> dict[str, Macro]:
-        """Return the macros of -D, without those of -U."""
-        found = {}
+        """Return the macros of -D, without those of -U, and what says which C++ it is."""
+        found = language(self.other)
         for each in self.define:
             name, _, value = each.partition("=")
             found[name] = Macro(name, None, value or "1")
@@ -112,7 +115,7 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
     Raises CompileError for an option without its value, for a compiler that is not known, and for
     a time that is not one.
     """  # noqa: E501  what Python prints
-    found: dict[str, list[str]] = {"I": [], "D": [], "U": [], "other": []}
+    found: dict[str, list[str]] = {"I": [], "D": [], "U": [], "other": [], "forced": []}
     todo = list(given)
     compiler: Compiler = "nvrtc"
     seconds = CompilerOptions.seconds
@@ -129,6 +132,8 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
             found[text[1]].append(text[2:].lstrip("=") or value(text))
         elif name in ("-isystem", "--include-path", "--system-include", "-iquote"):
             found["I"].append(rest if equals else value(text))
+        elif name in ("-include", "--pre-include"):
+            found["forced"].append(rest if equals else value(text))
         elif name in ("--define-macro", "--undefine-macro"):
             found["D" if name == "--define-macro" else "U"].append(rest if equals else value(text))
         elif name == "--compiler" and not known_only:
@@ -156,6 +161,7 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
         tuple(found["U"]),
         tuple(found["other"]),
         compiler,
+        tuple(found["forced"]),
         seconds,
     )
 
@@ -215,7 +221,15 @@ def from_database(source: Path) -> CompilerOptions:
             command = entry.get("arguments") or shlex.split(entry["command"])
             read = parse_options(command[1:], known_only=True)
             folders = (folder / each for each in read.include)
-            return replace(read, include=tuple(str(each) for each in folders if each.is_dir()))
+            headers = ((folder / each).resolve() for each in read.forced)
+            own = next(each for each in full.parents if database.is_relative_to(each))
+            return replace(
+                read,
+                include=tuple(str(each) for each in folders if each.is_dir()),
+                forced=tuple(
+                    str(each) for each in headers if each.is_relative_to(own) and each.is_file()
+                ),
+            )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, CompileError):
         return CompilerOptions()  # the file compiles without it, or says what is missing
     return CompilerOptions()

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from simulator.errors import CompileError, ToolError
+from simulator.sass.code.options import CompilerOptions
 
 __all__ = ["assemble", "is_ptx"]
 
@@ -29,8 +30,11 @@ def is_ptx(text: str) -> bool:
     return bare.startswith(".version")
 
 
-def assemble(text: str, arch: str, name: str) -> bytes:
-    """Assemble PTX for an architecture. Raises CompileError with what the assembler says."""
+def assemble(text: str, arch: str, name: str, seconds: float = CompilerOptions.seconds) -> bytes:
+    """Assemble PTX for an architecture, in this time.
+
+    Raises CompileError with what the assembler says.
+    """
     if len(text) > _LONGEST:
         raise CompileError(f"{name}: {len(text)} characters of PTX (accepted: up to {_LONGEST})")
     from simulator.sass.code.compiling import child
@@ -39,7 +43,7 @@ def assemble(text: str, arch: str, name: str) -> bytes:
     if wanted and wanted[1] == f"{arch}a":
         arch = wanted[1]
     request = json.dumps({"ptx": text, "arch": arch})
-    answer = json.loads(child("ptx", request, name))
+    answer = json.loads(child("ptx", request, name, seconds))
     if "missing" in answer:
         raise ToolError(answer["missing"])
     if "log" in answer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from simulator.sass.code.makers import makings
 from simulator.sass.code.preprocessor import Macro, blank
 
 __all__ = ["BARE_CALL", "EXTERN_CALL", "is_open", "makes_type", "readable", "type_calls"]
@@ -68,6 +69,8 @@ def readable(
     )
     text = _ALIGNED.sub(lambda found: blank(found[0]), text)
     text = EXTERN_CALL.sub(lambda found: blank(found[0]), text)
+    for each in makings(text, known):
+        text = text[: each.start] + blank(text[each.start : each.end]) + text[each.end :]
     for call in list(type_calls(text, known)):
         text = text[: call.start()] + blank(call[0]) + text[call.end() :]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import plain_type
+from simulator.sass.code.makers import makings
 from simulator.sass.code.preprocessor import left_out, plain
 from simulator.sass.code.source import Source
 
@@ -88,8 +89,8 @@ def functions(source: Source) -> Iterator[tuple[Node, tuple[str, ...], str]]:
         yield node, template, plain(head)
 
 
-def signatures(source: Source) -> dict[str, list[Signature]]:
-    """Return the kernels that a source defines, by name."""
+def signatures(source: Source, depth: int = 0) -> dict[str, list[Signature]]:
+    """Return the kernels that a source defines, by name; those that macros make at depth 0."""
     found: dict[str, list[Signature]] = {}
     for node, template, head in functions(source):
         marked = " ".join([head, *(said for mark, said in source.marks.items() if mark in head)])
@@ -106,7 +107,18 @@ def signatures(source: Source) -> dict[str, list[Signature]]:
             node.start_point.row + 1, _scope(node),
         )  # fmt: skip
         found.setdefault(each.name.split("<")[0], []).append(each)
+    for each in _made(source) if depth == 0 else ():
+        found.setdefault(each.name.split("<")[0], []).append(each)
     return found
+
+
+def _made(source: Source) -> Iterator[Signature]:
+    """Yield the kernels that macros make."""
+    bare = plain(left_out(source.text, source.lines, source.known))
+    for each in makings(bare, source.known):
+        row = bare.count("\n", 0, each.start) + 1
+        for listed in signatures(Source(each.text, source.known), depth=1).values():
+            yield from (replace(kernel, line=row) for kernel in listed)
 
 
 def _scope(node: Node) -> tuple[str, ...]:

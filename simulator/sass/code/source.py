@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from simulator.errors import ToolError
+from simulator.sass.code.makers import makings
 from simulator.sass.code.preprocessor import (
     QUALIFIERS,
     Directive,
@@ -80,6 +81,8 @@ class Source:
     outside: Mapping[str, Macro] = field(default_factory=dict)
     included: dict[int, Source] = field(default_factory=dict, repr=False, compare=False)
     """Files that its lines include, by where a line begins."""
+    before: list[Source] = field(default_factory=list, repr=False, compare=False)
+    """Files that are read before it: `-include`."""
 
     def surround(self, other: Source) -> None:
         """Take the macros of all files from another one; where they agree, what it made of them."""
@@ -134,6 +137,13 @@ class Source:
                 found.setdefault((each.start, each.end), each)
         ranges = sorted(found)
         bare = plain(self.text)
+        for made in makings(bare, self.known):
+            if not any(a <= made.start and made.end <= b for a, b in ranges):
+                kernels = frozenset(_IDENTIFIER.findall(made.text.split("{")[0]))
+                text = bare[made.start : made.end]
+                each = Declaration(made.start, made.end, "device", kernels, words(text))
+                found[made.start, made.end] = each
+        ranges = sorted(found)
         calls = *BARE_CALL.finditer(bare), *EXTERN_CALL.finditer(bare)
         for call in (*calls, *type_calls(bare, self.known)):
             if is_open(call[1], self.known):

@@ -14,12 +14,12 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from simulator.errors import CompileError
 from simulator.sass.code import headers as host_headers
 from simulator.sass.code.confining import check_includes, computed, spellings
+from simulator.sass.code.looking import find_header, in_repository, is_compilers, project_around
 from simulator.sass.code.naming import plain_path
 from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
@@ -34,11 +34,8 @@ _ANNOTATION = re.compile(
 )
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
-_MOST_WALKED = 200_000
 _LONGEST = 1 << 22
 _KNOWS = "__CUDACC_RTC__"
-_HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
-            ".c", ".cc", ".cpp", ".cxx", ".def", ".td", ".txx", ".icc", ""}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,11 +68,13 @@ class _File:
 
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
-    *, asked: Sequence[str] = (), keep_whole: bool = True, hide_in: Collection[str] = (),
+    *, asked: Sequence[str] = (), forced: Sequence[str] = (), keep_whole: bool = True,
+    hide_in: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
-    Raises CompileError for a folder of -I that is not there and for more than 64 MiB of headers.
+    Raises CompileError for a folder of -I or a header of -include that is not there, and for more
+    than 64 MiB of headers.
 
     Parameters
     ----------
@@ -85,6 +84,8 @@ def translate(
         Folders of -I, and macros of -D, "NAME" or "NAME=VALUE".
     asked
         Templates to instantiate, such as "gemm<Traits>".
+    forced
+        Headers of -include. The user names them: they may lie anywhere.
     keep_whole, hide_in
         Whether headers that know NVRTC stay as they are, and full paths of those that do not.
     """
@@ -92,7 +93,9 @@ def translate(
     for place in folders:
         if not place.is_dir():
             raise CompileError(f"-I {place}: there is no such folder")
-    files, missing = _gather(text, None if folder is None else folder.absolute(), folders)
+    folder = None if folder is None else folder.absolute()
+    before = [_before(each, folder, folders) for each in forced]
+    files, missing = _gather(text, folder, folders, before)
     outside: dict[str, Macro] = {}
     for each in files.values():
         outside.update(each.source.macros)
@@ -132,8 +135,9 @@ def translate(
             wanted == each for file in files.values() for _, each, _ in includes(file.source.lines)
         ):
             headers[wanted] = host_headers.block_primitives(named)
+    headers[host_headers.PRELUDE] += "".join(f'#include "{each}"\n' for each in before)
     check_includes(
-        {**texts, "the source": source}, lambda wanted: wanted in headers or _is_compilers(wanted)
+        {**texts, "the source": source}, lambda wanted: wanted in headers or is_compilers(wanted)
     )
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
@@ -169,16 +173,36 @@ def _whole(files: dict[str, _File]) -> list[str]:
     return list(found)
 
 
+def _before(wanted: str, folder: Path | None, folders: list[Path]) -> str:
+    """Find a header of -include; return its full path, or its name if it is the compiler's."""
+    places = [Path(wanted), *(each / wanted for each in ([folder] if folder else []) + folders)]
+    found = next((each for each in places if each.is_file()), None)
+    if found is not None:
+        return plain_path(str(found.resolve()))
+    if is_compilers(wanted):
+        return wanted
+    raise CompileError(
+        f"-include {wanted}: there is no such file (looked for in this folder, in the source's"
+        " and in those of -I)"
+    )
+
+
 def _gather(
-    text: str, folder: Path | None, folders: list[Path]
+    text: str, folder: Path | None, folders: list[Path], before: list[str]
 ) -> tuple[dict[str, _File], dict[str, None]]:
     """Read the source and the project's headers; "" is the source itself."""
     files = {"": _File(Source(text))}
     missing: dict[str, None] = {}
     roots = [each.resolve() for each in [*([folder] if folder else []), *folders]]
     if folder is not None:
-        roots += _project(folder.resolve())
+        roots += project_around(folder.resolve())
     todo = [("", folder)]
+    for name in before:
+        if not is_compilers(name):
+            path = Path(name)
+            files[name] = _File(Source(path.read_text(errors="replace")), path.parent)
+            files[""].source.before.append(files[name].source)
+            todo.append((name, path.parent))
     made: list[tuple[_File, Path | None, Directive]] = []
     size = len(text)
 
@@ -209,7 +233,7 @@ def _gather(
                 found = _place(wanted, quoted, here, folders, roots)
                 if found is not None:
                     take(file, line, found, wanted)
-                elif not _is_compilers(wanted):
+                elif not is_compilers(wanted):
                     missing[wanted] = None
         # Now every macro is known that may name a header.
         lines = [line for each in files.values() for line in each.source.lines]
@@ -217,7 +241,7 @@ def _gather(
             told = spellings(line.rest, lines)
             places = [(_place(name, quoted, here, folders, roots), name) for name, quoted in told]
             own = next(((place, name) for place, name in places if place is not None), None)
-            standard = next((name for name, _ in told if _is_compilers(name)), None)
+            standard = next((name for name, _ in told if is_compilers(name)), None)
             if own is not None:
                 file.spelled.append((line, f'"{take(file, line, *own)}"'))
             else:
@@ -233,9 +257,9 @@ def _place(
     wanted: str, quoted: bool, here: Path | None, folders: list[Path], roots: list[Path]
 ) -> Path | None:
     """Find a header of the project that can be read."""
-    found = _find(wanted, here if quoted else None, folders, roots)
-    if found is None and not quoted and here and not _is_compilers(wanted):
-        found = _in_repository(wanted, here, roots)
+    found = find_header(wanted, here if quoted else None, folders, roots)
+    if found is None and not quoted and here and not is_compilers(wanted):
+        found = in_repository(wanted, here, roots)
     return found if found is not None and os.access(found, os.R_OK) else None
 
 
@@ -257,78 +281,6 @@ def _unused(files: dict[str, _File], named: set[str]) -> Iterator[str]:
             library = wanted.split("/")[0]
             if library in ("thrust", "cub") and library not in named and "/" in wanted:
                 yield wanted
-
-
-def _project(folder: Path) -> list[Path]:
-    """Return the repository around a folder: `#include "../common.h"` reaches into it."""
-    for each in (folder, *folder.parents):
-        if (each / ".git").exists():
-            return [each]
-    return []
-
-
-def _is_compilers(wanted: str) -> bool:
-    """Whether the compiler's own folders have a header; it may not point out of them."""
-    path = Path(wanted)
-    if path.is_absolute() or ".." in path.parts or "\0" in wanted:
-        return False
-    return any((each / path).is_file() for each in host_headers.headers_folders())
-
-
-def _find(wanted: str, here: Path | None, folders: list[Path], roots: list[Path]) -> Path | None:
-    """Find a header; nothing outside the source's folder, its repository and -I is opened."""
-    if "\0" in wanted or len(wanted) > 1000:
-        return None
-    if here is None and _is_compilers(wanted):
-        return None  # the compiler's own comes first
-    for each in [*([here] if here else []), *folders]:
-        place = (each / wanted).resolve()
-        allowed = any(place.is_relative_to(root) for root in roots)
-        if allowed and place.suffix.lower() in _HEADERS and place.is_file():
-            return place
-    return None if here is None else _in_repository(wanted, here, roots)
-
-
-def _in_repository(wanted: str, here: Path, roots: list[Path]) -> Path | None:
-    """Find a header in the repository around the source, if it stands in one."""
-    for root in roots[-1:]:
-        if (root / ".git").exists():
-            return _of_repository(root, wanted, here)
-    return None
-
-
-def _of_repository(root: Path, wanted: str, here: Path) -> Path | None:
-    """Find a header anywhere in the repository, as the -I of its build would: the nearest one."""
-    if host_headers.is_standard(wanted) or ".." in Path(wanted).parts:
-        return None
-    parts = Path(wanted).parts
-    fitting = [
-        place
-        for place in _repository(root).get(parts[-1], ())
-        if place.parts[-len(parts) :] == parts
-    ]
-    return max(
-        fitting, key=lambda place: (len(os.path.commonpath([place, here])), -len(place.parts)),
-        default=None,
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=4)
-def _repository(root: Path) -> dict[str, list[Path]]:
-    """Return the headers of a repository by their file names."""
-    found: dict[str, list[Path]] = {}
-    count = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for name in names:
-            count += 1
-            if Path(name).suffix.lower() in _HEADERS - {""}:
-                place = (Path(folder) / name).resolve()
-                if place.is_relative_to(root):
-                    found.setdefault(name, []).append(place)
-        if count > _MOST_WALKED:
-            break
-    return found
 
 
 def _needed(

@@ -123,6 +123,8 @@ def _amount(what: Amount, word: int) -> int:
 def complete(units: Units, address: int, size: int) -> None:
     """Tell the mbarrier at a cluster's address that bytes have come."""
     owner, place = units.block_at(address)
+    if owner.watch:
+        owner.watch.arrives(None, place)
     mbarrier.complete_tx(owner.shared, place, size)
     _changed(owner, place)
 
@@ -165,6 +167,8 @@ def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
             owner, place = units.block_at(address)
             if owner is units:
                 units.watch.used(call.warp, place, call.number)
+            if owner.watch:
+                owner.watch.arrives(call.warp if owner is units else None, place)
     if units.order:
         for address in dict.fromkeys(addresses):
             owner, place = units.block_at(address)

@@ -16,12 +16,12 @@ _MOST = 8
 
 _SAYS = {
     "unfenced": (
-        "reads shared memory that {other} wrote, with no fence between: there it may read what was"
-        " there before (next: fence.proxy.async in the threads that write, then a barrier)"
+        "reads shared memory that {other} wrote, with no fence between: it may read the old"
+        " data (next: fence.proxy.async in the threads that write, then a barrier)"
     ),
     "unordered": (
-        "reads shared memory that {other} wrote in another warp, with no barrier between: there it"
-        " may read what was there before (next: __syncthreads() or bar.sync behind the fence)"
+        "reads shared memory that {other} wrote in another warp, with no barrier between: it may"
+        " read the old data (next: __syncthreads() or bar.sync behind the fence)"
     ),
     "unmade": (
         "uses an mbarrier that {other} makes in another warp, with no barrier between (next:"
@@ -32,7 +32,7 @@ _SAYS = {
         " waited for the copy's mbarrier (next: mbarrier.try_wait, then read)"
     ),
     "early write": (
-        "writes an operand of {other}, which may not be done reading it (next:"
+        "writes an operand of {other}, which may still be reading it (next:"
         " wgmma.wait_group, then write or tell the producer)"
     ),
     "early refill": (
@@ -43,12 +43,21 @@ _SAYS = {
         "writes an operand of {other}, and no barrier orders it behind the wait for that product"
         " (next: wgmma.wait_group before mbarrier.arrive, and a wait for that mbarrier here)"
     ),
+    "early reuse": (
+        "writes what {other} reads, and no barrier orders it behind the wait for that copy (next:"
+        " a barrier behind cp.async.bulk.wait_group.read)"
+    ),
+    "early end": (
+        "may still be reading shared memory when its block ends: the chip may give that memory to"
+        " another block (next: cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 in"
+        " the thread that copies)"
+    ),
     "elsewhere": (
-        "is executed by some warps of a warpgroup where the others execute {other}: PTX asks all"
-        " four for the same one (next: move it out of the branch)"
+        "is executed by some warps of a warpgroup where the others execute {other}: all four"
+        " must execute the same one (next: move it out of the branch)"
     ),
     "early touch": (
-        "reads or writes registers of {other}, which may not be done (next: wgmma.wait_group first)"
+        "reads or writes registers of {other}, which may still run (next: wgmma.wait_group first)"
     ),
 }
 

@@ -64,7 +64,7 @@ class Barrier:
         """Say what is pending, for a message about a wait that does not end."""
         arrived = f"{self.pending} of {self.expected} arrivals pending"
         if self.bytes < 0:
-            return f"phase parity {self.phase}, {arrived}, {-self.bytes} bytes came unexpected"
+            return f"phase parity {self.phase}, {arrived}, {-self.bytes} bytes were not expected"
         return f"phase parity {self.phase}, {arrived}, {self.bytes} bytes outstanding"
 
 

@@ -99,7 +99,7 @@ def serve_order(units: Units, call: Call, request: GroupOrder) -> int:
     """Take note of a fence or a wait of a warp."""
     units.warpgroups.note(call.warp, call.number)
     if units.watch and request.left is not None:
-        units.watch.wait_groups(call.warp // WARPS, request.left)
+        units.watch.wait_groups(call.warp // WARPS, request.left, call.warp)
     return Reply.GO_ON
 
 

@@ -124,7 +124,7 @@ def decode(image: bytes) -> MapFields:
         place = (unknown & -unknown).bit_length() - 1
         raise TensorMapError(
             "unknown bits",
-            f"bit {place} of a tensor map is set, whose meaning is not known"
+            f"bit {place} of a tensor map is set, and its meaning is not known"
             " (accepted: maps as the driver and tensormap.replace write them)",
         )
     choices = {name: _choice(name, values, bits) for name, values in CHOICES}

@@ -13,12 +13,15 @@ doubt is:
 * a warp reads what TMA brought before it, or one that it synchronised with since, waited for the
   mbarrier. Source: PTX ISA, "Async proxy", "Completion mechanisms for cp.async.bulk";
 * a store or TMA writes an operand of a wgmma, or an instruction touches its registers, before
-  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async"); or TMA writes it in a warp that no barrier orders
+  `wgmma.wait_group` (PTX ISA, "wgmma.mma_async"); or it writes it in a warp that no barrier orders
   behind that wait, since `mbarrier.arrive` came before it, say;
 * warps of a warpgroup execute `wgmma.fence` or `wgmma.wait_group` at two places (PTX ISA: all
   threads of a warpgroup execute the same);
 * a store or TMA writes what a copy to global memory reads, and its warp has not waited since by
-  `cp.async.bulk.wait_group`, with `.read` or without.
+  `cp.async.bulk.wait_group`, with `.read` or without; or no barrier orders the write behind that
+  wait;
+* a block ends before such a copy was waited for: its shared memory may be given to another block
+  (CUDA programming guide, "Asynchronous data copies using TMA": wait before the block exits).
 
 Where it is not known whether an order holds on the chip, it is taken to hold.
 """
@@ -58,7 +61,7 @@ Pieces = slice | NDArray[np.int64]
 
 Kind = Literal[
     "unfenced", "unordered", "unmade", "early read", "early write", "early touch", "early refill",
-    "early release", "elsewhere",
+    "early release", "early reuse", "early end", "elsewhere",
 ]  # fmt: skip
 
 
@@ -146,11 +149,17 @@ class Watch:
         """By warp: its last copy."""
         self._last = 0
         self._ended: dict[int, tuple[int, int, int]] = {}
-        """Products that were waited for: those two, and the moment."""
+        """Products and copies that were waited for: those two, and the moment."""
+        self._waited: dict[int, int] = {}
+        """Of those the moment, while a warp may not be behind it."""
         self._made: dict[int, tuple[int, int, int]] = {}
         """By mbarrier that not all know yet: the warp that made it, the moment, the instruction."""
-        self._phases: dict[int, tuple[int, int]] = {}
-        """By mbarrier: its parity, and the moment at which its last phase ended."""
+        self._phases: dict[int, tuple[int, int, int]] = {}
+        """By mbarrier: its parity, when its last phase ended, and behind which waits that is."""
+        self._told: dict[int, int] = {}
+        """By mbarrier: the last wait for products or copies behind which a warp arrived."""
+        self._heard: dict[int, int] = {}
+        """By warp: the moment of the last such wait that it is behind."""
         self._behind: dict[int, int] = {}
         """By warp: the last moment that it is behind, as the phases tell that it waited for."""
         self._groups: dict[int, list[int]] = {}
@@ -184,13 +193,7 @@ class Watch:
             The instruction, and its warp; None: one of another block.
         """
         first, end = address // PIECE, -(-(address + size) // PIECE)
-        reader = int(self.reading[first:end].max(initial=0))
-        if reader > self.fields[_UNTIL]:
-            self._writes(first, end, number)
-        elif reader:
-            if warp is not None and not self._is_behind(warp, reader):
-                self._doubt("early release", number, self._ended[reader][1])
-            self.reading[first:end] = 0
+        self._writes(first, end, number, warp)
         self.written[first:end] = -1
         self.landing[first:end] = 0xFFFFFFFF
         self._tiles = [each for each in self._tiles if each.end <= first or each.first >= end]
@@ -198,8 +201,8 @@ class Watch:
 
     def turned(self, barrier: int, parity: int) -> None:
         """Note that something happened at an mbarrier whose phase has this parity now."""
-        if self._phases.get(barrier, (0, 0))[0] != parity:
-            self._phases[barrier] = parity, self._pass()
+        if self._phases.get(barrier, (0, 0, 0))[0] != parity:
+            self._phases[barrier] = parity, self._pass(), self._told.pop(barrier, 0)
         for tile in self._tiles:
             if tile.barrier == barrier and tile.parity != parity:
                 tile.is_complete = True
@@ -208,8 +211,9 @@ class Watch:
         """Note that a warp's wait for an mbarrier ended."""
         self._steps += 1
         self._synchronised[warp] = self._steps
-        _, ended = self._phases.get(barrier, (0, 0))
+        _, ended, told = self._phases.get(barrier, (0, 0, 0))
         self._behind[warp] = max(self._behind.get(warp, 0), ended)
+        self._heard[warp] = max(self._heard.get(warp, 0), told)
         for tile in self._tiles:
             if tile.barrier == barrier and tile.is_complete:
                 if tile.aware_since is None:
@@ -218,7 +222,16 @@ class Watch:
 
     def waited_elsewhere(self, warp: int) -> None:
         """Note that a warp's wait for an mbarrier of another block ended."""
-        self._behind[warp] = int(self.fields[_MOMENT])
+        self._behind[warp] = self._heard[warp] = int(self.fields[_MOMENT])
+
+    def arrives(self, warp: int | None, barrier: int) -> None:
+        """Note that a warp arrives at an mbarrier; None: bytes come, or another block's warp."""
+        known = int(self.fields[_MOMENT]) if warp is None else self._waits(warp)
+        self._told[barrier] = max(self._told.get(barrier, 0), known)
+
+    def _waits(self, warp: int) -> int:
+        """Return the last wait for products or copies that a warp is behind."""
+        return max(self._heard.get(warp, 0), int(self.fields[_OPENED_AT]))
 
     def _pass(self) -> int:
         """Begin a moment, and return it."""
@@ -229,10 +242,10 @@ class Watch:
         """Return the moment that a warp is behind, as far as barriers tell."""
         return max(self._behind.get(warp, 0), int(self.fields[_OPENED_AT]))
 
-    def _is_behind(self, warp: int, product: int) -> bool:
-        """Whether a warp is behind the wait for a product."""
-        group, _, moment = self._ended.get(product, (warp // _WARPS, 0, 0))
-        return self._since(warp) >= moment or group == warp // _WARPS
+    def _is_behind(self, warp: int, reader: int) -> bool:
+        """Whether a warp is behind the wait for a product or a copy."""
+        group, _, moment = self._ended[reader]
+        return self._waits(warp) >= moment or group in (warp // _WARPS, -1 - warp)
 
     def made(self, warp: int, barrier: int, number: int) -> None:
         """Note that a warp made an mbarrier."""
@@ -309,21 +322,20 @@ class Watch:
             self._groups.setdefault(group, []).append(self._last)
         self._set_until()
 
-    def wait_groups(self, group: int, left: int) -> None:
-        """Note that a warpgroup waited until no more than `left` groups are in flight."""
+    def wait_groups(self, group: int, left: int, warp: int) -> None:
+        """Note that a warp waited until no more than `left` groups are in flight."""
         ended = self._groups.get(group, [])
         done = len(ended) - left
-        if done <= 0:
-            return
-        last = ended[done - 1]
-        del ended[:done]
-        moment = self._pass()
-        for each in [each for each, (of, _) in self._products.items() if of == group]:
-            if each <= last:
-                product = self._products.pop(each)
-                if group >= 0:
-                    self._ended[each] = *product, moment
-        self._set_until()
+        if done > 0:
+            last = ended[done - 1]
+            del ended[:done]
+            moment = self._pass()
+            for each in [each for each, (of, _) in self._products.items() if of == group]:
+                if each <= last:
+                    self._ended[each] = *self._products.pop(each), moment
+                    self._waited[each] = moment
+            self._set_until()
+        self._heard[warp] = int(self.fields[_MOMENT])
 
     def differ(self, number: int, other: int) -> None:
         """Note that warps of a warpgroup fenced or waited at two instructions."""
@@ -344,17 +356,30 @@ class Watch:
 
     def wait_copies(self, warp: int, left: int) -> None:
         """Note that a warp waited until no more than `left` groups of its copies still read."""
-        self.wait_groups(-1 - warp, left)
+        self.wait_groups(-1 - warp, left, warp)
+
+    def end(self) -> None:
+        """Check that no copy may still read as the block ends."""
+        for group, number in self._products.values():
+            if group < 0:
+                self._doubt("early end", number, number)
 
     def _set_until(self) -> None:
-        self.fields[_UNTIL] = min(self._products, default=_NEVER + 1) - 1
+        """Set the last reader that every warp is behind: writes to what others read call out."""
+        opened = self.fields[_OPENED_AT]
+        self._waited = {each: at for each, at in self._waited.items() if at > opened}
+        first = min(self._products, default=_NEVER + 1)
+        self.fields[_UNTIL] = min(first, min(self._waited, default=first)) - 1
 
-    def _writes(self, first: int, end: int, number: int) -> None:
-        """Check a write to what products read."""
-        for product in np.unique(self.reading[first:end]).tolist():
-            if product in self._products:
-                group, reader = self._products[product]
-                self._doubt("early refill" if group < 0 else "early write", number, reader)
+    def _writes(self, first: int, end: int, number: int, warp: int | None) -> None:
+        """Check a write to what products and copies read. None: a warp of another block writes."""
+        for reader in np.unique(self.reading[first:end]).tolist():
+            if reader in self._products:
+                group, other = self._products[reader]
+                self._doubt("early refill" if group < 0 else "early write", number, other)
+            elif reader and warp is not None and not self._is_behind(warp, reader):
+                group, other, _ = self._ended[reader]
+                self._doubt("early reuse" if group < 0 else "early release", number, other)
         self.reading[first:end] = 0
 
     # ---- Doubts. -------------------------------------------------------------------------------
@@ -370,7 +395,7 @@ class Watch:
         if cause == Cause.READ:
             self._read([warp], {piece}, number)
         else:
-            self._writes(piece, piece + 1, number)
+            self._writes(piece, piece + 1, number, warp)
         return 0
 
     def _touch(self, number: int, product: int) -> None:

@@ -258,6 +258,8 @@ class Worker:
             launch.spend(used, threads, int(status == Status.DONE), of)
             if status == Status.DONE:
                 self.units.end()
+                if self.watch:
+                    self.watch.end()
                 if self.units.problem:
                     raise self.fault()
                 return Progress.DONE

@@ -98,7 +98,10 @@ def test_a_pair_for_a_and_b_is_one_value(capsys: pytest.CaptureFixture[str]) -> 
     for free in ("swizzle=none,Sw<1,2,3>;none", "swizzle=A=1,2,3,B=none", "swizzle=A=none,B=none"):
         read(capsys, *words, "--free", free)
     printed = run(capsys, *words, "--free", "swizzle=1,2,3;none", code=2)
-    assert "'3;none' may end one value or begin another (accepted: A=1,2,3,B=none" in printed
+    assert (
+        "'3;none' can belong to the value before it or to the one after it"
+        " (accepted: A=1,2,3,B=none" in printed
+    )
     fixed = read(capsys, *words, "--fragment", "pad=A=0,B=4", "--free", "lds=all")
     assert (
         fixed["rows"]

@@ -16,7 +16,7 @@ from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import operations_of, subscripts, text_of
+from simulator.fixing.said import grown_size, operations_of, subscripts, text_of
 from simulator.sass.run.moves import Moves
 
 NAMES = ("w", "z", "y", "x")
@@ -73,6 +73,7 @@ LAYOUTS: list[tuple[tuple[int, ...], Kind, int, tuple[Term, ...]]] = [
     ((2, 4, 8, 8), "swizzle", 0, (Term(6, 7),)),
     ((2, 3, 8, 8), "swizzle", 0, (Term(3, 6), Term(6, 1))),
     ((2, 6, 8), "swizzle", 0, (Term(3, 7),)),
+    ((2, 6, 8), "swizzle", 0, (Term(4, 1),)),  # one bit of the second, which has 6 values
     ((8, 16), "both", 4, (Term(4, 4),)),
     ((8, 8), "swizzle", 0, (Term(2, 9),)),  # leaves its row
 ]
@@ -126,6 +127,13 @@ def test_texts_name_as_few_subscripts_as_they_can() -> None:
     assert said((4, 8, 8), Term(3, 7)) == ["z", "y", "x ^ y"]
     assert said((4, 8, 8), Term(5, 7)) == ["z", "y", "x ^ ((z * 8 + y) >> 2)"]
     assert said((2, 4, 8, 8), Term(8, 1)) == ["w", "z", "y", "x ^ w"]
+    assert said((8, 4, 48), Term(1, 8), Term(7, 1)) is None  # leaves its row
+
+
+def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> None:
+    declared = Declared("k.cu", 1, "T", "t", ("8", "32"), (), None, (8, 32))
+    assert grown_size(declared, 4) == "36"
+    assert grown_size(replace(declared, element=2), 3) == "34"
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,10 @@ SAID = {
     Tile(4, 8, terms=(Term(3, 5),)): (  # two runs
         "#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [1, 1], [2, 0]]}, alignment = 16>"
     ),
+    Tile(8, 8, terms=(Term(1, 16),)): (  # a bit of the row
+        "#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [6, 0]]},"
+        " alignment = 16>"
+    ),
     Tile(1, 64, terms=(Term(4, 3), Term(3, 4))): (
         "#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 17], [0, 38]]},"
         " alignment = 16>"

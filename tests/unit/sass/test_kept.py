@@ -147,7 +147,7 @@ def test_a_kernel_is_compiled_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patched:
         patched.setattr(engine, "_compile_module", refuse)
         disassemble.cache_clear()
-        patched.setattr("simulator.sass.code.nvdisasm.subprocess.run", refuse)
+        patched.setattr("simulator.sass.code.bounded.subprocess.Popen", refuse)
         assert run() == first
     for each in folder.iterdir():
         each.write_bytes(b"damaged")

@@ -65,7 +65,7 @@ def _half(line: Line) -> int:
     return _HALVES[word.text]
 
 
-@lifts("B2R", says="Reads what BAR.RED found.")
+@lifts("B2R", says="Reads the result of BAR.RED.")
 def _b2r(line: Line) -> Emit:
     line.only("RESULT")
     target = line.target()

@@ -117,7 +117,7 @@ def _one_source(line: Line) -> Emit:
     return emit
 
 
-@lifts("FLO", "UFLO", says="Place of the leading one.")
+@lifts("FLO", "UFLO", says="Position of the highest bit that is set.")
 def _flo(line: Line) -> Emit:
     line.only("U32", "SH")
     target = line.target()
@@ -139,7 +139,7 @@ def _flo(line: Line) -> Emit:
 
 
 # ---- Runs of bits. -----------------------------------------------------------------------------
-@lifts("BMSK", "UBMSK", says="A run of ones.")
+@lifts("BMSK", "UBMSK", says="A mask of neighbouring ones.")
 def _bmsk(line: Line) -> Emit:
     line.only("C", "W")
     target, a, b = line.target(), line.source(), line.source()

@@ -38,7 +38,7 @@ def _nothing(line: Line) -> Emit:
     return lambda block: None
 
 
-@lifts("FENCE", says="Shows what a warp wrote to TMA and wgmma: without it a note says so.")
+@lifts("FENCE", says="Lets TMA and wgmma see what a warp wrote. If it is missing, a note says so.")
 def _fence(line: Line) -> Emit:
     if not line.has("VIEW"):
         raise DecodeProblem(f"opcode {line.instruction.opcode}")
@@ -46,7 +46,7 @@ def _fence(line: Line) -> Emit:
     return fence
 
 
-@lifts("EXIT", says="Ends its active lanes.")
+@lifts("EXIT", says="Ends the active lanes.")
 def _exit(line: Line) -> Emit:
     line.only()
     line.ends = True
@@ -73,7 +73,10 @@ def _kill(line: Line) -> Emit:
 
 
 # ---- Branches. ---------------------------------------------------------------------------------
-@lifts("BRA", says="Branch; lanes that part run one after the other until they meet again.")
+@lifts(
+    "BRA",
+    says="Branch. Lanes that go different ways run one after the other until they meet again.",
+)
 def _branch(line: Line) -> Emit:
     line.only("U", "DIV", "CONV", "INC", "YIELD", "ANY")
     line.ends = True
@@ -124,7 +127,9 @@ def _branch_if_any(line: Line) -> Emit:
     return emit
 
 
-@lifts("LEPC", says="The place behind a call of the system, which needs none: zero.")
+@lifts(
+    "LEPC", says="Return address of a call of the system. It is zero here: such calls need none."
+)
 def _place(line: Line) -> Emit:
     line.only()
     target = line.target(words=2)
@@ -177,7 +182,7 @@ def _return(line: Line) -> Emit:
     return lambda block: _to_addresses(block, block.pair(address).spread() + more)
 
 
-@lifts("BRX", says="Branch through a table; each lane goes its way.")
+@lifts("BRX", says="Branch through a table. Each lane has its own target.")
 def _indirect(line: Line) -> Emit:
     line.only()
     line.ends = True

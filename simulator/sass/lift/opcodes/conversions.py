@@ -111,7 +111,7 @@ def _as_float(number: Value, element: object, how: int, signed: bool) -> Value:
     return negative.choose(-found, found)
 
 
-@lifts("I2I", says="Integer to integer, at most what fits.")
+@lifts("I2I", says="Integer to integer, saturated to the range of the result.")
 def _i2i(line: Line) -> Emit:
     line.only(*_INTEGERS, "SAT")
     types = _named(line, _INTEGERS)
@@ -135,7 +135,7 @@ def _i2i(line: Line) -> Emit:
     return emit
 
 
-@lifts("I2IP", says="Two integers, at most what fits, below the low bits of a third.")
+@lifts("I2IP", says="Saturates two integers, and packs them below the low bits of a third.")
 def _i2ip(line: Line) -> Emit:
     if line.modifiers not in [(kind, "S32", "SAT") for kind in ("S8", "U8", "S16", "U16")]:
         raise DecodeProblem("types of I2IP")
@@ -204,7 +204,7 @@ def _f2i(line: Line) -> Emit:
     return emit
 
 
-@lifts("F2IP", says="Float to a byte without sign; beside no other.")
+@lifts("F2IP", says="Float to an unsigned byte; the other bytes are zero.")
 def _f2ip(line: Line) -> Emit:
     line.only("U8", "F32", "TRUNC", "NTZ")
     if not line.has("U8") or not line.has("F32"):
@@ -237,7 +237,7 @@ def _f2f(line: Line) -> Emit:
     return _converted(line, types[0], types[1], how, None)
 
 
-@lifts("FRND", "UFRND", says="Float to the nearest whole one.")
+@lifts("FRND", "UFRND", says="Rounds a float to a whole number.")
 def _frnd(line: Line) -> Emit:
     line.only(*_FLOATS[:4], *_TO_WHOLE, "FTZ")
     types = _named(line, _FLOATS) or ["F32"]

@@ -20,7 +20,7 @@ _PAIRS = ("S16x2", "U16x2")
     "VIMNMX",
     "UIMNMX",
     "UVIMNMX",
-    says="Least or greatest of two, of 64 bits too, or of two pairs.",
+    says="Minimum or maximum of two integers, also of 64 bits, or of two pairs.",
 )
 def _imnmx(line: Line) -> Emit:
     if line.has("U64", "S64"):
@@ -75,7 +75,7 @@ def _either(block: Block, a: Value, b: Value, least: Condition, signed: bool) ->
     return (less ^ ~block.condition(least)).choose(a, b)
 
 
-@lifts("VIADDMNMX", says="Least or greatest of a + b and c, or of pairs.")
+@lifts("VIADDMNMX", says="Minimum or maximum of a + b and c, or of pairs.")
 def _viaddmnmx(line: Line) -> Emit:
     _check_modifiers(line)
     target, inputs = line.target(), line.sources("int", 3)
@@ -94,7 +94,7 @@ def _viaddmnmx(line: Line) -> Emit:
     return emit
 
 
-@lifts("VIMNMX3", says="Least or greatest of three, or of three pairs.")
+@lifts("VIMNMX3", says="Minimum or maximum of three integers, or of three pairs.")
 def _vimnmx3(line: Line) -> Emit:
     _check_modifiers(line)
     target, inputs = line.target(), line.sources("int", 3)
@@ -130,7 +130,7 @@ def _apart(block: Block, a: Value, b: Value, signed: bool) -> Value:
     return a.compare("<", b, signed).choose(b - a, a - b)
 
 
-@lifts("VABSDIFF4", says="|a - b| of four bytes without sign; with ACC their sum, plus c.")
+@lifts("VABSDIFF4", says="|a - b| of four unsigned bytes; with ACC their sum, plus c.")
 def _vabsdiff4(line: Line) -> Emit:
     line.only("U8", "ACC")
     target, (a, b, c) = line.target(), line.sources("int", 3)

@@ -109,12 +109,12 @@ def _calculated(name: str, how: int, values: list[Value], saturates: bool = Fals
     return clamped(found) if saturates else found
 
 
-@lifts("FMNMX", "UFMNMX", says="Least or greatest of two floats.")
+@lifts("FMNMX", "UFMNMX", says="Minimum or maximum of two floats.")
 def _fmnmx(line: Line) -> Emit:
     return _least_of(line, 2)
 
 
-@lifts("FMNMX3", says="Least or greatest of three floats.")
+@lifts("FMNMX3", says="Minimum or maximum of three floats.")
 def _fmnmx3(line: Line) -> Emit:
     return _least_of(line, 3)
 

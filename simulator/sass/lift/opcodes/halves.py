@@ -63,7 +63,7 @@ def _is_zero(source: SourceOperand) -> bool:
     return isinstance(source.place, Named) and source.place.number < 0
 
 
-@lifts("HMNMX2", says="Least or greatest of pairs of 16-bit floats.")
+@lifts("HMNMX2", says="Minimum or maximum of pairs of 16-bit floats.")
 def _hmnmx2(line: Line) -> Emit:
     line.only("BF16_V2", "NAN", "FTZ")
     target, a, b = line.target(), line.source("half"), line.source("half")

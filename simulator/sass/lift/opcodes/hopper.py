@@ -89,7 +89,7 @@ def _syncs(line: Line) -> Emit:
     return served(line, Mbarrier(form, _where(line), _data(line, data), target))
 
 
-@lifts("ARRIVES", says="Arrives at an mbarrier once the copies of a thread are there.")
+@lifts("ARRIVES", says="Arrives at an mbarrier when the copies of a thread are complete.")
 def _arrives(line: Line) -> Emit:
     try:
         form = parse_syncs(line.instruction.opcode)
@@ -135,7 +135,11 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-@lifts("UBLKCP", "UBLKRED", says="Copies or reduces bytes side by side, to or from shared memory.")
+@lifts(
+    "UBLKCP",
+    "UBLKRED",
+    says="Copies or reduces bytes that follow one another, to or from shared memory.",
+)
 def _bulk(line: Line) -> Emit:
     way = cast(Literal["S.G", "G.S", "S.S"], ".".join(line.modifiers[:2]))
     options = line.modifiers[2:]

@@ -251,7 +251,11 @@ def _shifted(wide: Value, by: Value, right: bool, signed: bool, high: bool) -> V
 
 
 # ---- Comparisons. ------------------------------------------------------------------------------
-@lifts("ISETP", "UISETP", says="Compares integers, of 64 bits too, or with a second one (EX).")
+@lifts(
+    "ISETP",
+    "UISETP",
+    says="Compares integers, also of 64 bits, or continues another comparison (EX).",
+)
 def _isetp(line: Line) -> Emit:
     if line.has("U64", "S64"):
         return comparison_of_pairs(line)

@@ -19,7 +19,7 @@ __all__: list[str] = []
 _SHUFFLES = ("IDX", "UP", "DOWN", "BFLY")
 
 
-@lifts("SHFL", says="Takes a register of another lane.")
+@lifts("SHFL", says="Reads a register of another lane.")
 def _shfl(line: Line) -> Emit:
     line.only(*_SHUFFLES)
     if len(line.modifiers) != 1:
@@ -96,7 +96,7 @@ def _vote(line: Line) -> Emit:
     return emit
 
 
-@lifts("ELECT", says="One lane of the warp.")
+@lifts("ELECT", says="Chooses one lane of the warp.")
 def _elect(line: Line) -> Emit:
     line.only()
     found, target = line.predicate_target(), line.target()
@@ -143,7 +143,7 @@ def _redux(line: Line) -> Emit:
     return emit
 
 
-@lifts("CREDUX", says="Least or greatest float of the warp.")
+@lifts("CREDUX", says="Minimum or maximum of a float over the warp.")
 def _credux(line: Line) -> Emit:
     """As `redux.sync.max.f32` of PTX: not-a-numbers lose, or win with NAN; -0 is below 0."""
     line.only("MIN", "MAX", "F32", "NAN")
@@ -174,7 +174,7 @@ def _by_order(bits: Value) -> Value:
     return bits ^ (bits.shift_signed(31) & 0x7FFFFFFF)
 
 
-@lifts("MATCH", says="Lanes with the same value.")
+@lifts("MATCH", says="Finds the lanes with the same value.")
 def _match(line: Line) -> Emit:
     line.only("ANY", "ALL", "U64")
     found = line.predicate_target() if line.peek(Predicate) else None

@@ -115,7 +115,7 @@ def _clock(block: Block) -> Value:
     return block.field("threads") + block.mask.ones.resized(64) * block.steps
 
 
-@lifts("R2UR", says="Copies from a lane to a uniform register; which lanes differ.")
+@lifts("R2UR", says="Copies from a lane to a uniform register, and says which lanes differ.")
 def _r2ur(line: Line) -> Emit:
     line.only("OR", "BROADCAST")  # which only says that lanes may be missing
     differs = line.predicate_target() if line.peek(Predicate) else None

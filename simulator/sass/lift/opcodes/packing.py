@@ -25,7 +25,9 @@ _EIGHT = ("E4M3", "E5M2")
 
 
 @lifts(
-    "F2FP", "UF2FP", says="Two floats into a pair of 16 or 8 bits; 8 bits into halves; tfloat32."
+    "F2FP",
+    "UF2FP",
+    says="Two floats to a pair of 16 or 8 bits; 8-bit floats to halves; a float to tfloat32.",
 )
 def _f2fp(line: Line) -> Emit:
     line.only(

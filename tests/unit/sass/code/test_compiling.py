@@ -194,6 +194,13 @@ def test_a_compiler_that_takes_too_long_says_how_to_give_it_more() -> None:
         child("nvrtc", "{}", "late.cu", 0.001)
 
 
+def test_a_header_of_include_is_compiled_before_the_source(tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_text("#define VALUE f()\n__device__ float f() { return 3; }\n")
+    compiled(ADD, "-include", "cuda_fp16.h", "-include", "own.h", folder=tmp_path)
+    with pytest.raises(CompileError, match="VALUE"):
+        compiled(ADD, folder=tmp_path)
+
+
 def test_a_library_that_is_not_there_is_left_to_the_one_who_asks() -> None:
     preload("no_such_library")
 

@@ -25,7 +25,7 @@ def test_a_constant_that_device_code_has_is_not_replaced_for_the_host_alone(
 ) -> None:
     host = "int main() { float *p; cudaMalloc(&p, 4 * N); k<<<N / 32, 32>>>(p, N); }"
     text = f"{before}\n__global__ void k(float *a, int n) {{ {device} }}\n{host}"
-    with pytest.raises(LaunchError, match="N is a constant of the whole file, which device code"):
+    with pytest.raises(LaunchError, match="N is a constant of the whole file, and device code"):
         find_launches(text, assumed={"N": 128})
     (found,) = find_launches(text.replace(device, "a[n] = 1;"), assumed={"N": 128}).launches
     assert (found.grid, found.arguments) == ("4", ("random:f32[128]", "i32=128"))

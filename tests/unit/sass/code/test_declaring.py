@@ -22,7 +22,7 @@ def test_an_explicit_instance_tells_a_templates_arguments(instance: str) -> None
         "template <typename T> void host(T *p, const T *f) { a<T><<<1, 32>>>(p, *f); }"
     )
     (found,) = find_launches(text + instance).launches
-    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x", "*f"))
+    assert (found.kernel, found.unknown) == ("a<float>", ("elements of x (p in host code)", "*f"))
     (found,) = find_launches(text + instance, assumed={"*f": 2, "*": 64}).launches
     assert (found.arguments, found.unknown) == (("random:f32[64]", "f32=2.0"), ())
 
@@ -70,3 +70,43 @@ def test_host_code_that_is_nested_too_deeply_is_refused() -> None:
     body = "{" * 3000 + "k<<<1, 32>>>(0, 1);" + "}" * 3000
     with pytest.raises(LaunchError, match="nested too deeply"):
         find_launches(f"{KERNEL}int main() {{ {body} }}")
+
+
+@pytest.mark.parametrize(
+    ("size", "elements"),
+    [("n * sizeof *a", 64), ("n * sizeof(*a)", 64), ("sizeof(a[0]) * n", 64), ("sizeof(m)", 5),
+     ("sizeof(m[0]) * 3", 3), ("n * sizeof(*p.v) / sizeof(float)", 16), ("sizeof(*q->v)", 1),
+     ("sizeof(q->n) * 4", 4), ("sizeof(*e[1])", 2), ("sizeof(float[2][8])", 16),
+     ("sizeof((n)) * n", 64), ("sizeof(P)", 4), ("sizeof(*q)", 4)],
+)  # fmt: skip
+def test_sizeof_takes_expressions(size: str, elements: int) -> None:
+    text = (
+        "struct P { float *v; int n; };\n__global__ void k(float *a) {}\nint main() {"
+        " const int n = 64; float *a; int m[5]; P p; P *q = &p; double *e[2];"
+        f" cudaMalloc(&a, {size}); k<<<1, 32>>>(a); }}"
+    )
+    (found,) = find_launches(text).launches
+    assert found.arguments == (f"random:f32[{elements}]",)
+
+
+@pytest.mark.parametrize(
+    "made", ["cudaLaunchConfig_t c = {0}; c.gridDim = dim3(4); c.blockDim = 64;",
+             "cudaLaunchConfig_t c{}; c.gridDim = 4; c.blockDim = dim3(64);",
+             "cudaLaunchConfig_t c = {dim3(4), dim3(64), 0, 0};"],
+)  # fmt: skip
+def test_a_configuration_with_an_initializer(made: str) -> None:
+    text = f"__global__ void k(float2 a) {{}}\nint main() {{ {made}"
+    text += " float2 v = make_float2(1.0f, 2); cudaLaunchKernelEx(&c, k, v); }"
+    (found,) = find_launches(text).launches
+    assert (found.grid, found.block, found.arguments) == ("4", "64", ("{f32=1.0, f32=2.0}",))
+
+
+def test_a_vectors_elements_tell_a_template_argument() -> None:
+    text = (
+        "template <typename T> __global__ void k(T *a) {}\n"
+        "template <class T> void run(const std::vector<T> &v) {"
+        " T *a; cudaMalloc(&a, v.size() * sizeof(T)); k<T><<<1, 32>>>(a); }\n"
+        "int main() { std::vector<double> v(32); run(v); thrust::device_vector<int> w(8); }"
+    )
+    (found,) = find_launches(text).launches
+    assert (found.kernel, found.arguments) == ("k<double>", ("random:f64[32]",))

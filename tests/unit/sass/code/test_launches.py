@@ -207,7 +207,9 @@ def test_what_host_code_does_not_tell_can_be_assumed() -> None:
         "  int sms; cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);\n"
         "  k1<<<dim3(N / 2, sms), p.warpSize>>>(x, N); k2<<<1, N>>>(y, N); }\n"
     )
-    assert [each.unknown for each in find_launches(text).launches] == [("elements of a", "N")] * 2
+    assert [each.unknown for each in find_launches(text).launches] == [
+        ("elements of a (x in host code)", "N"), ("elements of a (y in host code)", "N"),
+    ]  # fmt: skip
     first, second = find_launches(text, assumed={"N": 64, "x": 100, "*": 200}).launches
     assert (first.grid, first.block, first.arguments) == (
         "32x132", "32", ("random:f32[100]", "i32=64")
@@ -367,7 +369,9 @@ def test_a_parameter_of_a_helper_is_asked_for_by_its_callers_name() -> None:
     helper = "int div_ceil(int a, int b) { return a % b != 0 ? a / b + 1 : a / b; }\n"
     text = KERNEL + helper + "void run(float *p, int N) { k<<<div_ceil(N, 64), 64>>>(p, N); }"
     (found,) = find_launches(text).launches
-    assert (found.grid, found.unknown) == ("<div_ceil(N,64)>", ("elements of a", "N"))
+    assert (found.grid, found.unknown) == (
+        "<div_ceil(N,64)>", ("elements of a (p in host code)", "N"),
+    )  # fmt: skip
 
 
 def test_a_host_templates_default_counts_where_nothing_calls_it() -> None:

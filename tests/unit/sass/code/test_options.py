@@ -65,6 +65,20 @@ def test_a_builds_database_is_read(tmp_path: Path) -> None:
     assert from_database(tmp_path / "src" / "other.cu") == CompilerOptions()
 
 
+def test_a_database_forces_no_header_from_elsewhere(tmp_path: Path) -> None:
+    for name in ("other.h", "project/src/k.cu", "project/own.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    project = tmp_path / "project"
+    (project / "build").mkdir()
+    command = "nvcc -include ../own.h -include ../../other.h -include gone.h -c ../src/k.cu"
+    (project / "build" / "compile_commands.json").write_text(
+        json.dumps([{"directory": f"{project}/build", "file": "../src/k.cu", "command": command}])
+    )
+    assert from_database(project / "src" / "k.cu").forced == (str(project / "own.h"),)
+    assert parse_options(["-include", "a.h", "--pre-include=b.h"]).forced == ("a.h", "b.h")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"file": 3}]', '{"a": 1}', "null"])
 def test_a_broken_database_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "compile_commands.json").write_text(text)

@@ -54,7 +54,33 @@ def test_an_offset_that_is_not_known_is_asked_for(second: str) -> None:
         assert launch.unknown
         return
     assert launch.arguments[1] == "a+<elements_from_a_to_b>"
-    assert launch.unknown == ("elements from a to b",)
+    assert launch.unknown == ("off" if "off" in second else "elements from a to b",)
+
+
+@pytest.mark.parametrize(
+    ("first", "moved"),
+    [("p + off", 4), ("p - 3 + off", 1), ("&p[2 * off]", 8), ("p + off / 4 + 1", 2)],
+)
+def test_the_variable_that_moves_a_pointer_is_asked_for(first: str, moved: int) -> None:
+    (launch,) = launches(f"int off = atoi(argv[1]); k<<<1, 1>>>({first}, 0);")
+    assert launch.unknown == ("off",)  # its beginning would have other sectors
+    host = f"int main() {{ float *p; cudaMalloc(&p, 64); int off; k<<<1, 1>>>({first}, 0); }}"
+    (launch,) = find_launches(KERNELS + host, assumed={"off": 4}).launches
+    assert not launch.unknown
+    assert launch.arguments[0] == f"a+{moved}"
+
+
+def test_a_pointer_that_has_another_name_in_host_code_is_asked_for_by_it() -> None:
+    text = KERNELS + "void f(M *m, int n) { float *p = m->w + 4 * n; k<<<1, 1>>>(p, m->b); }"
+    (launch,) = find_launches(text).launches
+    assert launch.unknown == (
+        "elements of a (p in host code)", "elements of b (m->b in host code)",
+    )  # fmt: skip
+    assert launch.arguments == (
+        "random:f32[<elements_of_a>]", "random:f32[<elements_of_b>]",
+    )  # fmt: skip
+    (launch,) = find_launches(text, assumed={"p": 4, "m->b": 8}).launches
+    assert launch.arguments == ("random:f32[4]", "random:f32[8]")
 
 
 def test_a_pointer_that_moves_in_a_loop_is_not_known() -> None:

@@ -41,4 +41,7 @@ def test_the_example_of_a_new_opcode_is_in_the_code() -> None:
         added = ["\n".join(line[1:] for line in run).strip() for is_new, run in runs if is_new]
         assert added
         code = (ROOT / path).read_text()
-        assert all(run in code for run in added), path
+        assert [run for run in added if run not in code] == [], (
+            f"CONTRIBUTING.md shows these lines of {path}, one after the other: put new lines"
+            " above or below them, or change CONTRIBUTING.md, too"
+        )

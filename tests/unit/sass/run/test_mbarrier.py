@@ -117,7 +117,7 @@ def test_a_pipeline_stage_waits_for_its_bytes() -> None:
 def test_bytes_may_come_before_they_are_expected() -> None:
     shared = made(1)
     complete_tx(shared, AT, 64)
-    assert "64 bytes came unexpected" in mbarrier.describe(shared, AT)
+    assert "64 bytes were not expected" in mbarrier.describe(shared, AT)
     arrive(shared, AT, expect=64)
     assert passed(shared, AT, 0)
 
