@@ -1,9 +1,9 @@
 """What a fence of the chip costs while other blocks of its SM load: cycles of a turn.
 
-Each SM holds one block that fences, of 1 to 8 warps, and 0 to 7 blocks of 256 threads that load 16
-bytes a lane, `loads` of them in flight per warp, from `kibibytes` that they read again and again.
-`own`: so many loads of 16 bytes a lane by the fencing warps, before each fence, and waited for.
-`loaded`: bytes per cycle that the others get of the SM meanwhile. `alone`: without the fence.
+Each SM holds one block that fences, of 1 to 8 warps. Beside it, 0 to 7 blocks of 256 threads load
+from `kibibytes`, which they read again and again: 16 bytes per lane, `loads` in flight per warp.
+`own`: so many such loads by the fencing warps before each fence, which wait for them. `loaded`:
+bytes per cycle that the others get of the SM meanwhile. `alone`: without the fence.
 """
 
 from __future__ import annotations
