@@ -22,8 +22,10 @@ from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.gathers import measure_gathers
+from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
+from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
@@ -81,6 +83,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "tails": measure_tails,
     "misses": measure_misses,
     "fences_beside": measure_fences_beside,
+    "lost": measure_lost,
+    "gathers_beside": measure_gathers_beside,
 }
 
 

@@ -81,12 +81,9 @@ def estimate(
     size = float(found.read + found.written + found.unseen)
     lost = _lost(size, chip)
     share = _share(work, size) if lost else 0.0
-    some = 1.0
-    if blocks <= work.resident and lost:  # no waves of blocks: each block misses some of it
-        some, lost = lost, 1.0
     busy = min(1.0, work.blocks / sms)
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
-    numbers = dict(machine) | {"dram_share": some * share, "lost": lost, "l2_rate": shared}
+    numbers = dict(machine) | {"dram_share": lost * share, "l2_rate": shared}
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
     # In one wave no SM does the work of another: the slowest one is the last.
@@ -113,7 +110,7 @@ def estimate(
     asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
     if lost and asked and size / asked > _MORE * share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
-        numbers["dram_share"] = some * min(1.0, size / asked)
+        numbers["dram_share"] = lost * min(1.0, size / asked)
         run = run_sm(work, chip, numbers, plan, without=without)
     active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)
