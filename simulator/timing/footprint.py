@@ -24,7 +24,7 @@ __all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instr
 SECTOR = 32
 """Bytes."""
 _BY_CHANCE = 4.0
-"""Sectors that draws share, where it is no chance any more if none is."""
+"""Sectors that draws would share: where those of blocks share none, blocks are not draws."""
 _FEWEST = 3
 """Blocks that tell something of the others."""
 _HALVINGS = 50
