@@ -31,7 +31,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site, without a warning, into a folder of its own."""
-    _needs(session, "docs,sass")
+    _needs(session, "docs,sass,testing,viz")
     folder = session.create_tmp()
     session.run("python", "-m", "mkdocs", "build", "--strict", "--site-dir", f"{folder}/site")
 

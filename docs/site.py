@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"\[([^\[\]]+)\]\(([\w./-]*[./][\w./-]*)(#[^)\s]*)?\)")
 _EXAMPLE = re.compile(r"^( *)>>> (?:.*\n?)(?:\1\S.*\n?)*", re.MULTILINE)
 _PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
+_PACKAGES = (
+    "simulator", "simulator.search", "simulator.testing", "simulator.testing.strategies",
+    "simulator.gemm.estimates", "layouts", "viz", "gpu_check",
+)  # fmt: skip
 
 
 class Examples(Extension):
@@ -64,19 +69,54 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         "reference/python.md": _python,
         "reference/command-line.md": _command_line,
         "reference/columns.md": _columns,
+        "reference/json.md": _json,
         "reference/instructions.md": _instructions,
     }.get(page.file.src_uri)
     return _LINK.sub(link, markdown) + "\n".join(made() if made else ())
 
 
 def _python() -> Iterator[str]:
-    """List the public names, each by the module that defines it."""
-    import simulator
+    """List the public names of each package, by the module that defines them, each once."""
+    shown = {"simulator.kernels"}
+    for package in _PACKAGES:
+        exports = import_module(package)
+        yield f"\n## {'bankwise, simulator' if package == 'simulator' else package}\n"
+        for name in exports.__all__:
+            value = getattr(exports, name)
+            known = getattr(value, "__name__", None) == name
+            path = f"{value.__module__ if known else package}.{name}"
+            if path not in shown:
+                shown.add(path)
+                yield f"::: {path}\n    options:\n      heading_level: 3\n"
 
-    for name in simulator.__all__:
-        module = getattr(getattr(simulator, name), "__module__", "simulator")
-        if name != "kernels":
-            yield f"::: {module}.{name}\n"
+
+def _json() -> Iterator[str]:
+    """List what each command's --format json holds, a row per key."""
+    from simulator.results.schema import PRINTED, schema
+
+    for command in PRINTED:
+        yield f"\n## bankwise {command}\n\n| key | type | meaning |\n|---|---|---|"
+        seen = set()
+        for path, kind, says in _keys(schema(command)):
+            if path not in seen:
+                seen.add(path)
+                yield f"| `{path}` | {kind} | {says} |"
+
+
+def _keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield each key of a schema: its path, its type, and what is said of it."""
+    for name, inner in schema.get("properties", {}).items():
+        place = f"{path}.{name}" if path else name
+        kinds = inner.get("type", "one of these" if "enum" in inner else "")
+        text = " or ".join([kinds] if isinstance(kinds, str) else kinds)
+        choices = ", ".join(f"`{each}`" for each in inner.get("enum", ()))
+        yield place, text, inner.get("description", "") or choices
+        yield from _keys(inner, place)
+    for choice in schema.get("anyOf", ()):
+        yield from _keys(choice, path)
+    for held, sign in (("items", "[]"), ("additionalProperties", ".NAME")):
+        if isinstance(schema.get(held), dict):
+            yield from _keys(schema[held], path + sign)
 
 
 def _command_line() -> Iterator[str]:

@@ -230,7 +230,7 @@ def _each(op: str, counted: NDArray[np.int64]) -> NDArray[np.int64]:
     if len(uneven):
         row = int(uneven[0])
         raise CountersError(
-            f"access {row} of {op}: counters {counted[2 + row].tolist()} less the kernel's own"
+            f"access {row} of {op}: counters {counted[2 + row].tolist()} minus the kernel's own"
             f" {own.tolist()} are not a multiple of {times} executions (next: keep other work off"
             " the GPU and try again)"
         )

@@ -16,8 +16,8 @@ are masked. Fused phases are found by asking all pairs of pairs as above.
 *Do lanes on one word cost one wavefront?* All on one word: then the access costs one wavefront per
 phase, else one per lane.
 
-An instruction that does not merge lanes on one word has no such quiet background. It is asked
-with two lanes alone, and answers only if idle phases cost nothing, or if counters are read.
+If an instruction does not merge lanes on one word, the other lanes cost cycles, too. So only lanes
+i and j are active. This answers only if idle phases cost nothing, or if counters are read.
 
 Nothing here knows the built-in law; `infer_phases` takes any cost, the chip's or a model's.
 `PhaseTable.of` writes the built-in law in the same terms, so that the two can be compared.
@@ -313,7 +313,7 @@ def _cliques(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     groups = {tuple(sorted(lanes)) for lanes in near.values() if len(lanes) > 1}
     if sum(map(len, groups)) != len(set().union(*groups)):
         raise DiscoveryError(
-            f"sharing a phase is not transitive: {sorted(groups)} (next: please report it, with"
-            " the chip; this law has no table of this kind)"
+            f"the phases of lanes contradict each other: {sorted(groups)} (next: please report it,"
+            " with the chip; this law has no table of this kind)"
         )
     return tuple(sorted(groups))

@@ -56,7 +56,7 @@ def fragment_elements(
 
 
 def check_fragment(kind: FragmentKind) -> None:
-    """Raise LayoutError for a kind that fits no edge whatsoever.
+    """Raise LayoutError for a kind that fits no edge.
 
     >>> check_fragment("(2,4):(1,2)")
     >>> check_fragment("splitt")

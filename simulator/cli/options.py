@@ -76,7 +76,7 @@ def pad(text: str) -> int | tuple[int, int]:
         odd = next((part for part in parts if not re.fullmatch(r"\d{1,9}", part)), None)
         if odd is not None:
             raise click.BadParameter(
-                f"{odd} elements behind a row (accepted: 0 to 999999999)", param_hint="--pad"
+                f"{odd} elements after a row (accepted: 0 to 999999999)", param_hint="--pad"
             )
     else:
         raise click.BadParameter(

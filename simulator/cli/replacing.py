@@ -57,6 +57,7 @@ def typed(texts: Sequence[str], file: str, kernel: str | None) -> list[str]:
 
     A number keeps its form where the source does not tell its type: it is refused later.
     """
+    from simulator.sass.code.naming import source_text
     from simulator.sass.code.records import short_type
     from simulator.sass.code.signatures import aliases, signatures
     from simulator.sass.code.source import Source
@@ -64,7 +65,7 @@ def typed(texts: Sequence[str], file: str, kernel: str | None) -> list[str]:
 
     if not any(map(_NUMBER.fullmatch, texts)) or not is_source(Path(file)):
         return list(texts)
-    source = Source(Path(file).read_text(errors="replace"))
+    source = Source(source_text(Path(file)))
     named = aliases(source)
     plain = re.sub(r"<.*", "", kernel or "").rsplit("::", 1)[-1]
     listed = [

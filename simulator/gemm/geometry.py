@@ -72,8 +72,8 @@ class Geometry:
 lane_order='col-major', fragment='contiguous', a_layout='transposed', pad=(4, 4), \
 swizzle=(None, None), layout=(None, None), element=4, rule='silicon', chip=None)
 
-    Raises LayoutError or OptionError for a value that fits no others whatsoever. Whether the
-    values fit each other is found out by lowering them.
+    Raises LayoutError or OptionError for a value that is wrong with any other values. Lowering
+    them finds out whether the values fit each other.
     """
 
     warp_shape: str = "4x8"
@@ -138,7 +138,7 @@ swizzle=(None, None), layout=(None, None), element=4, rule='silicon', chip=None)
 
 
 def check_value(name: str, value: Any) -> None:
-    """Raise the error of `Geometry` for a value of one parameter that fits no others whatsoever.
+    """Raise the error of `Geometry` for a value that is wrong with any other parameters.
 
     >>> check_value("pad", 3)
     >>> check_value("lds", 96)

@@ -226,7 +226,7 @@ def replay(
 
 
 def check_value(kernel: Kernel, name: str, value: Any) -> None:
-    """Raise the error of `replay` for a value of one parameter that fits no others whatsoever."""
+    """Raise the error of `replay` for a value that is wrong with any other parameters."""
     if name == "form":
         if value not in FORMS:
             raise OptionError(f"unknown form {value!r}: {accepted(value, FORMS)}")
@@ -248,8 +248,8 @@ def check_value(kernel: Kernel, name: str, value: Any) -> None:
 def _checked(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters as plain Python values: NumPy's integers would overflow silently.
 
-    Which kind a parameter is, its default says. What is not a number names a layout, and the
-    language of layouts has more forms than a default shows: `layouts` judges those itself.
+    The default of a parameter says of which kind its values are. A value that is not a number
+    names a layout. Layouts have more forms than a default shows, so `layouts` judges them itself.
     """
     known = kernel.parameters
     plain: dict[str, Any] = {}

@@ -347,8 +347,10 @@ class Kernel:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The document's tile parameters, where they differ from those of `launch`; read-only."""
     checks: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
-    """For parameters that are not numbers: what raises a BankwiseError for a value that fits no
-    others whatsoever, so that a sweep can refuse it before the work; read-only."""
+    """For parameters that are not numbers: what raises a BankwiseError for a wrong value.
+
+    A sweep calls it before the work; read-only.
+    """
 
     def __post_init__(self) -> None:
         _set(self, defaults=MappingProxyType(dict(self.defaults)))

@@ -135,7 +135,7 @@ def pieces(destinations: Sequence[int], lanes: Iterable[int]) -> int:
 
 def _fullest(banks: Iterable[int]) -> int:
     held = list(banks)
-    return max((held.count(bank) for bank in range(4)), default=0)
+    return max(held.count(bank) for bank in range(4))
 
 
 def count_copy(

@@ -78,7 +78,7 @@ class Instruction:
     least_cycles: tuple[int, int] = (0, 0)
     """Cycles that an access of one, and of two, wavefronts takes at least."""
     residues: tuple[tuple[int, int, float], ...] = ()
-    """What gpu_check's clocks show beyond `cycles`, which are whole, time and again.
+    """Fractions of a cycle that gpu_check's clocks show again and again, beyond the whole `cycles`.
 
     Triples (w, p, cycles): accesses of up to w wavefronts in p phases take so much longer (or,
     below 0, shorter).

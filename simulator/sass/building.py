@@ -11,7 +11,7 @@ from simulator.errors import CompileError, CubinError
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given, load, recompiled
 from simulator.sass.code.linking import linked
-from simulator.sass.code.naming import plain_path
+from simulator.sass.code.naming import plain_path, source_text
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.signatures import signatures
@@ -72,7 +72,7 @@ class Build:
         path = self.path
         if not source or self.kernel is None or "<" in self.kernel:
             return
-        text = path.read_text(errors="replace") if path else str(self.given)
+        text = source_text(path) if path else str(self.given)
         for each in signatures(Source(text)).get(self.kernel.rsplit("::", 1)[-1], ()):
             if each.template:
                 raise CubinError(

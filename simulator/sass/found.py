@@ -11,6 +11,7 @@ from layouts.errors import accepted
 from simulator.errors import CubinError, LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
+from simulator.sass.code.naming import source_text
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
@@ -46,7 +47,7 @@ def launches_in(
     Host code is read, not run: see `launches`. Raises CubinError where the file cannot be read.
     """
     try:
-        text = path.read_text(errors="replace")
+        text = source_text(path)
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     options = from_database(path) + (options or CompilerOptions())

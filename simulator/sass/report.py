@@ -274,8 +274,8 @@ class CompiledReport(SiteTable):
         if tma:
             moved = self.totals()["tma"]
             said.append(
-                f"TMA moved {moved['bytes']:,} bytes in {moved['rows']:,} rows by"
-                f" {moved['executed']:,} copies."
+                f"TMA moved {moved['bytes']:,} bytes in {moved['rows']:,} rows."
+                f" Its instructions were executed {moved['executed']:,} times."
             )
         return said
 

@@ -13,6 +13,7 @@ from simulator.errors import CompileError, LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.building import Build
 from simulator.sass.code.images import SOURCE
+from simulator.sass.code.naming import source_text
 from simulator.sass.lift.program import Program
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
@@ -95,7 +96,7 @@ class Relaunch:
         if self.source == SOURCE and isinstance(self.build.given, str):
             return self.build.given
         try:
-            return Path(self.source).read_text()
+            return source_text(Path(self.source))
         except (OSError, UnicodeError):
             return None
 

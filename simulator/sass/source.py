@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from simulator.sass.code.naming import source_text
+
 __all__ = ["source_lines"]
 
 _SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".py", ".inl")
@@ -33,7 +35,7 @@ def source_lines(
             continue
         try:
             if place.is_file() and place.stat().st_size <= _LARGEST:
-                found[name] = _lines(place.read_text(errors="replace"))
+                found[name] = _lines(source_text(place))
         except OSError:
             continue
     return found

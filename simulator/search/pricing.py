@@ -111,7 +111,7 @@ def recount(
 def lower_bound(
     groups: Sequence[Group], element: int, objective: Objective, rule: Rule, *, whole: int = 0
 ) -> int:
-    """Return a cost that no layout whatsoever undercuts.
+    """Return a cost such that no layout of any kind costs less.
 
     Lanes with equal places have equal addresses under any layout, and others have others. So
     every layout has the same phases, fused or not, and each phase must carry the same bytes,

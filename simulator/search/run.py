@@ -107,7 +107,7 @@ class Search:
         """Return the mean number of warp accesses that a choice takes, from some of them.
 
         How many layouts a choice has, and how many of them are counted before none can be better,
-        is hardly foreseen. The choices are drawn at random, but always the same ones.
+        cannot be computed in advance. The choices are drawn at random, but always the same ones.
         """
         probes = max(2, min(_PROBES, combinations // _PROBES))
         numbers = Random(0).sample(range(combinations), probes)  # noqa: S311 - no secret

@@ -72,7 +72,7 @@ class Found:
     """The best layout so far, and what is known about the others."""
 
     lower_bound: int
-    """No layout whatsoever costs less."""
+    """No layout of any kind costs less."""
     layout: Tile | None = None
     cost: int = 0
     layouts: int = 0

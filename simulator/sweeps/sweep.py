@@ -237,8 +237,8 @@ def sweep(
     clash = [name for name in grid if name in chosen.figures]
     if clash:
         raise GridError(
-            f"{chosen.name} has a parameter called {clash[0]!r}, as a figure is (accepted: other"
-            f" names than {', '.join(chosen.figures)})"
+            f"{chosen.name} has a parameter called {clash[0]!r}, which is the name of a figure"
+            f" (accepted: other names than {', '.join(chosen.figures)})"
         )
     total = axes.limited(limit)
     size = max(1, min(chosen.chunk, total // 64))

@@ -108,8 +108,8 @@ class _OneByOne(Target):
         except Exception as error:
             given = ", ".join(f"{name}={value!r}" for name, value in combination.items())
             raise TargetError(
-                f"{self.name} failed at {given}: {error!r} (a combination that does not exist"
-                " raises a BankwiseError, and is skipped)"
+                f"{self.name} failed at {given}: {error!r} (next: for a combination that does"
+                " not exist, raise a BankwiseError; it is then skipped)"
             ) from error
         return tuple(spent[name] for name in self.figures)
 

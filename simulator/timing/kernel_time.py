@@ -131,7 +131,7 @@ class KernelTime(Result):
     def table(self, by: str = "instruction") -> Table:
         """Return a row for each instruction or line that warps waited at, below what it comes to.
 
-        Those come first at which most cycles are spent. Reasons that hardly occur are left out.
+        Those come first at which most cycles are spent. Rare reasons are left out.
         """
         hidden = [name for name in STALLS if self.reasons[name] < _SHOWN]
         columns = self.stalls if by == "instruction" else self.lines()

@@ -9,6 +9,9 @@ chosen to fit its caption and its prose; each test says what those are.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from simulator import FragmentReport, count, explain, simulate
@@ -137,3 +140,33 @@ class TestCyclesOfV100:
         # "each LDS.128 needs only 2 memory transactions", "2048 ÷ 8 = 256"
         assert {int(cost) for part in report.fragments for cost in part.counts.wavefronts} == {2}
         assert 2048 // report.cycles == 256
+
+
+def test_the_reference_lists_every_package_whose_names_are_kept() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    row = re.search(
+        r"names and parameters that (.*) export", (docs / "reference/versions.md").read_text()
+    )
+    listed = re.search(r"_PACKAGES = \((.*?)\)", (docs / "site.py").read_text(), re.DOTALL)
+    assert row is not None
+    assert listed is not None
+    # `bankwise` exports the names of `simulator`, and `simulator.kernels` is one of them.
+    kept = set(re.findall(r"`([\w.]+)`", row[1])) - {"bankwise", "simulator.kernels"}
+    assert kept - set(re.findall(r'"([\w.]+)"', listed[1])) == set()
+
+
+def test_the_diffs_for_contributors_are_in_the_code() -> None:
+    """CONTRIBUTING.md shows how things were added: each added line is there still."""
+    root = Path(__file__).parents[2]
+    text = (root / "CONTRIBUTING.md").read_text()
+    sections = dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+    shown = {
+        name: re.findall(r"```diff\n(.*?)```", part, re.DOTALL) for name, part in sections.items()
+    }
+    assert [name for name in shown if name.startswith("Add a") and not shown[name]] == []
+    for diffs in shown.values():
+        for piece in re.split(r"^\+\+\+ b/", "".join(diffs), flags=re.MULTILINE)[1:]:
+            path, _, lines = piece.partition("\n")
+            code = (root / path).read_text().splitlines()
+            assert [line[1:] for line in lines.splitlines() if line[:1] == "+"
+                    and line[1:] not in code] == [], path  # fmt: skip

@@ -13,6 +13,7 @@ from simulator.sass.architectures import architecture
 from simulator.sass.code.bounded import bounded
 from simulator.sass.code.compiling import compile_source
 from simulator.sass.code.cubin import Cubin, base_name, read_cubin
+from simulator.sass.code.naming import decoded
 from simulator.sass.code.nvdisasm import tool
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.ptx import assemble, is_ptx
@@ -62,13 +63,12 @@ def load(
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     if data[:4] in _DEVICE_CODE:
         return _from_bytes(data, str(path), arch, kernel, options), ""
-    try:
-        source = data.decode()
-    except UnicodeDecodeError:
+    if b"\0" in data.rstrip(b"\0"):
         raise CubinError(
             f"{path} is neither a cubin, a fatbinary, an object nor text (its first bytes:"
             f" {data[:4].hex(' ')})"
-        ) from None
+        )
+    source = decoded(data)
     if is_ptx(source):
         image = assemble(source.rstrip("\0"), arch, str(path), options.seconds)
         return read_cubin(image), ""
@@ -128,8 +128,8 @@ def _compiled(
         first = next(iter(signatures(Source(source)).values()))[0]
         example = f"{first.full_name}<{', '.join('…' for _ in first.template)}>"
         raise CubinError(
-            f"{name} instantiates no kernel; it has the templates {'; '.join(seen[:12])}"
-            f" (instantiate one: --kernel '{example}')"
+            f"{name} holds templates of kernels, and no instance of one: {'; '.join(seen[:12])}"
+            f" (next: name an instance, --kernel '{example}')"
         ) from None
 
 

@@ -172,7 +172,7 @@ def _chosen(found: list[FoundLaunch], possible: list[FoundLaunch]) -> list[Found
 
 
 def _base(kernel: str) -> str:
-    """Return a kernel's name without template arguments: on a way not taken they hardly fit."""
+    """Return a kernel's name without template arguments, which need not fit on a way not taken."""
     return kernel.split("<")[0]
 
 

@@ -1,12 +1,13 @@
-"""Names of files that compilers can write down."""
+"""Names of files that compilers can write down, and texts of files as compilers read them."""
 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["plain_path"]
+__all__ = ["decoded", "plain_path", "source_text"]
 
 # PTX writes a file's name between quotes, unescaped, and listings write other bytes in octal.
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")
@@ -25,3 +26,23 @@ def plain_path(name: str) -> str:
     if not _PLAIN.fullmatch(str(folder)):
         folder = Path("/bankwise", sha256(str(folder).encode(errors="replace")).hexdigest()[:8])
     return str(folder / (full.name if _PLAIN.fullmatch(full.name) else "source-of-odd-name.cu"))
+
+
+def decoded(data: bytes) -> str:
+    r"""Return a source's text: UTF-8, with a byte order mark or without; any other is Latin-1.
+
+    Compilers take whatever stands in comments, and so many bytes have no meaning in UTF-8.
+
+    >>> decoded("é".encode("utf-8-sig")), decoded(b"\xe9")
+    ('é', 'é')
+    """
+    data = data.removeprefix(BOM_UTF8)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def source_text(path: Path) -> str:
+    """Return the text of a source file, lines ended as in Unix. Raises OSError."""
+    return decoded(path.read_bytes()).replace("\r\n", "\n")

@@ -20,7 +20,7 @@ from simulator.errors import CompileError
 from simulator.sass.code import headers as host_headers
 from simulator.sass.code.confining import check_includes, computed, spellings
 from simulator.sass.code.looking import find_header, in_repository, is_compilers, project_around
-from simulator.sass.code.naming import plain_path
+from simulator.sass.code.naming import plain_path, source_text
 from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
 
@@ -200,7 +200,7 @@ def _gather(
     for name in before:
         if not is_compilers(name):
             path = Path(name)
-            files[name] = _File(Source(path.read_text(errors="replace")), path.parent)
+            files[name] = _File(Source(source_text(path)), path.parent)
             files[""].source.before.append(files[name].source)
             todo.append((name, path.parent))
     made: list[tuple[_File, Path | None, Directive]] = []
@@ -211,7 +211,7 @@ def _gather(
         nonlocal size
         full = plain_path(str(found))
         if full not in files:
-            content = found.read_text(errors="replace")
+            content = source_text(found)
             size += len(content)
             if len(files) > _MOST_FILES or size > _MOST_CHARACTERS or len(content) > _LONGEST:
                 raise CompileError(

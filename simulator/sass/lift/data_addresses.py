@@ -22,6 +22,7 @@ _KEEPS = re.compile(r"(?:STS|ATOMS|STSM)(?:\.|$)")
 _COPIES = re.compile(r"(?:LDGSTS|UTMALDG|UBLKCP)(?:\.|$)")
 _COUNTED = re.compile(r"(?:LDS|STS|ATOMS)(?:\.|$)")
 _ADDRESS = re.compile(r"\[[^\]]*\]")
+_LEAVES = re.compile(r"(?:EXIT|RET\.|BRA$|BRA\.U$)")
 _PREDICATES = re.compile(r"(?:!?U?P[\dTR]\s*,\s*)+")
 
 
@@ -54,6 +55,8 @@ class _Step(NamedTuple):
     loads_shared: bool
     always: bool
     """Whether no guard can keep it from writing."""
+    goes_on: bool
+    """Whether the next instruction can come after it."""
     targets: tuple[int, ...]
 
     @classmethod
@@ -63,7 +66,7 @@ class _Step(NamedTuple):
         return cls(
             writes, reads, frozenset(_REGISTER.findall(place[0]) if place else ()),
             bool(_LOADS.match(each.opcode)), bool(_SHARED_LOADS.match(each.opcode)),
-            not each.guard, tuple(use.targets),
+            not each.guard, bool(each.guard) or not _LEAVES.match(each.opcode), tuple(use.targets),
         )  # fmt: skip
 
 
@@ -86,7 +89,7 @@ def _found(steps: Sequence[_Step], shared: bool) -> tuple[set[int], set[int]]:
             after = known - step.writes if step.always else known
             if takes or step.loads or (shared and step.loads_shared):
                 after |= step.writes
-        for to in (number + 1, *step.targets):
+        for to in (*([number + 1] if step.goes_on else []), *step.targets):
             if to >= len(steps):
                 continue
             old = before.get(to)

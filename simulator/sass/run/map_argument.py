@@ -138,8 +138,8 @@ class TensorMap:
         if array.size and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
             raise TensorMapError(
                 "contiguous axis",
-                f"the last axis steps {array.strides[-1]} bytes (accepted: {array.itemsize},"
-                " an element: numpy.ascontiguousarray(array))",
+                f"elements of the last axis lie {array.strides[-1]} bytes apart (accepted:"
+                f" {array.itemsize}, one element; next: pass numpy.ascontiguousarray(array))",
             )
         steps = (1,) * array.ndim if element_strides is None else element_strides
         self.array = array

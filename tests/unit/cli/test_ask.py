@@ -384,8 +384,8 @@ def test_count_names_the_instruction_of_each_verdict(said: Run, tmp_path: Path) 
     ("words", "message"),
     [
         (("explain", "--op", "float4", "lane"), "'float4' is a type, which a declaration says"),
-        (("simulate", "--pad", "-1"), "-1 elements behind a row (accepted: 0 to 999999999)"),
-        (("simulate", "--pad", "A=1,B=-2"), "-2 elements behind a row (accepted: 0 to 999999999)"),
+        (("simulate", "--pad", "-1"), "-1 elements after a row (accepted: 0 to 999999999)"),
+        (("simulate", "--pad", "A=1,B=-2"), "-2 elements after a row (accepted: 0 to 999999999)"),
         (("simulate", "--block-tile", "999999999999x8x8"), "has a size of 12 digits (accepted: up"),
     ],
 )

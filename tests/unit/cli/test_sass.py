@@ -308,7 +308,9 @@ def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None
     )  # fmt: skip
     assert "loads, stores and atomics (lsu) 768 (50 %)" in table
     assert "wgmma's operand reads (gmma) 768 (50 %)" in table
-    assert "TMA moved 196,608 bytes in 1,536 rows by 24 copies." in table
+    assert (
+        "TMA moved 196,608 bytes in 1,536 rows. Its instructions were executed 24 times." in table
+    )
     text = page.read_text(encoding="utf-8")
     assert "operand reads (gmma) 768 (50 %)" in text
     assert "gmma" in text

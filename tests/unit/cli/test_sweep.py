@@ -284,7 +284,10 @@ def test_the_answer_is_printed_even_if_the_disk_has_filled_up(
         (["simulate", "--pad", " "], "' ' is not a list of values"),
         (["simulate", "--pad", "1, ,2"], "'1, ,2' is not a list of values"),
         (["simulate", "--pad", "0", "--pad", "1"], "--pad is given twice"),
-        (["simulate", "--swizzle", "1,2,3;none"], "'3;none' may end one value or begin another"),
+        (
+            ["simulate", "--swizzle", "1,2,3;none"],
+            "'3;none' can belong to the value before it or to the one after it",
+        ),
         (["simulate", "--pad", "0..4:0"], "'0..4:0' is not a range (accepted: 0..16, 0..64:8)"),
         (["simulate", "--pad", "0..99999999999999999999"], "is not a range"),
         (["simulate", "--lds", "32,64.."], "'64..' is not a range"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from math import prod
 
 import numpy as np
@@ -130,6 +130,20 @@ def test_texts_name_as_few_subscripts_as_they_can() -> None:
     assert said((8, 4, 48), Term(1, 8), Term(7, 1)) is None  # leaves its row
 
 
+@pytest.mark.parametrize(
+    ("sizes", "tile", "element", "text"),
+    [
+        ((8, 16), Tile(8, 8, terms=(Term(3, 7),)), 8, "t[i ^ (i >> 3)] (i counted in 8 bytes)"),
+        ((2, 2, 2, 2, 8), Tile(16, 8, terms=(Term(3, 7),)), 4, "t[i ^ ((i >> 3) & 7)]"),
+    ],
+)
+def test_wider_elements_and_many_subscripts_are_said_flat(
+    sizes: tuple[int, ...], tile: Tile, element: int, text: str
+) -> None:
+    array = array_of(sizes, 4)
+    assert text_of(array, candidate_of("swizzle", tile, element, array.size)) == text
+
+
 def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> None:
     declared = Declared("k.cu", 1, "T", "t", ("8", "32"), (), None, (8, 32))
     assert grown_size(declared, 4) == "36"
@@ -171,6 +185,8 @@ def test_moves_keep_bytes_apart_and_know_what_stays_together() -> None:
     ]  # fmt: skip
     assert len({moves, Moves(moves.table)}) == 2  # a trial knows its own
     assert Moves(np.zeros(0, np.int32)).bytes == 0
+    with pytest.raises(FrozenInstanceError):
+        moves.block_bytes = 3  # type: ignore[misc]
     for wrong in ([0, 0], [-1, 0]):
         with pytest.raises(LaunchError, match="two bytes of shared memory in one place"):
             Moves(np.array(wrong, np.int32))

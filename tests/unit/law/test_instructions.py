@@ -92,6 +92,7 @@ def test_unknown_names_are_refused_with_the_nearest(odd: str) -> None:
         ("LDS", {"phase_cycles": 64}, "phase_cycles 64 .accepted: 0 to 63"),
         ("LDS", {"least_cycles": (1, 256)}, r"least_cycles \(1, 256\) .accepted: two, 0 to 255"),
         ("LDS", {"least_cycles": (1,)}, r"least_cycles \(1,\)"),
+        ("LDS", {"least_cycles": (1, 2, 3)}, r"least_cycles \(1, 2, 3\) .accepted: two, 0 to"),
         ("LDS", {"least_cycles": (-1, 0)}, "least_cycles"),
         ("LDS", {"phase_cycles": -1}, "phase_cycles -1"),
         ("LDS", {"fixed_ideal": -1}, "fixed_ideal -1 .accepted: None, or 0 to 1"),

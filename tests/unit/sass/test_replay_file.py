@@ -12,8 +12,13 @@ import pytest
 from bankwise import replay_compiled, replay_file
 from simulator import Chip
 from simulator.errors import LaunchError
+from tests.sass_kernels import needs_compiler, needs_tools
 
 KERNEL = "__global__ void twice(float* a, int n) { a[threadIdx.x] *= n; }\n"
+KERNEL_AND_HOST = (
+    "__global__ void one(float* a) {\n  a[threadIdx.x] = 1;\n}\n"
+    "int main() {\n  float* a;\n  cudaMalloc(&a, 128);\n  one<<<1, 32>>>(a);\n}\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -82,3 +87,18 @@ def test_what_both_take_is_the_same() -> None:
     assert len(shared) == 9
     for name in shared:
         assert ours[name] == others[name]
+
+
+@needs_tools
+@needs_compiler
+@pytest.mark.parametrize(
+    "text",
+    [KERNEL_AND_HOST.encode("utf-8-sig"),
+     b"// caf\xe9, \xc4\xe3\xba\xc3\r\n" + KERNEL_AND_HOST.replace("\n", "\r\n").encode(),
+     b'#include "own.h"\n' + KERNEL_AND_HOST.encode()],
+)  # fmt: skip
+def test_a_source_need_not_be_plain_utf_8(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "own.h").write_bytes(b"\xef\xbb\xbf// gr\xfc\xdfe\n")
+    (tmp_path / "k.cu").write_bytes(text)
+    (report,) = replay_file(tmp_path / "k.cu")
+    assert (report.outputs[0] == 1).all()

@@ -74,7 +74,12 @@ def test_a_limit_takes_the_first() -> None:
             {},
             "leimao.v02 has no parameter 'bm'",
         ),
-        (lambda cycles: [], {"cycles": 1}, {}, "has a parameter called 'cycles', as a figure is"),
+        (
+            lambda cycles: [],
+            {"cycles": 1},
+            {},
+            "has a parameter called 'cycles', which is the name of a figure",
+        ),
     ],
 )
 def test_bad_grids(target: Any, grid: Any, options: Any, message: str) -> None:

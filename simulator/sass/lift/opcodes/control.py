@@ -83,7 +83,9 @@ def _branch(line: Line) -> Emit:
     if line.has("ANY"):
         return _branch_if_any(line)
     if line.has("DIV", "CONV"):
-        meant, there = line.source(), line.label()
+        every = SourceOperand(Bits(0xFFFFFFFF))  # Turing's BRA.CONV names no lanes
+        meant = line.source() if len(line.operands) > line.next + 1 else every
+        there = line.label()
 
         def emit_div(block: Block) -> None:
             block.flush()
@@ -144,7 +146,7 @@ def _place(line: Line) -> Emit:
     return emit
 
 
-@lifts("CALL", says="Call of a function within the kernel, or of printf, malloc, free, assert.")
+@lifts("CALL", says="Call of a function, by a pointer too, or of printf, malloc, free, assert.")
 def _call(line: Line) -> Emit:
     line.only("REL", "ABS", "NOINC")
     if line.has("ABS"):
@@ -155,6 +157,9 @@ def _call(line: Line) -> Emit:
         line.named(Register(0), _ARGUMENTS)
         line.skip()
         return served(line, SystemCall(place.number))
+    if line.peek(Register):  # a pointer to a function: each lane goes its way
+        line.targets += [each // 16 for each in line.kernel.entries.values()]
+        return _to_register(line)
     line.ends = True
     there = line.label()
 
@@ -172,6 +177,11 @@ def _call(line: Line) -> Emit:
 @lifts("RET", says="Return to the address in a register.")
 def _return(line: Line) -> Emit:
     line.only("REL", "NODEC")
+    return _to_register(line)
+
+
+def _to_register(line: Line) -> Emit:
+    """Go to the address in a register, which counts from the beginning of a function."""
     line.ends = True
     address = line.source(words=2)
     target, more = line.take(), 0

@@ -47,6 +47,10 @@ def found(*code: str) -> list[int]:
         ((INDEX, "STS [R0], R0", "LDS R5, [R0]", "LDS R6, [R5]"), []),
         # A loop brings it back to an instruction that stands before the load.
         (("LDS R6, [R4]", LOADED, "BRA `0"), [0]),
+        # A loop that waits stands behind the kernel's end, and goes back to its middle.
+        ((INDEX, "@!P0 BRA `5", "LDS R5, [R4]", LOADED, "EXIT ", "@!P0 BRA `5", "BRA `2"), []),
+        ((INDEX, "@P1 BRA `4", LOADED, "BRA `5", "LDS R6, [R4]", "STS [R0], R4"), []),
+        ((INDEX, LOADED, "@P1 EXIT ", "LDS R6, [R4]"), [3]),
     ],
 )
 def test_registers_are_followed(code: tuple[str, ...], numbers: list[int]) -> None:
