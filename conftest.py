@@ -39,7 +39,7 @@ COMPILES = find_spec("elftools") is not None and find_spec("cuda") is not None
 collect_ignore = []
 if not COMPILES:
     collect_ignore += ["docs/how-to/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
-    collect_ignore += ["docs/how-to/triton.md"]
+    collect_ignore += ["docs/how-to/triton.md", "docs/how-to/hopper.md"]
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
 

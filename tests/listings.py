@@ -1,9 +1,9 @@
 """What nvdisasm printed of the cubins of the tests, recorded: it takes half a second to start.
 
-`listings.zip` has a text a cubin, under the digest of all that nvdisasm reads of it: what else it
-was compiled to, or another nvdisasm, is disassembled as ever. A cubin holds the names of its
-source files, which differ from machine to machine and from run to run. They are no part of the
-digest, and in the text a number stands for each.
+`listings.zip` has a text a cubin, under the digest of all that nvdisasm reads of it, and of its
+options: what else it was compiled to, or another nvdisasm, is disassembled as ever. A cubin holds
+the names of its source files, which differ from machine to machine and from run to run. They are no
+part of the digest, and in the text a number stands for each.
 
     python -m tests.listings              # run the tests; record what they ask for, drop the rest
     python -m tests.listings tests/FILE   # run these alone, and drop nothing
@@ -43,7 +43,11 @@ class Listings:
 
     def __init__(self, nvdisasm: ModuleType, kept: Path | None) -> None:
         self.true = nvdisasm._listing
-        self.program = cache(lambda: sha256(Path(nvdisasm.tool("nvdisasm")).read_bytes()).digest())
+        self.program = cache(
+            lambda: sha256(
+                Path(nvdisasm.tool("nvdisasm")).read_bytes() + repr(nvdisasm._SHOWN).encode()
+            ).digest()
+        )
         self.kept = kept
         """A folder that gets each listing that is asked for."""
         self.archive = zipfile.ZipFile(ARCHIVE) if ARCHIVE.exists() else None

@@ -311,10 +311,13 @@ class PlaceCompiler(Compiler):
 
     def _sizeof(self, token: Token) -> Evaluate:
         inner = token[token.index("(") + 1 : -1].strip()
-        array = self.scope.arrays.get(inner)
+        name = re.match(r"\*?\s*(\w+)", inner)  # s, *s, s[0]
+        array = self.scope.arrays.get(name[1]) if name else None
         found = type_at(inner, 0, self.scope.types)
-        if array is not None and None not in array.sizes:
-            size = array.type.bytes * math.prod(filter(None, array.sizes))
+        taken = inner.count("[") + inner.startswith("*")
+        sizes = array.sizes[taken:] if array else ()
+        if array is not None and None not in sizes and taken <= len(array.sizes):
+            size = array.type.bytes * math.prod(filter(None, sizes))
         elif found is not None and found[1] == len(inner):
             size = found[0].bytes
         else:

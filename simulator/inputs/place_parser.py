@@ -15,7 +15,7 @@ class PlaceParser(Parser):
     """
 
     TOKENS = (
-        ("sizeof", r"sizeof\s*\(\s*[A-Za-z_][\w:\s]*\)"),
+        ("sizeof", r"sizeof\s*\(\s*(?:\*\s*)?[A-Za-z_][\w:\s]*(?:\[[^\[\]]*\]\s*)*\)"),
         ("member", r"(?:\.|->)\s*[A-Za-z_]\w*"),
         ("least", r"(?:std::)?(?:min|max)(?=\s*\()"),
         ("retype", r"\(\s*[A-Za-z_][\w:\s]*[*&]\s*(?:(?:const|volatile|__restrict__)\s*)*\)"),

@@ -210,9 +210,14 @@ class Parameters:
         if value is None or isinstance(value, _Array):
             if size != 8:
                 what = "a null pointer" if value is None else "an array"
+                maps = (
+                    "; a tensor map over an array: TensorMap(array, box) in Python, --arg tma:…"
+                    if size == _MAP_BYTES
+                    else ""
+                )
                 raise LaunchError(
                     f"argument {index} is {what} for a parameter of {size} bytes (accepted: a"
-                    " scalar of that size, or a structure: a tuple in Python, --arg '{…}')"
+                    f" scalar of that size, or a structure: a tuple in Python, --arg '{{…}}'{maps})"
                 )
             return [self._member(index, value, 0)]
         if isinstance(value, _Map):
@@ -262,7 +267,8 @@ class Parameters:
         if size != _MAP_BYTES:
             raise LaunchError(
                 f"argument {index} is a tensor map for a parameter of {size} bytes (accepted for"
-                f" it: a parameter of {_MAP_BYTES} bytes, or a pointer)"
+                f" it: a parameter of {_MAP_BYTES} bytes, or a pointer; of a structure that holds"
+                " one, all members: a tuple in Python, --arg '{…}')"
             )
         return self._member(index, value, 0)
 

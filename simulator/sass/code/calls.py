@@ -6,7 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.evaluation import Evaluator, text_of
-from simulator.sass.code.hostvalues import FUNCTIONS, Allocation, Dim3, Unknown, bytes_of, cast
+from simulator.sass.code.hostvalues import (
+    FUNCTIONS,
+    SHORT_TYPES,
+    Allocation,
+    Dim3,
+    Unknown,
+    bytes_of,
+    cast,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,6 +24,8 @@ __all__ = ["Caller"]
 _VECTOR = re.compile(
     r"make_(?:u?(?:char|short|int|long|longlong)|float|double)([1-4])(?:_(?:16|32)a)?"
 )
+
+_CONVERSION = re.compile(r"__(?:float|double|int)2(?:half|bfloat16)(?:_r[nzud])?")
 
 
 class Caller(Evaluator):
@@ -69,7 +79,7 @@ class Caller(Evaluator):
             return Dim3(*[self.value(each) for each in given])
         macro = self.macros.get(name)
         if macro is not None and macro.parameters is not None:
-            texts = [f"({text_of(each)})" for each in given]
+            texts = [text_of(each) for each in given]
             found = self.from_text(macro.put(texts))
             if not isinstance(found, Unknown):
                 return found
@@ -78,6 +88,9 @@ class Caller(Evaluator):
         values = [self.value(each) for each in given]
         if (made := _VECTOR.fullmatch(name)) and len(values) == int(made[1]):
             return values  # make_float4(…)
+        if (name in SHORT_TYPES or _CONVERSION.fullmatch(name)) and len(values) == 1:
+            value = values[0]  # half(2.0f), __float2bfloat16(x)
+            return float(value) if isinstance(value, int | float) else value
         if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
             return values[0]
         if name in FUNCTIONS:

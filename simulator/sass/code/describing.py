@@ -32,6 +32,10 @@ _MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it ma
 _CALLED = re.compile(r"[(…]")  # each call may give another pointer
 _LET = re.compile(r"[A-Za-z_][\w.>-]*")  # a name that has its value by --let
 _MEMBER_CALL = re.compile(r"(?:\.|->)\w+(?:<[^()]*>)?\(\)")  # but x.data() gives the same
+_LAMBDA = (
+    "a lambda, which only its own function can name: compile with --compiler nvcc and"
+    " --extended-lambda after --, and give --kernel and what it captures, '{…}'"
+)
 _TEXTURES = {
     "cudaTextureObject_t": "a texture", "CUtexObject": "a texture",
     "cudaSurfaceObject_t": "a surface", "CUsurfObject": "a surface",
@@ -191,7 +195,9 @@ class _Arguments:
         """Return a number with its type, or the numbers of a vector such as float4."""
         short = short_type(kind, self.reader.aliases)
         if short is None:
-            return self.described.ask(f"{name}: {kind}")
+            is_lambda = isinstance(value, Unknown) and value.name.startswith("[")
+            what = _LAMBDA if is_lambda else kind
+            return self.described.ask(f"{name}: {what}", f"{name}: {kind}")
         number, count = short
         if count == 1:
             return f"{number}={_scalar(value, number, self.described, name)}"
@@ -204,9 +210,13 @@ def _braced(texts: Iterable[str]) -> str:
 
 
 def _padded(members: list[str], kind: str, reader: HostReader) -> list[str]:
-    """Return a structure's members, with zeros where `alignas` leaves more room than C does."""
+    """Return a structure's members, with zeros where it has more room than their numbers need.
+
+    `alignas` and vectors such as float4 make room that the text does not tell.
+    """
     places = places_of(kind, reader.types)
-    if places is None or places == places_of(kind, replace(reader.types, alignment=lambda name: 1)):
+    told = replace(reader.types, alignment=lambda name: 1, vectors=False)
+    if places is None or places == places_of(kind, told):
         return members
     found, end = [], 0
     for text, (start, behind) in zip([*members, ""], places, strict=True):
@@ -350,6 +360,9 @@ def placeholder(signature: Signature) -> tuple[str, ...]:
             found.append(f"random:{kind}[<{what} of {name}>]")
         else:
             short = short_type(plain, {})
+            if short and short[1] > 1:
+                found.append(_braced(f"{short[0]}=<{name}.{axis}>" for axis in "xyzw"[: short[1]]))
+                continue
             found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")
     return tuple(found)
 

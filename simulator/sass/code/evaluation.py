@@ -5,11 +5,13 @@ What is not understood is `Unknown` with its text, and stays so in whatever is m
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from simulator.sass.code.headers import CONSTANTS
 from simulator.sass.code.hostvalues import (
     Allocation,
     Cell,
@@ -135,7 +137,13 @@ class Evaluator:
             digits = found[1]
             octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
             return literal(int(digits, 8 if octal else 0), found[2], digits.isdecimal())
+        if text[:2] in ("0x", "0X"):
+            return float.fromhex(text.rstrip("fFlL"))  # 0x1p-3
         return float(text.rstrip("fFlL"))
+
+    def _char_literal(self, node: Node) -> Any:
+        found = ast.literal_eval(text_of(node))
+        return ord(found) if len(found) == 1 else Unknown(text_of(node))
 
     def _true(self, node: Node) -> Any:
         return True
@@ -160,6 +168,8 @@ class Evaluator:
         if macro is not None and macro.parameters is None and macro.body != name:
             found = self.from_text(macro.body)
             return Unknown(name) if isinstance(found, Unknown) else found
+        if name in CONSTANTS and name not in self.assumed:
+            return self.from_text(CONSTANTS[name])
         return self.assume(Unknown(name))
 
     def _qualified_identifier(self, node: Node) -> Any:

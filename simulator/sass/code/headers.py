@@ -16,8 +16,8 @@ from pathlib import Path
 
 from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["PRELUDE", "block_primitives", "class_macros", "headers_folders", "is_standard",
-           "small_features", "stand_in"]  # fmt: skip
+__all__ = ["CONSTANTS", "PRELUDE", "block_primitives", "class_macros", "headers_folders",
+           "is_standard", "small_features", "stand_in"]  # fmt: skip
 
 PRELUDE = "bankwise_prelude.h"
 """Included before every source, as nvcc includes the CUDA runtime and with it these."""
@@ -56,7 +56,7 @@ _CONSTANTS = """
 #endif
 """
 # math.h, by its formulas' values; limits.h and float.h of the platform that CUDA has.
-_VALUES = {
+CONSTANTS = {
     "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074",
     "M_LOG10E": "0.43429448190325182765", "M_LN2": "0.69314718055994530942",
     "M_LN10": "2.30258509299404568402", "M_PI": "3.14159265358979323846",
@@ -270,7 +270,7 @@ def stand_in(
     prelude = ["#pragma once", _TYPES, _CONSTANTS]
     prelude += [
         f"#ifndef {name}\n#define {name} {value}\n#endif"
-        for name, value in _VALUES.items()
+        for name, value in CONSTANTS.items()
         if name in named and name not in macros
     ]
     for word in sorted(named):

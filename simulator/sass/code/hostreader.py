@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.aligning import alignments
@@ -24,6 +25,7 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
+from simulator.sass.code.loops import LAUNCH, LAUNCHES, launches_a_parameter, passes_of, stepped
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import (
     aliases,
@@ -40,18 +42,13 @@ from simulator.sass.code.source import Source, parser
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["LAUNCH", "HostReader"]
-
-LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx"}
-"""Functions that launch a kernel."""
+__all__ = ["HostReader"]
 
 _MOST_STEPS = 200_000
 _DEEPEST_CALL = 12
-_MOST_PASSES = 32  # of a loop that launches
-_MOST_POINTERS = 256  # passes of a loop that fills an array of pointers
+_MOST_PASSES = 4000  # of all loops together
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
-_LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
-_FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
+_NONE: frozenset[str] = frozenset()
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -79,10 +76,10 @@ class HostReader(Declarer):
         """Functions that launch, or call one that does."""
         self.launchers = _launching_macros(macros)
         self.row: int | None = None
-        """Where such a macro is called, from 0, while it is read."""
+        """Row of such a macro's call while it is read."""
         self.maybe = 0
         """Ways not taken that are being read."""
-        self.steps = 0
+        self.steps = self.passes = 0
         self.calls = 0
         self.result: Any = None
 
@@ -102,9 +99,7 @@ class HostReader(Declarer):
         self._find_launching()
         if "main" in self.functions:
             self._run("main", [])
-        general = {
-            name for name, (node, _) in self.functions.items() if _launches_a_parameter(node)
-        }
+        general = {name for name, (node, _) in self.functions.items() if launches_a_parameter(node)}
         for name, (node, _) in list(self.functions.items()):
             if name in self.read_functions or name in general:
                 continue
@@ -144,7 +139,7 @@ class HostReader(Declarer):
         self.launching = {
             name
             for name, text in bodies.items()
-            if _LAUNCHES.search(text) or called[name] & self.launchers
+            if LAUNCHES.search(text) or called[name] & self.launchers
         }
         while (
             more := {name for name, words in called.items() if words & self.launching}
@@ -172,7 +167,7 @@ class HostReader(Declarer):
         if node is None or self.maybe >= _DEEPEST_WAY:
             return
         text = text_of(node)
-        if not _LAUNCHES.search(text) and not self.launching.intersection(_WORDS.findall(text)):
+        if not LAUNCHES.search(text) and not self.launching.intersection(_WORDS.findall(text)):
             return
         before, result = self._snapshot(), self.result
         self.maybe += 1
@@ -270,7 +265,7 @@ class HostReader(Declarer):
         elif node.type == "declaration":
             self._declaration(node)
         elif node.type in ("expression_statement", "ERROR", "labeled_statement", "case_statement",
-                           "try_statement", "do_statement"):  # fmt: skip
+                           "try_statement"):  # fmt: skip
             for each in node.named_children:
                 if each.type.endswith(("statement", "declaration")):
                     self._statement(each)
@@ -318,27 +313,35 @@ class HostReader(Declarer):
         finally:
             self.scopes.pop()
 
-    def _loop(self, node: Node) -> None:
-        """Read a loop's body once; what it assigned is not known afterwards."""
+    def _loop(self, node: Node, is_known: bool = False) -> None:
+        """Read a loop's passes; what it changes is not known if its end was not reached."""
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
-        said = "" if body is None else text_of(body)
-        passes = _MOST_PASSES if _LAUNCHES.search(said) else 1
-        passes = _MOST_POINTERS if _FILLS.search(said) else passes
-        before = self._snapshot()
+        before, ends = self._snapshot(), False
         try:
-            for _ in range(passes):
+            for _ in range(passes_of(body, node.type) if body is not None else 1):
                 known = self.value(condition) if condition is not None else Unknown("")
-                if not isinstance(known, Unknown) and not known:
+                ends = not isinstance(known, Unknown) and not known
+                if ends or (is_known and isinstance(known, Unknown)):
                     break
                 self._statement(body)
-                if update is None or isinstance(known, Unknown):
+                self.passes += 1
+                self.value(update) if update is not None else None
+                if isinstance(known, Unknown) or self.passes > _MOST_PASSES:
                     break
-                self.value(update)
         finally:
-            self._forget(before)
+            if not ends:
+                self._forget(before, stepped(node))
 
     _on_for_range_loop = _on_while_statement = _loop
+
+    def _on_do_statement(self, node: Node) -> None:
+        before, body = self._snapshot(), node.child_by_field_name("body")
+        self._statement(body)
+        if body is not None and passes_of(body, node.type) > 1:
+            self._loop(node, is_known=True)
+        else:
+            self._forget(before, stepped(node))
 
     def _on_switch_statement(self, node: Node) -> None:
         chosen = self.value(node.child_by_field_name("condition"))
@@ -368,11 +371,11 @@ class HostReader(Declarer):
     def _snapshot(self) -> list[tuple[Cell, Any]]:
         return [(cell, cell.value) for scope in self.scopes for cell in scope.values()]
 
-    def _forget(self, before: list[tuple[Cell, Any]]) -> None:
+    def _forget(self, before: list[tuple[Cell, Any]], also: AbstractSet[str] = _NONE) -> None:
         names = {id(cell): name for scope in self.scopes for name, cell in scope.items()}
         for cell, value in before:
             name = names.get(id(cell), "a variable")
-            if isinstance(value, int | float) and cell.value != value:
+            if isinstance(value, int | float) and (cell.value != value or name in also):
                 cell.value = Unknown(name)
             elif isinstance(value, Allocation) and isinstance(cell.value, Allocation):
                 if cell.value.whole is value.whole and cell.value.offset != value.offset:
@@ -396,28 +399,9 @@ def _launching_macros(macros: Mapping[str, Macro]) -> set[str]:
     called = {
         name: macro.body for name, macro in macros.items() if macro.parameters is not None
     }  # fmt: skip
-    found = {name for name, body in called.items() if _LAUNCHES.search(body)}
+    found = {name for name, body in called.items() if LAUNCHES.search(body)}
     more = found
     while more:
         more = {name for name, body in called.items() if more & {*_WORDS.findall(body)}} - found
         found |= more
     return found
-
-
-def _launches_a_parameter(node: Node) -> bool:
-    """Whether a function launches a kernel that it is given."""
-    if "<<<" not in text_of(node) and not LAUNCH.intersection(_WORDS.findall(text_of(node))):
-        return False
-    own = {
-        text_of(name)
-        for each in walk(node)
-        if each.type == "parameter_declaration" and each.parent is not None
-        for name in walk(each)
-        if name.type == "identifier"
-    }
-    for each in walk(node):
-        if each.type == "kernel_call_syntax" and each.parent is not None:
-            called = each.parent.child_by_field_name("function")
-            if called is not None and text_of(called) in own:
-                return True
-    return False

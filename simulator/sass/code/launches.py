@@ -20,7 +20,7 @@ from simulator.sass.code.deduction import deduced, parameter_name, spelled, type
 from simulator.sass.code.describing import Described, describe, symbol_text
 from simulator.sass.code.device import attribute, device_for, properties
 from simulator.sass.code.evaluation import text_of
-from simulator.sass.code.hostreader import LAUNCH, HostReader
+from simulator.sass.code.hostreader import HostReader
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
     Allocation,
@@ -32,6 +32,7 @@ from simulator.sass.code.hostvalues import (
     bytes_of,
     plain_type,
 )
+from simulator.sass.code.loops import LAUNCH
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
 from simulator.sass.code.source import Source

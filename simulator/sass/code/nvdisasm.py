@@ -15,8 +15,12 @@ from pathlib import Path
 from simulator.errors import CubinError, ToolError, install
 from simulator.sass import kept
 from simulator.sass.code.bounded import bounded
+from simulator.sass.code.headers import headers_folders
 
 __all__ = ["SassInstruction", "disassemble", "tool"]
+
+_SHOWN = ("-c", "-gi")
+"""Code alone, with lines of the source, and of the source that these were inlined into."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class SassInstruction:
     operands: str
     file: str = ""
     line: int = 0
+    header: str = ""
+    """Of the toolkit: where it was inlined from, into the line above; nothing: it was not."""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.guard, self.opcode, self.operands)))
@@ -44,6 +50,14 @@ _REMARK = re.compile(r"\(\*.*?\*\)")
 
 _SPACED = re.compile(r"(c\[0x[0-9a-f]+\])\s+\[")
 """A constant of which a half is taken: c[0x0] [0x19c].H1_H1."""
+
+_PLACE = re.compile(r'\s*//## File "(.*?)", line (\d+)( inlined at )?')
+"""A line of the source; where it was inlined, the line into which follows."""
+
+_TOOLKIT = re.compile(
+    r"/nvidia/[^/]+/include/|/targets/[^/]+/include/|/(?:local|opt)/cuda[^/]*/include/|/cccl/"
+)
+"""Headers that are nobody's own: of the packages, or of a toolkit."""
 
 _LABEL = re.compile(r"`\(([^)]+)\)")
 """Where a branch goes: a label in front of an instruction, or a function, which keeps its name."""
@@ -96,13 +110,13 @@ def _listing(image: bytes) -> str:
     long again, and mixes up operands of LDS and LDGSTS (nvdisasm 13.0).
     """
     program = Path(tool("nvdisasm"))
-    name = sha256(f"{program} {program.stat().st_size} ".encode() + image).hexdigest()
+    name = sha256(f"{program} {program.stat().st_size} {_SHOWN} ".encode() + image).hexdigest()
     if (found := kept.find(name)) is not None:
         return found.decode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "image.cubin"
         path.write_bytes(image)
-        listing = _run(["-c", "-g", str(path)])
+        listing = _run([*_SHOWN, str(path)])
     kept.keep(name, listing.encode())
     return listing
 
@@ -111,17 +125,19 @@ def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, i
     """Return a kernel's instructions, and the address of each label among them."""
     instructions: list[SassInstruction] = []
     labels: dict[str, int] = {}
-    inside, place = False, ("", 0)
+    inside, places = False, list[tuple[str, int]]()
+    is_whole = True  # what was said of the source
     waiting: list[str] = []  # labels of the next instruction
     for text in listing.splitlines():
         if text.startswith(".text."):
-            inside, place, waiting = text == f".text.{kernel}:", ("", 0), []
+            inside, places, waiting = text == f".text.{kernel}:", [], []
         elif not inside:
             continue
         elif label := re.fullmatch(r"(\.L\S+):\s*", text):
             waiting.append(label[1])
-        elif source := re.search(r'//## File "(.*?)", line (\d+)', text):
-            place = (source[1], int(source[2]))
+        elif source := _PLACE.match(text):
+            places = [*([] if is_whole else places), (source[1], int(source[2]))]
+            is_whole = source[3] is None
         elif code := _CODE.match(text):
             address, guard, opcode, operands = int(code[1], 16), code[2] or "", code[3], code[4]
             labels.update(dict.fromkeys(waiting, address))
@@ -130,8 +146,31 @@ def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, i
             operands = re.sub(r"\s*,\s*|\s+", ",", operands)
             if opcode == "P2R":  # of all predicates; the second operand is always this
                 operands = operands.replace(",PR,", ",")
-            instructions.append(SassInstruction(address, guard, opcode, operands, *place))
+            instructions.append(SassInstruction(address, guard, opcode, operands, *_own(places)))
     return instructions, labels
+
+
+def _own(places: Sequence[tuple[str, int]]) -> tuple[str, int, str]:
+    """Return the line that stands for an instruction, and the toolkit's header it comes from.
+
+    `places`: its line, then the lines into which that was inlined. What a header of the toolkit
+    has is named by the line that calls it: cuda::ptx's and cuda::barrier's, say.
+
+    >>> _own([("/usr/local/cuda/include/cuda/ptx", 9), ("/home/me/a.cu", 5), ("/home/me/a.cu", 7)])
+    ('/home/me/a.cu', 5, '/usr/local/cuda/include/cuda/ptx')
+    """
+    if not places:
+        return "", 0, ""
+    file, line = next((each for each in places if not _is_toolkits(each[0])), places[0])
+    return file, line, places[0][0] if _is_toolkits(places[0][0]) else ""
+
+
+@lru_cache(maxsize=1024)
+def _is_toolkits(file: str) -> bool:
+    """Whether a file is a header of a toolkit: of this machine's, or of where a cubin was made."""
+    return bool(_TOOLKIT.search(file)) or any(
+        file.startswith(f"{folder}/") for folder in headers_folders()
+    )
 
 
 def _run(arguments: Sequence[str]) -> str:

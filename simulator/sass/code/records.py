@@ -46,6 +46,8 @@ class Types:
     """Counts an array's elements by its extents; None where they are not known."""
     alignment: Callable[[str], int | None] = lambda name: 1
     """What `alignas` says of a structure, or of a member: "Structure.member"; 1 without it."""
+    vectors: bool = True
+    """Whether float4 and its like are aligned as a whole; else as their numbers are."""
 
     def plain(self, kind: str) -> str:
         """Return a structure's own name."""
@@ -97,7 +99,7 @@ def _laid(kind: str, types: Types, depth: int) -> _Laid | None:
     if short is not None:
         one, many = BYTES[short[0]], short[1]
         # float4 is read at once: CUDA C++ Programming Guide, "Built-in Vector Types".
-        alignment = one if many == 3 else min(one * many, 16)
+        alignment = one if many == 3 or not types.vectors else min(one * many, 16)
         return _Laid(short[0], one * many * count, alignment)
     found = _members(types.plain(kind), types, depth)
     return None if found is None else found._replace(bytes=found.bytes * count)

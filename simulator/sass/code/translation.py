@@ -32,6 +32,8 @@ _ANNOTATION = re.compile(
     r"(?<=\])\s*(?:(?:__host__|__device__)\s*)+(?=[({])"
     r"|\b__host__\b(?=\s+(?:static\s+|inline\s+)*(?:constexpr|consteval)\b)"
 )
+# What a conditional asks of nvcc, NVRTC answers by another name.
+_NVCC = re.compile(r"(?m)^([ \t]*#[ \t]*(?:el)?if(?:n?def)?\b[^\n]*?)\b__NVCC__\b")
 _MOST_FILES = 4000
 _MOST_CHARACTERS = 64 << 20
 _LONGEST = 1 << 22
@@ -118,7 +120,8 @@ def translate(
     used: set[str] = set()
     for name, each in files.items():
         left = each.source.hide(_hidden(each, kept.get(name, set())))
-        texts[name] = _written(each, _ANNOTATION.sub(lambda found: blank(found[0]), left))
+        left = _ANNOTATION.sub(lambda found: blank(found[0]), left)
+        texts[name] = _written(each, _NVCC.sub(r"\1__CUDACC__", left))
         used |= _features(texts[name])
     named = {word for each in texts.values() for word in words(each)}
     source = texts.pop("")

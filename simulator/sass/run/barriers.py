@@ -14,7 +14,7 @@ from simulator.sass.run.warps import lanes_of
 if TYPE_CHECKING:
     from simulator.sass.run.units import Units
 
-__all__ = ["complete", "expire", "serve", "serve_cluster"]
+__all__ = ["complete", "expire", "reach", "serve", "serve_cluster"]
 
 
 # ---- mbarriers. --------------------------------------------------------------------------------
@@ -37,7 +37,8 @@ def serve(units: Units, call: Call, request: Mbarrier) -> int:
             if owner.phases:
                 owner.phases.initialised(place)
             if owner.watch and owner is units:
-                owner.watch.made(call.warp, place, call.number)
+                joins = units.cluster.arrivals.get((units.rank, call.warp), 0)
+                owner.watch.made(call.warp, place, call.number, joins)
     elif form.action == "invalidate":
         for address in dict.fromkeys(addresses[lane] for lane in lanes_of(call.taken)):
             owner, place = units.block_at(address)
@@ -120,6 +121,12 @@ def _amount(what: Amount, word: int) -> int:
     return {"none": 0, "one": 1, "register": word, "minus register": word}[what]
 
 
+def reach(units: Units, call: Call, owner: Units, place: int) -> None:
+    """Check that an mbarrier of another block was made before a warp of this one uses it."""
+    if owner is not units and units.watch and owner.watch:
+        units.watch.reached(call.number, owner.watch.made_behind(place, units.joined))
+
+
 def complete(units: Units, address: int, size: int) -> None:
     """Tell the mbarrier at a cluster's address that bytes have come."""
     owner, place = units.block_at(address)
@@ -167,6 +174,7 @@ def _note_arrivals(units: Units, call: Call, addresses: list[int]) -> None:
             owner, place = units.block_at(address)
             if owner is units:
                 units.watch.used(call.warp, place, call.number)
+            reach(units, call, owner, place)
             if owner.watch:
                 owner.watch.arrives(call.warp if owner is units else None, place)
     if units.order:
@@ -251,5 +259,6 @@ def serve_cluster(units: Units, call: Call, request: ClusterBarrier) -> int:
     if cluster.passed() >= arrivals:
         if units.watch:
             units.watch.opened()
+        units.joined = max(units.joined, arrivals)
         return Reply.GO_ON
     return units.wait(Wait(call, "cluster", arrivals=arrivals))

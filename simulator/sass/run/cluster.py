@@ -131,6 +131,7 @@ class Cluster:
                 woken = [wait for wait in waits if wait.arrivals <= passed]
                 if woken and units.watch:
                     units.watch.opened()
+                units.joined = max(units.joined, *(wait.arrivals for wait in woken), 0)
                 units.wake(woken)
 
     def wakes(self, units: Units) -> None:

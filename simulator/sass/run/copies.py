@@ -87,7 +87,16 @@ def _map_at(units: Units, address: int) -> MapFields:
             f"a tensor map at global address {address:#x} (accepted: multiples of 64)"
         )
     image = units.memory.read(np.array([address]), 128)[0]
-    return decode(image.tobytes())
+    if not image.any():
+        raise TensorMapError(
+            "bytes", f"the 128 bytes at global address {address:#x} are all 0 (next: give a"
+            " TensorMap for the array, --arg tma:…, or write a map there before its first use)",
+        )  # fmt: skip
+    try:
+        return decode(image.tobytes())
+    except TensorMapError as error:
+        error.args = (f"{error}; the map is at global address {address:#x}",)
+        raise
 
 
 # ---- Blocks of the cluster. --------------------------------------------------------------------
@@ -116,6 +125,7 @@ def _landed(
     owner, barrier
         The block and the shared address of the mbarrier that counts them.
     """
+    barriers.reach(units, call, owner, barrier)
     if units.order and size:
         where, to = owner.rank << 32 | barrier, block.rank << 32 | place
         units.order(LAND, call.warp, call.number, where, owner.turned(barrier), to, size)

@@ -27,6 +27,10 @@ _SAYS = {
         "uses an mbarrier that {other} makes in another warp, with no barrier between (next:"
         " __syncthreads() behind mbarrier.init)"
     ),
+    "unmade away": (
+        "uses an mbarrier that {other} makes in another block, with no barrier of the cluster"
+        " between (next: cluster.sync() behind mbarrier.init)"
+    ),
     "early read": (
         "reads what {other} brings, and neither its warp nor one that it synchronised with has"
         " waited for the copy's mbarrier (next: mbarrier.try_wait, then read)"

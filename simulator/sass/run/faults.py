@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from simulator.errors import (
@@ -78,8 +79,8 @@ def fault(
         reason = launch.program.steps[number].problem
         return UnsupportedError(f"not modelled: {reason}, at {where}{far}")
     if why == Fault.KILL:
-        file = launch.program.instructions[number].file
-        out = _COOPERATIVE if "cooperative_groups" in file else ""
+        header = launch.program.instructions[number].header
+        out = _COOPERATIVE if "cooperative_groups" in header else ""
         return ExecutionError(f"the kernel trapped at {where}{far}{out}")
     if why == Fault.LANES:
         return UnsupportedError(f"some lanes are inactive where all must take part: {where}{far}")
@@ -101,6 +102,8 @@ _COOPERATIVE = (
 _DYNAMIC = "give dynamic shared memory with --shared-bytes N, in Python shared_bytes=N"
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")
 _LOCAL = ("LDL", "STL")
+_GENERIC = ("LD", "ST", "ATOM", "RED")
+_MOST_RANKS = 16  # blocks of a cluster, at most
 
 
 def _accepted(launch: GridRun, number: int, address: int) -> str:
@@ -121,12 +124,16 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
         for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
         if end > start  # an empty array has no byte to access
     ]
-    if "cooperative_groups" in launch.program.instructions[number].file:
+    if "cooperative_groups" in launch.program.instructions[number].header:
         name = "a larger one keeps its barrier in memory that the driver reserves"
         return f"accepted: tiles of up to 32 threads; {name}, which is replayed for sm_90 alone"
     if not ranges:
         return "accepted: nothing; no array of global memory holds a byte"
-    return f"accepted: {', '.join(ranges)}, the arrays in global memory"
+    blocks, rank = prod(launch.cluster), address >> 24
+    more = ""
+    if name in _GENERIC and 1 < blocks <= rank < _MOST_RANKS:
+        more = f"; as an address of shared memory it names block {rank} of a cluster of {blocks}"
+    return f"accepted: {', '.join(ranges)}, the arrays in global memory{more}"
 
 
 # ---- Deadlocks. --------------------------------------------------------------------------------
@@ -150,6 +157,8 @@ def deadlock(worker: Worker) -> DeadlockError:
         where = standing(launch, wait.call.number)
         for reason in describe(worker.units, wait):
             said.setdefault(f"at {where} for {reason}", []).append(wait.call.warp)
+    for number, warps in worker.units.warps.at_barriers().items():
+        said[f"at {standing(launch, number)} for threads that never arrive"] = warps
     lines = [
         f"warp{'s' if len(warps) > 1 else ''} {', '.join(map(str, sorted(warps)))} wait"
         f"{'' if len(warps) > 1 else 's'} {what}"

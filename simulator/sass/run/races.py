@@ -40,7 +40,8 @@ _MOST_BYTES = 1 << 29  # for what is kept of each warp's loads
 _CLUSTER = ("UCGABAR_ARV", "UCGABAR_WAIT")
 _LOCKS = ("CAS", "EXCH", "ARRIVE")
 _LOAD, _STORE, _ATOMIC = 1, 2, 3
-_MOST_BARRIERS = 64
+_MOST_BARRIERS = 256
+"""mbarriers of a block that are told apart; the others order all warps that use any of them."""
 _MOST_TILES = 1 << 14
 _COPIES = ("UTMALDG", "UBLKCP", "STAS", "REDAS")
 
@@ -167,7 +168,8 @@ class RaceWatch:
         waiting[3:] = 0
         shift = granule.bit_length() - 1
         orders = [syncs, *([name == each for name in names] for each in _CLUSTER), fences]
-        columns = warps + (_MOST_BARRIERS if self._has_tiles else 0)
+        gates = _MOST_BARRIERS * blocks
+        columns = warps + (gates if self._has_tiles else 0)
         pieces = shared_bytes // 16 + 1 if self._has_tiles else 0
         self._state = RaceState(
             about=np.array([kinds, widths, lanes, away, numbers], np.int64),
@@ -188,7 +190,7 @@ class RaceWatch:
             done=np.zeros(5, np.int64),
             fenced=np.zeros((warps, columns), np.int64),
             gate_of=np.zeros((blocks, (shared_start + shared_bytes) // 8 + 1), np.int32),
-            gates=np.zeros((_MOST_BARRIERS, columns), np.int64),
+            gates=np.zeros((gates, columns), np.int64),
             landed=np.zeros((blocks if pieces else 0, pieces), np.int32),
             tiles=np.zeros((_MOST_TILES if pieces else 0, 3), np.int64),
             now=np.zeros(4, np.int64),

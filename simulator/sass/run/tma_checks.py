@@ -29,14 +29,14 @@ def check_start(fields: MapFields, coordinates: Sequence[int]) -> None:
     """Raise what `load_tile` raises for where a copy begins, and for forms not recorded."""
     if fields.interleave and fields.kind == "im2col":
         raise UnsupportedError(
-            "a copy of pixels through an interleaved map is not modelled"
-            " (accepted: interleave=None)"
+            "a copy of pixels through an interleaved map is not modelled: it is legal, but which"
+            " bytes a chip copies is not known (accepted: interleave=None)"
         )
     if fields.interleave and fields.box[-2] > SLICE_BOX:
         raise UnsupportedError(
             f"a box of {fields.box[-2]} along the axis before the last of a map with"
-            f" interleave={fields.interleave} is not modelled: it was not measured (accepted: 1 to"
-            f" {SLICE_BOX}, which copies one place of that axis)"
+            f" interleave={fields.interleave} is not modelled: it is legal, but was not measured"
+            f" (accepted: 1 to {SLICE_BOX}, which copies one place of that axis)"
         )
     if len(coordinates) != fields.rank:
         raise TensorMapError(

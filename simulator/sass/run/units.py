@@ -97,6 +97,8 @@ class Units:
         self.warpgroups = Warpgroups()
         self.turns: dict[int, list[int]] = {}
         """Of each mbarrier: its parity, and how many of its phases are over."""
+        self.joined = 0
+        """How often the barrier of the cluster opened, as a warp of this block knows."""
         self.is_awake = True
         """Whether a warp may be able to go on since the block last stood."""
 
@@ -108,7 +110,7 @@ class Units:
     def begin(self) -> None:
         """Begin a block."""
         self.problem, self.blamed, self.waits, self.is_awake = None, None, [], True
-        self.turns, self.warpgroups = {}, Warpgroups()
+        self.turns, self.warpgroups, self.joined = {}, Warpgroups(), 0
 
     def end(self) -> None:
         """End a block: what the warps of its warpgroups left out is a problem."""

@@ -100,6 +100,16 @@ class Warps:
         found: list[int] = self._alive[:, 0].tolist()
         return found
 
+    def at_barriers(self) -> dict[int, list[int]]:
+        """Return the warps that wait at barriers of the block, by the barrier's instruction."""
+        found: dict[int, list[int]] = {}
+        rows = self._subwarps.reshape(len(self._subwarps), 4, 32)
+        for warp, (numbers, _, states, _) in enumerate(rows.tolist()):
+            for number, state in set(zip(numbers, states, strict=True)):
+                if state == State.AT_BARRIER:  # which has the barrier behind it
+                    found.setdefault(number - 1, []).append(warp)
+        return found
+
     # ---- Writing. ------------------------------------------------------------------------------
     def write_predicate(self, warp: int, number: int, lanes: int, values: int) -> None:
         """Write a predicate for some lanes."""

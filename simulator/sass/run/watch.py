@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.requests import AsyncStore, Bulk, Product, Request, TileCopy
+from simulator.sass.lift.requests import AsyncStore, Bulk, Mbarrier, Product, Request, TileCopy
 from simulator.sass.lift.watching import PIECE, Cause
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ Pieces = slice | NDArray[np.int64]
 
 
 Kind = Literal[
-    "unfenced", "unordered", "unmade", "early read", "early write", "early touch", "early refill",
-    "early release", "early reuse", "early end", "elsewhere",
+    "unfenced", "unordered", "unmade", "unmade away", "early read", "early write", "early touch",
+    "early refill", "early release", "early reuse", "early end", "elsewhere",
 ]  # fmt: skip
 
 
@@ -81,9 +81,11 @@ Doubts = dict[Doubt, "Dim3"]
 
 
 def is_watched(requests: dict[int, Request]) -> bool:
-    """Return whether a kernel has a unit that acts beside its threads."""
+    """Return whether a kernel has a unit that acts beside its threads, or reaches neighbours."""
     return any(
-        isinstance(each, TileCopy | Bulk | Product | AsyncStore) for each in requests.values()
+        isinstance(each, TileCopy | Bulk | Product | AsyncStore)
+        or (isinstance(each, Mbarrier) and each.form.remote)
+        for each in requests.values()
     )
 
 
@@ -152,6 +154,9 @@ class Watch:
         """Products and copies that were waited for: those two, and the moment."""
         self._waited: dict[int, int] = {}
         """Of those the moment, while a warp may not be behind it."""
+        self._joins: dict[int, tuple[int, int]] = {}
+        """By mbarrier: its maker's arrivals at the cluster's barrier before, and the instruction.
+        """
         self._made: dict[int, tuple[int, int, int]] = {}
         """By mbarrier that not all know yet: the warp that made it, the moment, the instruction."""
         self._phases: dict[int, tuple[int, int, int]] = {}
@@ -247,9 +252,23 @@ class Watch:
         group, _, moment = self._ended[reader]
         return self._waits(warp) >= moment or group in (warp // _WARPS, -1 - warp)
 
-    def made(self, warp: int, barrier: int, number: int) -> None:
-        """Note that a warp made an mbarrier."""
+    def made(self, warp: int, barrier: int, number: int, joins: int = 0) -> None:
+        """Note that a warp made an mbarrier; `joins`: its arrivals at the cluster's barrier."""
         self._made[barrier] = warp, int(self.fields[_MOMENT]), number
+        self._joins[barrier] = joins, number
+
+    def made_behind(self, barrier: int, joined: int) -> int | None:
+        """Return what made an mbarrier; None: who joined the cluster so often is behind that."""
+        joins, number = self._joins.get(barrier, (-1, 0))
+        return number if joined <= joins else None
+
+    def reached(self, number: int, made: int | None) -> None:
+        """Note that a warp uses an mbarrier of another block, which `made` made too late.
+
+        A block that has waited for any mbarrier is taken to know of it.
+        """
+        if made is not None and not self._behind:
+            self._doubt("unmade away", number, made)
 
     def used(self, warp: int, barrier: int, number: int) -> None:
         """Check that a warp is behind the instruction that made an mbarrier."""

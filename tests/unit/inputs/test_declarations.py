@@ -110,6 +110,7 @@ def test_what_is_assumed_of_a_count_is_said() -> None:
         ("struct Q { int v[4]; }; Q q[32]; q[lane].v[4]", "4 is outside of [4]", 42),
         ("struct Q { T v; }; Q q[32]; q[lane].v", "the type of this member is not known", 11),
         ("float s[8]; s[sizeof(T)]", "the bytes of T are not known here", 14),
+        ("float s[8]; s[sizeof(s[0][0])]", "the bytes of s[0][0] are not known here", 14),
         ("#define F(a, b) a\nfloat s[8]; s[F(1)]", "F has 2 parameters, and 1 arguments", 32),
     ],
 )

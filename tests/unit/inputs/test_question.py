@@ -382,3 +382,18 @@ def test_a_name_that_is_set_again_keeps_its_type() -> None:
     assert not narrow.addresses().any()
     signed = read("int x = 0; x = threadIdx.x - 1; float s[64]; s[x / 2]", block=32)
     assert signed.addresses()[0, :4].tolist() == [0, 0, 0, 4]
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [("float s[64]; s[lane*sizeof(s[0])/4]", "float s[64]; s[lane]"),
+     ("double s[64][2]; s[lane*sizeof(*s)/16][0]", "double s[64][2]; s[lane][0]"),
+     ("float s[8][33]; s[0][sizeof(s)/sizeof(s[0])/8+lane]", "float s[8][33]; s[0][1+lane]"),
+     ("half s[256]; s[lane*sizeof s[0]]", None)],
+)  # fmt: skip
+def test_sizeof_of_an_element(asked: str, plain: str | None) -> None:
+    if plain is None:
+        with pytest.raises(ExpressionError):
+            read(asked)
+        return
+    assert (read(asked).addresses() == read(plain).addresses()).all()

@@ -12,6 +12,7 @@ from simulator.errors import LaunchError
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import Parameter
 from simulator.sass.parameters import Parameters
+from simulator.sass.run.map_argument import TensorMap
 
 A, B = np.arange(4, dtype=np.float32), np.ones(3, dtype=np.int32)
 
@@ -39,6 +40,13 @@ def test_a_vector_is_aligned_to_its_size_where_the_parameter_says_so() -> None:
     value = (np.int32(1), tuple(np.float32(i) for i in range(4)))
     assert struct.unpack("<i12x4f", packed(value, 32)[0]) == (1, 0.0, 1.0, 2.0, 3.0)
     assert struct.unpack("<i4f", packed(value, 20)[0]) == (1, 0.0, 1.0, 2.0, 3.0)
+
+
+def test_an_array_in_place_of_a_tensor_map_is_told_of_maps() -> None:
+    with pytest.raises(LaunchError, match=r"TensorMap\(array, box\) in Python, --arg tma:…"):
+        packed(A, 128)
+    with pytest.raises(LaunchError, match=r"of a structure that holds one, all members"):
+        packed(TensorMap(A, (4,)), 192)
 
 
 def test_arrays_of_pointers() -> None:

@@ -219,3 +219,10 @@ def test_what_only_hopper_has_compiles_for_the_default_architecture() -> None:
     assert any(each.opcode.startswith("WARPGROUP") for each in code)
     with pytest.raises(CompileError, match="not supported on"):
         compile_source(HOPPERS_OWN, "sm_80", "own.cu")
+
+
+def test_what_only_nvcc_may_see_is_compiled() -> None:
+    asked = (
+        "#ifdef __NVCC__\n#define VALUE 1\n#endif\n#if !defined(__NVCC__) || 0\n#error\n#endif\n"
+    )
+    compiled(asked + ADD)

@@ -110,3 +110,13 @@ def test_a_vectors_elements_tell_a_template_argument() -> None:
     )
     (found,) = find_launches(text).launches
     assert (found.kernel, found.arguments) == ("k<double>", ("random:f64[32]",))
+
+
+def test_a_lambda_is_asked_for_with_the_way_out() -> None:
+    text = (
+        "template <class F> __global__ void k(F f) { f(1); }\n"
+        "int main() { float *x; k<<<1, 32>>>([=] __device__(int i) { x[i] = i; }); }"
+    )
+    (found,) = find_launches(text).launches
+    assert found.arguments == ("<f:F>",)
+    assert "--compiler nvcc and --extended-lambda after --" in found.unknown[0]

@@ -7,11 +7,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from simulator.errors import CubinError
+from simulator import replay_compiled
+from simulator.errors import CubinError, DeadlockError
 from simulator.sass.code.nvdisasm import disassemble, tool
-from tests.sass_kernels import cubin, needs_tools
+from tests.sass_kernels import cubin, needs_compiler, needs_tools
 
 pytestmark = [needs_tools, pytest.mark.usefixtures("afresh")]
 
@@ -54,3 +56,32 @@ def test_it_is_what_the_json_has(name: str, tmp_path: Path) -> None:
 def test_a_kernel_that_is_not_there() -> None:
     with pytest.raises(CubinError, match="does not show a kernel 'nobody'"):
         disassemble(cubin("softmax"), "nobody")
+
+
+CALLER = """#include <cuda/barrier>
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+__device__ void meet(barrier &b) {
+    b.arrive_and_wait();
+}
+__global__ void k(int *out) {
+    __shared__ barrier b;
+    if (threadIdx.x == 0)
+        init(&b, blockDim.x + 1);
+    __syncthreads();
+    meet(b);
+    out[threadIdx.x] = 1;
+}"""
+
+
+def line_of(text: str) -> int:
+    return 1 + CALLER[: CALLER.index(text)].count("\n")
+
+
+@needs_compiler
+def test_what_a_header_of_the_toolkit_has_is_the_callers_line(tmp_path: Path) -> None:
+    path = tmp_path / "caller.cu"
+    path.write_text(CALLER)
+    place = rf"PHASECHK.*caller\.cu:{line_of('b.arrive')}\)"
+    with pytest.raises(DeadlockError, match=place) as found:
+        replay_compiled(path, grid=1, block=32, args=[np.zeros(32, np.int32)], arch="sm_90")
+    assert "barrier_block_scope" not in str(found.value)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from pathlib import Path
 
 import pytest
 
+from simulator import replay_compiled
+from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import Parameter
+from simulator.sass.code.describing import placeholder
 from simulator.sass.code.hostreader import HostReader
 from simulator.sass.code.launches import find_launches
 from simulator.sass.code.records import Types, numbers_of, places_of
 from simulator.sass.code.signatures import declarations, field_types
 from simulator.sass.code.source import Source
-from simulator.sass.found import launch_of
+from simulator.sass.found import launch_of, launches_in
 from simulator.sass.parameters import Parameters
+from tests.sass_kernels import needs_compiler, needs_tools
 
 pytest.importorskip("tree_sitter_cuda")
 
@@ -151,3 +157,45 @@ int main() {{ In in; in.c = 7; in.v.x = 1; in.v.y = 2; in.v.z = 3; in.after = 9;
     parameters = Parameters([Parameter(0, 48)], launch_of(launch)["args"], "k")
     (data,) = parameters.data([])
     assert struct.unpack("<b15xfff4xi12x", data) == (7, 1, 2, 3, 9)
+
+
+VECTORS = """
+#include <cuda_fp16.h>
+struct A { double d; float a; float2 b; };
+struct B { int n; float4 f; short s; };
+struct C { char c; B b; half2 h; double2 d; };
+struct D { float a; int2 b[2]; float c; A last; };
+__global__ void k(A a, B b, C c, D d, float *o) {
+  o[0] = a.a; o[1] = a.b.x; o[2] = a.b.y; o[3] = b.n; o[4] = b.f.x; o[5] = b.f.w; o[6] = b.s;
+  o[7] = c.c; o[8] = c.b.f.y; o[9] = c.b.s; o[10] = __half2float(c.h.y); o[11] = c.d.y;
+  o[12] = d.a; o[13] = d.c; o[14] = d.last.b.y;
+}
+int main() {
+  A a = {1, 2, make_float2(3, 4)};
+  B b; b.n = 5; b.f = make_float4(6, 7, 8, 9); b.s = 10;
+  C c; c.c = 11; c.b = b; c.h = {12, 13}; c.d = make_double2(14, 15);
+  D d; d.a = 16; d.b[0] = make_int2(0, 0); d.b[1] = d.b[0]; d.c = 17; d.last = a;
+  float *o; cudaMalloc(&o, 15 * sizeof(float));
+  k<<<1, 1>>>(a, b, c, d, o);
+}
+"""
+
+
+@needs_tools
+@needs_compiler
+def test_vectors_in_structures_lie_where_the_kernel_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(VECTORS)
+    (found,) = launches_in(tmp_path / "k.cu").launches
+    given = [re.sub(r"<[^>]*>", "0", each) for each in found.arguments]
+    args = [argument(each, i) for i, each in enumerate(given)]
+    report = replay_compiled(VECTORS, grid=1, block=1, args=args)
+    wanted = [2, 3, 4, 5, 6, 9, 10, 11, 7, 10, 13, 15, 16, 17, 4]
+    assert report.outputs[4].tolist() == wanted
+
+
+def test_a_vector_to_fill_in_has_all_its_numbers() -> None:
+    found = find_launches("__global__ void k(int3 t, double2 d, float f) {}\n")
+    (signature,) = found.kernels["k"]
+    assert placeholder(signature) == (
+        "{i32=<t.x>, i32=<t.y>, i32=<t.z>}", "{f64=<d.x>, f64=<d.y>}", "f32=<f>",
+    )  # fmt: skip

@@ -84,8 +84,10 @@ def test_a_pointer_that_has_another_name_in_host_code_is_asked_for_by_it() -> No
 
 
 def test_a_pointer_that_moves_in_a_loop_is_not_known() -> None:
-    (launch,) = launches("float *q = p; for (int i = 0; i < 3; i++) q += 8; k<<<1, 1>>>(p, q);")
+    (launch,) = launches("float *q = p; for (int i = 0; i < n; i++) q += 8; k<<<1, 1>>>(p, q);")
     assert launch.unknown == ("elements from a to b",)
+    (launch,) = launches("float *q = p; for (int i = 0; i < 3; i++) q += 8; k<<<1, 1>>>(p, q);")
+    assert launch.arguments == ("a", "a+24")  # all its passes are read
 
 
 def test_other_allocations_are_other_arrays() -> None:

@@ -129,7 +129,9 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
         r" product\): 0x\w+ WARPGROUP\.ARRIVE", PLAIN,
     ),
     "bytes that are no tensor map": (
-        load(of="made"), ExecutionError, r"tensor map", PLAIN,
+        load(of="made"), ExecutionError,
+        r"tensor map, bytes: the 128 bytes at global address 0x\w+ are all 0 \(next: give a",
+        PLAIN,
     ),
     "sparse products": (
         "products_begin();"
@@ -144,7 +146,7 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
     "an interleaved map": (
         "if (first) load_block(tile, &map, &barrier, 0, 0, 0);", UnsupportedError,
         r"a box of 16 along the axis before the last of a map with interleave=16 is not modelled:"
-        r" it was not measured \(accepted: 1 to 8", SLICES,
+        r" it is legal, but was not measured \(accepted: 1 to 8", SLICES,
     ),
 }  # fmt: skip
 
@@ -162,22 +164,27 @@ WIDE = """
 """The kernel makes its inner box 128 elements wide: 512 bytes under a swizzle of 128."""
 
 ENDLESS = "wait(&barrier, 0);"
+OUTSIDE = """
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(d[0]) : "r"(address_at(tile, 5)));"""
+CROSSED = """
+    if (threadIdx.x < 32) wait(&barrier, 0);
+    else { asm volatile("bar.sync 1, 128;"); if (threadIdx.x == 32) arrive(&barrier); }"""
 UNENDED = "if (threadIdx.x < 96) products_end();"
 
 TOGETHER = Variants(
     "bad",
     (
         KERNEL.replace("BODY", body)
-        for body in (*(body for body, *_ in BAD.values()), ENDLESS, UNENDED, WIDE)
+        for body in (*(body for body, *_ in BAD.values()), ENDLESS, CROSSED, UNENDED, OUTSIDE, WIDE)
     ),
     before=HEADER,
     include=[SOURCES],
 )
 
 
-def ran(body: str, tiles: TensorMap) -> Any:
+def ran(body: str, tiles: TensorMap, cluster: tuple[int, int] | None = None) -> Any:
     args = [tiles, np.zeros(32, np.uint32), np.zeros(128, np.uint32)]
-    return TOGETHER.ran(KERNEL.replace("BODY", body), args, grid=2, blocks="all")
+    return TOGETHER.ran(KERNEL.replace("BODY", body), args, grid=2, blocks="all", cluster=cluster)
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -203,6 +210,23 @@ def test_a_wait_that_nothing_ends_names_them_too() -> None:
         r" 1 of 1 arrivals pending, 0 bytes outstanding",
         str(caught.value),
     )
+
+
+def test_warps_at_a_barrier_are_named_beside_those_that_wait_for_an_mbarrier() -> None:
+    with pytest.raises(DeadlockError) as caught:
+        ran(CROSSED, PLAIN)
+    assert re.search(
+        r"warp 0 waits at 0x\w+ SYNCS.* of the mbarrier .*1 of 1 arrivals pending, 0 bytes"
+        r" outstanding; warps 1, 2, 3 wait at 0x\w+ BAR\.SYNC\S* 0x1,\s?0x80 \(\S+:\d+\) for"
+        r" threads that never arrive; \d+ thread instructions",
+        str(caught.value),
+    )
+
+
+def test_a_load_from_a_block_that_the_cluster_does_not_have_says_so() -> None:
+    says = r"address 0x5\w{6} out of bounds: .*it names block 5 of a cluster of 2\)"
+    with pytest.raises(MemoryAccessError, match=says):
+        ran(OUTSIDE, PLAIN, (2, 1))
 
 
 def test_a_group_that_a_warp_does_not_end_names_them_too() -> None:
@@ -233,7 +257,8 @@ def test_a_box_beyond_its_rules_is_refused_before_the_launch(
 def test_a_box_beyond_its_rules_in_a_map_that_the_kernel_makes() -> None:
     tiles = TensorMap(np.zeros((8, 256), np.float32), (8, 32), swizzle=128)
     says = (
-        r"tensor map, swizzle span: 512 bytes .* up to 128 bytes\): .*UTMALDG.*of block \(1, 0, 0\)"
+        r"tensor map, swizzle span: 512 bytes .* up to 128 bytes\); the map is at global address"
+        r" 0x\w+: .*UTMALDG.*of block \(1, 0, 0\)"
     )
     with pytest.raises(ExecutionError, match=says):
         ran(WIDE, tiles)

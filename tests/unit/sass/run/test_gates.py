@@ -18,7 +18,7 @@ KERNEL = """__global__ void __cluster_dims__(2, 1, 1)
 k(const __grid_constant__ TensorMap map, u32 *out) {
     __shared__ alignas(128) u32 tile[128];
     __shared__ u32 mine[128];
-    __shared__ alignas(8) u64 bar, other, third;
+    __shared__ alignas(8) u64 bar, other, third, many[80];
     u32 t = threadIdx.x, rank = cluster_rank(), v = 0;
     if (t == 0) {
         barrier_init(&bar, 1); barrier_init(&other, 1); barrier_init(&third, 1);
@@ -69,6 +69,12 @@ LATE = "".join(f"if (t == 0) arrive(&third);\nwait(&third, {turn & 1});\n" for t
 WAITED = "if (rank == 0) { wait(&bar, 0); }\n"
 HANDED = WAITED[:-2] + tell(RELEASE, "other") + "} else { wait(&other, 0); }\n"
 
+MANY = """for (int i = 0; i < 80; ++i) {
+    if (t == 0) { barrier_init(&many[i], 1); arrive(&many[i]); wait(&many[i], 0); }
+}
+__syncthreads();
+"""
+
 ORDERED = (
     stored(0, RELEASE, WAIT),
     stored(1, RELEASE, WAIT),
@@ -83,6 +89,8 @@ UNORDERED = (
     (stored(0, RELEASE, ALONE.format("other")), "no barrier between"),
     (stored(1, RELEASE, ALONE.format("other")), "no barrier between"),
     (stored(0, RELEASE, LATE), "no barrier between"),
+    # Behind 160 other mbarriers.
+    (MANY + stored(1, RELEASE, LATE), "no barrier between"),
     # An arrival that releases nothing to another block.
     (stored(0, RELAXED, WAIT), r"LD\.E\).* loads what .*STS\).* stores to"),
     (stored(0, BLOCK, WAIT), r"LD\.E\).* loads what .*STS\).* stores to"),

@@ -103,3 +103,67 @@ def test_accesses_to_a_neighbour_without_an_order_are_told(body: str, said: str)
     found = notes(body)
     assert len(found) == 1
     assert re.search(said, found[0])
+
+
+MADE = """
+__global__ void __cluster_dims__(2, 1, 1) k(u32 *out) {
+    __shared__ alignas(16) u32 got[32];
+    __shared__ alignas(8) u64 bar;
+    u32 rank = cluster_rank();
+    BEFORE
+    if (threadIdx.x == 0 && rank == OWNER) {
+        barrier_init(&bar, 1);
+        barriers_are_visible();
+        EXPECT
+    }
+    BETWEEN
+    if (rank == OWNER) {
+        wait(&bar, 0);
+    } else if (threadIdx.x == 0) {
+        for (int i = 0; i < 100000; ++i) __nanosleep(1);
+        REACH
+    }
+    cluster_sync();
+    out[32 * rank + threadIdx.x] = 1;
+}"""
+REACHES = {
+    "arrive": ("", "arrive_at(&bar, OWNER);"),
+    "store": (
+        "arrive_and_expect(&bar, 4);",
+        'asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], 1, [%1];"'
+        ' :: "r"(address_at(got, OWNER)), "r"(address_at(&bar, OWNER)) : "memory");',
+    ),
+}
+SYNCS = {
+    "none": ("", "__syncthreads();", 0),
+    "too early": ("cluster_sync();", "__syncthreads();", 1),
+    "between": ("", "cluster_sync();", None),
+}
+
+
+def made(reach: str, sync: str) -> str:
+    expect, reaches = REACHES[reach]
+    before, between, owner = SYNCS[sync]
+    text = MADE.replace("BEFORE", before).replace("BETWEEN", between)
+    text = text.replace("EXPECT", expect).replace("REACH", reaches)
+    return text.replace("OWNER", str(owner or 0))
+
+
+MAKERS = Variants(
+    "k", [made(reach, sync) for reach in REACHES for sync in SYNCS], before=HEADER,
+    include=[SOURCES],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sync", SYNCS)
+@pytest.mark.parametrize("reach", REACHES)
+def test_an_mbarrier_that_another_block_makes(reach: str, sync: str) -> None:
+    report = MAKERS.ran(made(reach, sync), [np.zeros(64, np.uint32)], grid=2, block=32)
+    assert (report.outputs[0] == 1).all()
+    notes = [note for note in report.notes if "may not hold" in note]
+    owner = SYNCS[sync][2]
+    assert len(notes) == (owner is not None)
+    for note in notes:
+        assert "uses an mbarrier that" in note
+        assert "SYNCS.EXCH.64" in note
+        assert f"in block ({1 - int(owner or 0)}, 0, 0)" in note
