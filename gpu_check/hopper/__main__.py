@@ -1,7 +1,7 @@
 """Measure Hopper's own units: `python -m gpu_check.hopper FOLDER PREFIX [TABLE …]`.
 
-Tables are wgmma, tma, misc, tiles, im2col, neighbours, neighbours_again, neighbour_probes and
-neighbour_atomics; without names, all are made.
+Tables are wgmma, tma, misc, tiles, im2col, slices, neighbours, neighbours_again,
+neighbour_probes and neighbour_atomics; without names, all are made.
 `--few N` behind measures N cases of each, to try it.
 """
 
@@ -23,6 +23,7 @@ from gpu_check.hopper import (
     neighbour_atomics,
     neighbour_probes,
     neighbours,
+    slices,
     tiles,
     tma,
     wgmma,
@@ -36,7 +37,8 @@ _HOW = (
 )
 _TABLES = {"wgmma": wgmma.measure, "tma": tma.measure, "misc": misc.measure}
 _ARRAYS = {
-    "tiles": tiles.measure, "im2col": im2col.measure, "neighbours": neighbours.measure,
+    "tiles": tiles.measure, "im2col": im2col.measure, "slices": slices.measure,
+    "neighbours": neighbours.measure,
     "neighbours_again": neighbours.again, "neighbour_probes": neighbour_probes.measure,
     "neighbour_atomics": neighbour_atomics.measure,
 }  # fmt: skip

@@ -38,7 +38,10 @@ from gpu_check.hopper.tiles import (
 )
 from simulator.sass.run.map_fields import CHOICES, ELEMENT_TYPES, MapFields, box_bytes
 
-__all__ = ["DrawnCopy", "digest_of", "drawn_copies", "driver_image", "measure", "sources"]
+__all__ = [
+    "DrawnCopy", "copy_some", "digest_of", "drawn_copies", "driver_image", "measure",
+    "measure_copies", "sources",
+]  # fmt: skip
 
 Way = Literal["load", "store", "add"]
 
@@ -282,6 +285,13 @@ def _trial(copy: DrawnCopy) -> Trial:
 def measure(
     folder: Path, few: int = 0, device: int = 0, seconds: float = 600
 ) -> dict[str, NDArray[Any]]:
+    """Return the columns of `measure_copies`, of what is drawn here."""
+    return measure_copies(drawn_copies()[: few or None], __name__, folder, device, seconds)
+
+
+def measure_copies(
+    wanted: list[DrawnCopy], module: str, folder: Path, device: int, seconds: float
+) -> dict[str, NDArray[Any]]:
     """Return columns, a row per copy: what was asked, `status`, `image`, `happened`, `digest`.
 
     `image` is the driver's for address 0x7F0000000000. `happened` is "arrived", or "late" where
@@ -290,14 +300,16 @@ def measure(
     of what changed, as `digest_of` makes it: in shared memory by a load, in the tensor by others.
 
     An error ends a process, so several share the copies; what follows an error gets another one.
+    `module` is run as such a process: it draws the same copies, and calls `copy_some`.
     """
-    wanted = drawn_copies()[: few or None]
     compile_all([_trial(wanted[0])], folder)
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as kept:
         parts = [list(range(first, len(wanted), _AT_ONCE)) for first in range(_AT_ONCE)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(lambda part: _copy_part(part, folder, kept, device, until), parts))
+            list(
+                pool.map(lambda part: _copy_part(part, module, folder, kept, device, until), parts)
+            )
         seen = [_kept(Path(kept, f"{number}.npz")) for number in range(len(wanted))]
     return {
         "copy": np.array([json.dumps(asdict(copy)) for copy in wanted]),
@@ -323,11 +335,13 @@ def _kept(place: Path) -> tuple[str, NDArray[np.uint8], int, NDArray[np.uint8]]:
         return str(held["happened"]), held["change"], int(held["status"]), held["image"]
 
 
-def _copy_part(numbers: list[int], folder: Path, kept: str, device: int, until: float) -> None:
+def _copy_part(
+    numbers: list[int], module: str, folder: Path, kept: str, device: int, until: float
+) -> None:
     """Make some copies, in another process after each that the chip refuses."""
     left = numbers
     while left and time.monotonic() < until:
-        command = [sys.executable, "-m", "gpu_check.hopper.im2col", str(folder), kept, str(device)]
+        command = [sys.executable, "-m", module, str(folder), kept, str(device)]
         process = subprocess.Popen([*command, *map(str, left)], stderr=subprocess.PIPE)  # noqa: S603
         done, since = 0, time.monotonic()
         while process.poll() is None and time.monotonic() < until:
@@ -350,9 +364,9 @@ def _copy_part(numbers: list[int], folder: Path, kept: str, device: int, until: 
         )  # fmt: skip
 
 
-def _copy_some(folder: str, kept: str, device: str, *numbers: str) -> None:
+def copy_some(copies: list[DrawnCopy], folder: str, kept: str, device: str, *numbers: str) -> None:
     """Copy one after the other, and keep what each leaves."""
-    runner, copies = Runner(Path(folder), int(device)), drawn_copies()
+    runner = Runner(Path(folder), int(device))
     for number in map(int, numbers):
         copy = copies[number]
         Path(kept, f"begun{number}").touch()
@@ -375,4 +389,4 @@ def _copy_some(folder: str, kept: str, device: str, *numbers: str) -> None:
 
 
 if __name__ == "__main__":
-    _copy_some(*sys.argv[1:])
+    copy_some(drawn_copies(), *sys.argv[1:])

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from gpu_check.hopper import im2col, tiles
+from gpu_check.hopper import im2col, slices, tiles
 from gpu_check.hopper.cases import fill
-from simulator.errors import MemoryAccessError, UnsupportedError
-from simulator.sass.run.map_fields import SLICE_BOX, MapFields, box_bytes
+from simulator.errors import MemoryAccessError
+from simulator.sass.run.map_fields import MapFields, box_bytes
 from simulator.sass.run.reductions import reduction
 from simulator.sass.run.rows import ArrayMemory
 from simulator.sass.run.tensor_map import decode, encode
@@ -24,8 +24,8 @@ BASE = 0x7F00_0000_0000
 TENSOR = fill().view(np.uint8)[: 2 * tiles.TENSOR_BYTES]
 
 
-def _recorded() -> dict[str, Any]:
-    with as_file(files("gpu_check").joinpath("data/h100_im2col.npz")) as path:
+def _recorded(name: str) -> dict[str, Any]:
+    with as_file(files("gpu_check").joinpath(f"data/h100_{name}.npz")) as path:
         return dict(np.load(path, allow_pickle=False))
 
 
@@ -34,7 +34,7 @@ def _fields(told: dict[str, Any]) -> MapFields:
 
 
 class TestDrawnCopies:
-    recorded: ClassVar = _recorded()
+    recorded: ClassVar = _recorded("im2col")
     told: ClassVar = [json.loads(each) for each in recorded["copy"].tolist()]
     happened: ClassVar = recorded["happened"].tolist()
 
@@ -68,18 +68,14 @@ class TestDrawnCopies:
             self.told, self.happened, self.recorded["digest"].tolist(), strict=True
         ):
             fields = _fields(told["fields"])
-            sliced = bool(fields.interleave)
-            if happened not in ("arrived", "late") or (sliced and fields.kind == "im2col"):
+            if happened not in ("arrived", "late") or _looked_too_soon(told, happened):
                 continue
-            early = sliced and happened == "arrived" and fields.bytes > box_bytes(fields)
-            if early and told["way"] == "load":
-                continue
-            assert im2col.digest_of(self.changed(fields, told)) == digest, told
+            assert im2col.digest_of(_changed(fields, told)) == digest, told
             assert happened == "arrived" or fields.bytes != box_bytes(fields)
-            found[told["way"], sliced] += 1
+            found[told["way"], bool(fields.interleave)] += 1
         assert found == {
             ("load", False): 225, ("store", False): 10, ("add", False): 3,
-            ("load", True): 45, ("store", True): 22,
+            ("load", True): 60, ("store", True): 25,
         }  # fmt: skip
 
     def test_what_the_chip_refuses_is_refused(self) -> None:
@@ -88,24 +84,68 @@ class TestDrawnCopies:
         assert len(refused) == 204
         for told in refused:
             fields = _fields(told["fields"])
-            unknown = fields.interleave and fields.kind == "im2col"
-            with pytest.raises(
-                (MemoryAccessError, UnsupportedError) if unknown else MemoryAccessError
-            ):
-                self.changed(fields, told)
+            with pytest.raises(MemoryAccessError):
+                _changed(fields, told)
 
-    def test_what_was_not_recorded_is_refused_by_name(self) -> None:
-        tiled = [told["fields"] for told in self.told if told["fields"]["box"]]
-        assert max(fields["box"][-2] for fields in tiled if fields["interleave"]) == SLICE_BOX
 
-    @staticmethod
-    def changed(fields: MapFields, told: dict[str, Any]) -> Any:
-        """What the model changes: shared memory by a load, the tensor by others."""
-        memory = ArrayMemory(BASE, TENSOR.copy())
-        shared, placed = tiles.shared_before().copy(), replace(fields, address=BASE)
-        if told["way"] == "load":
-            load_tile(placed, told["at"], memory, [shared], told["place"], told["offsets"])
-            return shared ^ tiles.shared_before()
-        combine = reduction("add", fields.element) if told["way"] == "add" else None
-        store_tile(placed, told["at"], memory, shared, told["place"], combine)
-        return memory.data ^ TENSOR
+class TestDrawnSlices:
+    """Loads through interleaved maps: boxes of up to 256 before the last axis, and pixels."""
+
+    recorded: ClassVar = _recorded("slices")
+    told: ClassVar = [json.loads(each) for each in recorded["copy"].tolist()]
+    happened: ClassVar = recorded["happened"].tolist()
+
+    def test_they_are_the_copies_that_are_asked_for(self) -> None:
+        assert self.told == [json.loads(json.dumps(asdict(x))) for x in slices.drawn_slices()]
+        assert json.loads(str(self.recorded["provenance"]))["chip"]["capability"] == 90
+        assert Counter(self.happened) == {"late": 405, "arrived": 207, "refused": 12}
+        assert not self.recorded["status"].any()
+
+    def test_the_maps_are_the_drivers(self) -> None:
+        """The map of a copy that the chip refused was not kept."""
+        for told, image in zip(self.told, self.recorded["image"], strict=True):
+            if image.any():
+                fields = replace(_fields(told["fields"]), address=BASE)
+                assert encode(fields) == image.tobytes()
+                assert decode(image.tobytes()) == fields
+        assert self.recorded["image"].any(axis=1).sum() == 612
+
+    def test_every_byte_is_the_chips(self) -> None:
+        found = Counter[tuple[str, int]]()
+        for told, happened, digest in zip(
+            self.told, self.happened, self.recorded["digest"].tolist(), strict=True
+        ):
+            fields = _fields(told["fields"])
+            if happened == "refused" or _looked_too_soon(told, happened):
+                continue
+            assert im2col.digest_of(_changed(fields, told)) == digest, told
+            found[fields.kind, fields.rank] += 1
+        assert found == {
+            ("im2col", 3): 76, ("im2col", 4): 108, ("im2col", 5): 52,
+            ("tiled", 3): 63, ("tiled", 4): 216, ("tiled", 5): 36,
+        }  # fmt: skip
+
+    def test_what_the_chip_refuses_is_refused(self) -> None:
+        for told, happened in zip(self.told, self.happened, strict=True):
+            if happened == "refused":
+                with pytest.raises(MemoryAccessError, match="bounding box"):
+                    _changed(_fields(told["fields"]), told)
+
+
+def _looked_too_soon(told: dict[str, Any], happened: str) -> bool:
+    """Whether the kernel waited for fewer bytes than the load brings: those that the map says."""
+    fields = _fields(told["fields"])
+    more = bool(fields.interleave) and fields.bytes > box_bytes(fields)
+    return told["way"] == "load" and happened == "arrived" and more
+
+
+def _changed(fields: MapFields, told: dict[str, Any]) -> Any:
+    """What the model changes: shared memory by a load, the tensor by others."""
+    memory = ArrayMemory(BASE, TENSOR.copy())
+    shared, placed = tiles.shared_before().copy(), replace(fields, address=BASE)
+    if told["way"] == "load":
+        load_tile(placed, told["at"], memory, [shared], told["place"], told["offsets"])
+        return shared ^ tiles.shared_before()
+    combine = reduction("add", fields.element) if told["way"] == "add" else None
+    store_tile(placed, told["at"], memory, shared, told["place"], combine)
+    return memory.data ^ TENSOR

@@ -44,7 +44,7 @@ class TensorMap:
         Every n-th element along each axis is taken.
     interleave, l2_promotion
         Those of `cuTensorMapEncodeTiled`, in bytes. The last axis of an interleaved map counts
-        slices of so many bytes.
+        slices of so many bytes, and a copy takes one place of the axis before it.
     fill
         What a tile has outside the array: "zero" or "nan".
     element

@@ -8,7 +8,7 @@ from typing import Literal
 
 from simulator.errors import TensorMapError
 
-__all__ = ["CHOICES", "ELEMENT_TYPES", "SLICE_BOX", "MapFields", "box_bytes"]
+__all__ = ["CHOICES", "ELEMENT_TYPES", "MapFields", "box_bytes"]
 
 ELEMENT_TYPES = {
     "uint8": (0, 1), "uint16": (1, 2), "uint32": (2, 4), "int32": (3, 4), "uint64": (4, 8),
@@ -21,10 +21,6 @@ INTERLEAVES = (None, 16, 32)
 SWIZZLES = (None, 32, 64, 128)
 L2_PROMOTIONS = (None, 64, 128, 256)
 FILLS = ("zero", "nan")
-
-SLICE_BOX = 8
-"""The largest box along the axis before the last that was recorded of interleaved maps (an H100,
-gpu_check/data/h100_im2col.npz): up to there a copy takes one place of that axis."""
 
 CHOICES: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("interleave", INTERLEAVES), ("swizzle", SWIZZLES), ("fill", FILLS),
@@ -86,11 +82,11 @@ class MapFields:
         """Elements that one copy moves along each axis; of im2col: channels, pixels.
 
         The driver's documentation: ceil(box / element stride); without interleave the first
-        element stride is ignored. With it the first axis counts slices, and a box takes one place
-        of the axis before the last (`SLICE_BOX`).
+        element stride is ignored. With it the first axis counts slices. A copy takes one place of
+        the axis before the last then, whatever its box or its channels (measured, H100).
         """
         if self.kind == "im2col":
-            return (self.channels, self.pixels)
+            return (1 if self.interleave else self.channels, self.pixels)
         steps = self.element_strides if self.interleave else (1, *self.element_strides[1:])
         counts = [-(-size // step) for size, step in zip(self.box, steps, strict=True)]
         if self.interleave:
@@ -101,6 +97,11 @@ class MapFields:
     def unit(self) -> int:
         """Bytes of what the first axis counts: an element, or a slice of an interleaved map."""
         return self.interleave or self.itemsize
+
+    @property
+    def first_pixel_axis(self) -> int:
+        """The first of the axes that an im2col copy walks; channels are elsewhere."""
+        return 0 if self.interleave else 1
 
     @property
     def row_bytes(self) -> int:

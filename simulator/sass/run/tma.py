@@ -12,7 +12,9 @@ h100_im2col.npz).
 
 An im2col copy visits pixels of a bounding box line by line, from one within it; any other start is
 an illegal instruction. A store through such a map needs a box within the tensor. The first axis of
-an interleaved map counts slices of 16 or 32 bytes, which lie one after the other in shared memory.
+an interleaved map counts slices of 16 or 32 bytes, which lie one after the other in shared memory;
+a copy takes one place of the axis before the last, whatever its box or its channels (an H100:
+h100_slices.npz). So the first axis is one of the pixels' axes there.
 """
 
 from __future__ import annotations
@@ -302,10 +304,12 @@ def _rows(
         low = min(max(-first, 0), fields.counts[0]) * unit
         high = max(min(width - first, fields.counts[0]) * unit, low)
     if fields.kind == "im2col":
-        places = _pixels(fields, tuple(coordinates[1:]))
-        places[:, : len(offsets)] += np.asarray(offsets, np.int64)
-        inside = np.all((places >= 0) & (places < np.array(fields.sizes[1:])), axis=1)
-        return start + places @ np.array(fields.strides), inside, low, high
+        places = _pixels(fields, tuple(coordinates))
+        walked = fields.first_pixel_axis
+        places[:, walked : walked + len(offsets)] += np.asarray(offsets, np.int64)
+        within = (places >= 0) & (places < np.array(fields.sizes))
+        inside: NDArray[np.bool_] = np.all(within[:, walked:], axis=1)
+        return fields.address + places @ np.array((unit, *fields.strides)), inside, low, high
     steps, rows = _steps(fields)
     start += sum(int(at) * by for at, by in zip(coordinates[1:], fields.strides, strict=True))
     mask: NDArray[np.bool_] | None = None  # one bit per row
@@ -323,22 +327,22 @@ def _rows(
 
 
 def _pixels(fields: MapFields, start: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the pixels that an im2col copy visits from `start` on, shape (pixels, W H N).
+    """Return the places that an im2col copy visits from `start` on, shape (pixels, rank).
 
     They run through the bounding box line by line: from the lower corner to the last pixel plus
     the upper corner, by the element strides, from image to image by the last of them.
     """
     place, found = list(start), []
-    spatial = fields.rank - 2
+    first = fields.first_pixel_axis
     for _ in range(fields.pixels):
         found.append(tuple(place))
-        for axis in range(spatial):
-            place[axis] += fields.element_strides[axis + 1]
-            if place[axis] < fields.sizes[axis + 1] + fields.upper[axis]:
+        for axis in range(first, first + fields.rank - 2):
+            place[axis] += fields.element_strides[axis]
+            if place[axis] < fields.sizes[axis] + fields.upper[axis - first]:
                 break
-            place[axis] = fields.lower[axis]
+            place[axis] = fields.lower[axis - first]
         else:
-            place[spatial] += fields.element_strides[-1]
+            place[-1] += fields.element_strides[-1]
     return np.array(found, np.int64)
 
 

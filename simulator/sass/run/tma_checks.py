@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
-from simulator.sass.run.map_fields import SLICE_BOX, MapFields
+from simulator.errors import MemoryAccessError, TensorMapError
+from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.rows import Bytes
 
 __all__ = ["BULK_ALIGNMENT", "TILE_ALIGNMENT", "check_bulk", "check_place", "check_start",
@@ -26,18 +26,7 @@ the tile; a kernel that means that stays near the edge."""
 
 
 def check_start(fields: MapFields, coordinates: Sequence[int]) -> None:
-    """Raise what `load_tile` raises for where a copy begins, and for forms not recorded."""
-    if fields.interleave and fields.kind == "im2col":
-        raise UnsupportedError(
-            "a copy of pixels through an interleaved map is not modelled: it is legal, but which"
-            " bytes a chip copies is not known (accepted: interleave=None)"
-        )
-    if fields.interleave and fields.box[-2] > SLICE_BOX:
-        raise UnsupportedError(
-            f"a box of {fields.box[-2]} along the axis before the last of a map with"
-            f" interleave={fields.interleave} is not modelled: it is legal, but was not measured"
-            f" (accepted: 1 to {SLICE_BOX}, which copies one place of that axis)"
-        )
+    """Raise what `load_tile` raises for where a copy begins."""
     if len(coordinates) != fields.rank:
         raise TensorMapError(
             "coordinates",
@@ -58,12 +47,13 @@ def check_start(fields: MapFields, coordinates: Sequence[int]) -> None:
             f" of the tensor (accepted: multiples of {TILE_ROW_ALIGNMENT}; elsewhere the chip"
             " raises an illegal instruction)"
         )
-    for axis in range(fields.rank - 2 if fields.kind == "im2col" else 0):
-        at, first = int(coordinates[axis + 1]), fields.lower[axis]
-        last = fields.sizes[axis + 1] - 1 + fields.upper[axis]
+    for number in range(fields.rank - 2 if fields.kind == "im2col" else 0):
+        axis = fields.first_pixel_axis + number
+        at, first = int(coordinates[axis]), fields.lower[number]
+        last = fields.sizes[axis] - 1 + fields.upper[number]
         if not first <= at <= last:
             raise MemoryAccessError(
-                f"coordinate {axis + 1} of an im2col copy is {at} (accepted: {first} to {last}, the"
+                f"coordinate {axis} of an im2col copy is {at} (accepted: {first} to {last}, the"
                 " bounding box; elsewhere the chip raises an illegal instruction)"
             )
 

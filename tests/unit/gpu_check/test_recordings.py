@@ -270,7 +270,7 @@ class TestPackaged:
         copies = {"h100_copies", "h100_copy_probes", "h100_tag_lines", "h200_copies"}
         copies |= {"h100_copies_again", "h200_copies_again", "h100_tiles", "h100_neighbours"}
         copies |= {"h100_neighbours_again", "h100_neighbour_probes", "h100_neighbour_atomics"}
-        copies |= {"h100_im2col"}
+        copies |= {"h100_im2col", "h100_slices"}
         assert recordings == {*get_args(PackagedRecording), *copies}
         assert {path.stem for path in found if path.suffix == ".csv"} == {*get_args(PackagedTable)}
 

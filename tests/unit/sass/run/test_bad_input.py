@@ -63,7 +63,6 @@ PRODUCT = (
 )
 PLAIN = TensorMap(np.zeros((8, 8), np.float32), (8, 8))
 PIXELS = TensorMap.im2col(np.zeros((1, 4, 4, 8), np.float32), 8, 16, lower=(-1, -1))
-SLICES = TensorMap(np.zeros((4, 16, 64), np.float16), box=(1, 16, 8), interleave=16)
 
 
 def load(to: str = "tile", of: str = "&map", barrier: str = "&barrier", x: str = "0") -> str:
@@ -142,11 +141,6 @@ BAD: dict[str, tuple[str, type[Exception], str, Any]] = {
     "a store of pixels from below 0": (
         "if (first) store_pixels(&map, tile);", MemoryAccessError,
         r"lower=\(-1, -1\) and upper=\(0, 0\) \(accepted: a bounding box within the tensor", PIXELS,
-    ),
-    "an interleaved map": (
-        "if (first) load_block(tile, &map, &barrier, 0, 0, 0);", UnsupportedError,
-        r"a box of 16 along the axis before the last of a map with interleave=16 is not modelled:"
-        r" it is legal, but was not measured \(accepted: 1 to 8", SLICES,
     ),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.errors import MemoryAccessError, TensorMapError, UnsupportedError
+from simulator.errors import MemoryAccessError, TensorMapError
 from simulator.sass.run.map_argument import TensorMap
 from simulator.sass.run.map_fields import MapFields
 from simulator.sass.run.reductions import reduction
@@ -265,16 +265,34 @@ def test_a_tile_outside_the_allocation_is_refused() -> None:
         load_tile(FIELDS, (0, 4), short, [np.zeros(4096, np.uint8)], 0)
 
 
-def test_what_is_not_modelled_is_refused_by_name() -> None:
-    """What an H100 does there was not recorded."""
-    fields, memory = place(np.zeros((4, 16, 64), np.float16), (1, 16, 8), interleave=16)
-    with pytest.raises(UnsupportedError, match="a box of 16 along the axis before the last"):
-        load_tile(fields, (0, 0, 0), memory, [np.zeros(4096, np.uint8)], 0)
-    _, pixels, memory = images()
-    with pytest.raises(UnsupportedError, match="pixels through an interleaved map"):
-        load_tile(
-            replace(pixels, interleave=16), (0, 0, 0, 0), memory, [np.zeros(4096, np.uint8)], 0
-        )
+def test_an_interleaved_box_takes_one_place_of_the_axis_before_the_last() -> None:
+    """As an H100 does whatever the box (gpu_check/data/h100_slices.npz)."""
+    array = np.arange(4 * 32 * 64, dtype=np.float16).reshape(4, 32, 64)
+    slices = array.reshape(4, 32, 8, 8)
+    for box in (1, 8, 9, 16, 32):
+        fields, memory = place(array[:, :, :8], (2, box, 8), interleave=16)
+        memory = ArrayMemory(BASE, array.view(np.uint8).reshape(-1))
+        shared = np.full(4096, 0xEE, np.uint8)
+        moved = load_tile(fields, (0, 3, 1), memory, [shared], 0)
+        assert moved.bytes == 2 * 8 * 16
+        assert np.array_equal(shared[:256].view(np.float16).reshape(2, 8, 8), slices[1:3, 3])
+        assert (shared[256:] == 0xEE).all()
+
+
+def test_an_interleaved_im2col_map_copies_a_slice_of_each_pixel() -> None:
+    """As an H100 does (gpu_check/data/h100_slices.npz): images N, C / 8, H, W of 8 channels."""
+    images = np.arange(2 * 3 * 5 * 6 * 8, dtype=np.float16).reshape(2, 3, 5, 6, 8)
+    rows = images.reshape(2, 3, 5, 48)[..., :6]  # the last axis is as long as there are slices
+    made = TensorMap.im2col(
+        rows, channels=8, pixels=40, interleave=16, lower=(-1, 0), upper=(0, -1)
+    )
+    fields = replace(made.fields, address=BASE)
+    memory, shared = ArrayMemory(BASE, images.view(np.uint8).reshape(-1)), np.zeros(4096, np.uint8)
+    load_tile(fields, (1, -1, 2, 0), memory, [shared], 0, (1, 0))
+    visited = [(n, h, w) for n in range(2) for h in range(-1, 5) for w in range(5)][1:41]
+    for (n, h, w), got in zip(visited, shared[:640].view(np.float16).reshape(40, 8), strict=True):
+        assert np.array_equal(got, images[n, 2, h, w + 1] if h >= 0 else np.zeros(8)), (n, h, w)
+    assert not shared[640:].any()
 
 
 def test_an_interleaved_map_copies_slices_of_its_bytes() -> None:
