@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from simulator.sass.code.looking import project_around
 from simulator.sass.code.naming import source_text
 
 __all__ = ["source_lines"]
@@ -20,9 +21,11 @@ def source_lines(
 
     Looked for: the file given, if it is the one, a file of that name beside it, and `texts`, the
     sources that are not files. Device code may name any file of this machine: none is opened for
-    that.
+    that, and no link beside the file that leads out of its folder and its repository.
     """
     found = {}
+    own = given.parent.resolve() if given is not None else Path()
+    roots = [own, *project_around(own)]
     for name in dict.fromkeys(filter(None, names)):
         if texts and name in texts:
             found[name] = _lines(texts[name])
@@ -31,7 +34,8 @@ def source_lines(
             continue
         plain = Path(name.replace("\\", "/")).name
         place = given if given.name == plain else given.parent / plain
-        if place.suffix not in _SUFFIXES:
+        is_own = place == given or any(map(place.resolve().is_relative_to, roots))
+        if place.suffix not in _SUFFIXES or not is_own:
             continue
         try:
             if place.is_file() and place.stat().st_size <= _LARGEST:
