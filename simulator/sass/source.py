@@ -24,8 +24,6 @@ def source_lines(
     that, and no link beside the file that leads out of its folder and its repository.
     """
     found = {}
-    own = given.parent.resolve() if given is not None else Path()
-    roots = [own, *project_around(own)]
     for name in dict.fromkeys(filter(None, names)):
         if texts and name in texts:
             found[name] = _lines(texts[name])
@@ -34,15 +32,22 @@ def source_lines(
             continue
         plain = Path(name.replace("\\", "/")).name
         place = given if given.name == plain else given.parent / plain
-        is_own = place == given or any(map(place.resolve().is_relative_to, roots))
-        if place.suffix not in _SUFFIXES or not is_own:
+        if place.suffix not in _SUFFIXES:
             continue
         try:
+            if place != given and place.is_symlink() and _leaves(place):
+                continue
             if place.is_file() and place.stat().st_size <= _LARGEST:
                 found[name] = _lines(source_text(place))
         except OSError:
             continue
     return found
+
+
+def _leaves(link: Path) -> bool:
+    """Whether a link leads out of its folder and of the repository around that."""
+    folder = link.parent.resolve()
+    return not any(map(link.resolve().is_relative_to, [folder, *project_around(folder)]))
 
 
 def _lines(text: str) -> tuple[str, ...]:

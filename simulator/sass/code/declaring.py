@@ -175,7 +175,7 @@ class Declarer(Caller):
             value = value[0]  # int n{32};
         if vector_element(kind) is not None:
             return value
-        return Unknown(name) if isinstance(value, Unknown) else self._cast(value, kind)
+        return Unknown(name) if isinstance(value, Unknown) else self.convert(value, kind)
 
     def _struct(self, kind: str, value: Any) -> Any:
         if isinstance(value, dict):
@@ -224,7 +224,7 @@ class Declarer(Caller):
             return Allocation(values[0] * size if known and size else None, element)
         if kind in ("dim3", "uint3"):
             return Dim3(*values[:3])
-        return self._cast(values[0], kind) if values else Unknown(kind)
+        return self.convert(values[0], kind) if values else Unknown(kind)
 
     def _vector_of(self, element: str, node: Node | None) -> Any:
         size = self.sized(element)

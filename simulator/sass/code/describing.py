@@ -200,7 +200,8 @@ class _Arguments:
             return self.described.ask(f"{name}: {what}", f"{name}: {kind}")
         number, count = short
         if count == 1:
-            return f"{number}={_scalar(value, number, self.described, name)}"
+            told = self.reader.convert(value, kind) if isinstance(value, int | float) else value
+            return f"{number}={_scalar(told, number, self.described, name)}"
         parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(count)]
         return _braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
 

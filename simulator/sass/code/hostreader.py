@@ -233,9 +233,9 @@ class HostReader(Declarer):
                     value = value.value
                 if isinstance(value, Unknown):
                     asked[name_] = value.name
-                self.declare(name_, value, called)
+                self.declare(name_, self._as_number(value, called), called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
-                self.declare(name_, self.value(usual), called)
+                self.declare(name_, self._as_number(self.value(usual), called), called)
             elif name == "main" and name_ == "argc":
                 self.declare(name_, 1, "int")
             else:
@@ -248,11 +248,18 @@ class HostReader(Declarer):
             pass
         finally:
             self.calls -= 1
+            kind, whole = (node.child_by_field_name(n) for n in ("type", "declarator"))
+            if kind is not None and whole is not None and whole.type == "function_declarator":
+                self.result = self._as_number(self.result, text_of(kind))
             self.scopes = outer
         result, self.result = self.result, None
         if isinstance(result, Unknown):
             return Unknown(asked.get(result.name, result.name))
         return Unknown(f"{name}(…)") if result is None else result
+
+    def _as_number(self, value: Any, kind: str) -> Any:
+        """Return a number as the type has it; anything else as it is."""
+        return self.convert(value, kind) if isinstance(value, int | float) else value
 
     # ---- Statements. -------------------------------------------------------------------------
     def _statement(self, node: Node | None) -> None:
