@@ -12,6 +12,7 @@ from simulator.sass.code.deduction import declared_type
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
+    LAMBDA,
     Allocation,
     Cell,
     Dim3,
@@ -138,6 +139,9 @@ class Declarer(Caller):
             value = self._struct(kind, value)
         if array is None and not stars and kind not in _CONFIGURATIONS:
             value = self._single(value, kind, name)
+        given = declarator.child_by_field_name("value")
+        if given is not None and given.type == "lambda_expression":
+            pointed = LAMBDA
         self.declare(name, value, pointed + ("[]" if array is not None else ""))
 
     def _initial(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["HostReader"]
 
 _MOST_STEPS = 200_000
+_DISPATCHED = "scalar_t"  # the type that PyTorch's AT_DISPATCH_… choose when they run
 _DEEPEST_CALL = 12
 _MOST_PASSES = 4000  # of all loops together
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
@@ -161,6 +162,21 @@ class HostReader(Declarer):
         finally:
             self.calls -= 1
             self.row = outer
+
+    def _lambda_expression(self, node: Node) -> Any:
+        """Read a lambda that launches where it stands: `DISPATCH(type, [&] { k<<<…>>>(…); });`."""
+        result = self.result
+        if LAUNCHES.search(text_of(node)) and self.calls < _DEEPEST_CALL:
+            self.calls += 1
+            if self.find(_DISPATCHED) is None and _DISPATCHED not in self.aliases:
+                self.declare(_DISPATCHED, Unknown(_DISPATCHED))
+            try:
+                self._statement(node.child_by_field_name("body"))
+            except _ReturnError:
+                self.result = result
+            finally:
+                self.calls -= 1
+        return Unknown(text_of(node))
 
     def _read_too(self, node: Node | None) -> None:
         """Read a way that is not taken, where it launches; afterwards all is as before."""

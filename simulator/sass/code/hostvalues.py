@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "ENUMERATOR",
     "FUNCTIONS",
+    "LAMBDA",
     "SHORT_TYPES",
     "SIZES",
     "Allocation",
@@ -33,6 +34,9 @@ __all__ = [
 
 ENUMERATOR = "enumerator"
 """Type of a constant of an enum: a template takes its name, not its number."""
+
+LAMBDA = "auto lambda"
+"""Type of a variable that holds a lambda."""
 
 SIZES = {
     "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1,

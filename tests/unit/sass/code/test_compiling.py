@@ -179,6 +179,8 @@ def test_templates_are_named_as_people_write_them() -> None:
     image = compiled(two)
     with pytest.raises(CubinError, match=r"accepted: k<1, int>, k<2, int>"):
         replay_compiled(image, kernel="k", grid=1, block=32, args=[a])
+    with pytest.raises(CubinError, match=r"no kernel 'k<3, int>' \(accepted: k<1, int>, k<2, int>"):
+        replay_compiled(image, kernel="k<3, int>", grid=1, block=32, args=[a])
     report = replay_compiled(image, kernel="k<2,int>", grid=1, block=32, args=[a.astype(np.int32)])
     assert (report.outputs[0] == 2).all()
 
