@@ -17,13 +17,17 @@ from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.fences import measure_fences
+from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.gathers import measure_gathers
+from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
+from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
+from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbours import measure_neighbours
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
@@ -35,6 +39,7 @@ from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.tags import measure_tags
+from gpu_check.timing.tails import measure_tails
 from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
@@ -75,6 +80,11 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "blocks": measure_blocks,
     "mixed": measure_mixed,
     "neighbour_waits": measure_neighbours,
+    "tails": measure_tails,
+    "misses": measure_misses,
+    "fences_beside": measure_fences_beside,
+    "lost": measure_lost,
+    "gathers_beside": measure_gathers_beside,
 }
 
 

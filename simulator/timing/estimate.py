@@ -34,6 +34,8 @@ _FEWEST = 3
 """Blocks that tell how much blocks differ."""
 _NEAR = 1 << 20
 """Bytes that atomics change: of more than these they are measured apart."""
+_PAIR = 2
+"""Blocks of a cluster that every SM can hold one of."""
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 
@@ -73,22 +75,24 @@ def estimate(
 
     `without`: with every access to shared memory at its floor.
     """
-    sms = chip.multiprocessors or 1
+    sms = _sms(work, chip, machine)
     blocks = -(-work.blocks // sms)
     found = footprint(work.probes, work.traces, work.grid, work.stores)
     size = float(found.read + found.written + found.unseen)
     lost = _lost(size, chip)
     share = _share(work, size) if lost else 0.0
-    some = 1.0
-    if blocks <= work.resident and lost:  # no waves of blocks: each block misses some of it
-        some, lost = lost, 1.0
     busy = min(1.0, work.blocks / sms)
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
-    numbers = dict(machine) | {"dram_share": some * share, "lost": lost, "l2_rate": shared}
+    numbers = dict(machine) | {"dram_share": lost * share, "l2_rate": shared}
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
+    # In one wave no SM does the work of another: the slowest one is the last.
+    slow = machine["slowest_sm"] if blocks <= work.resident else 1.0
     for name in ("l2_rate", "store_rate", "dram_rate"):
-        numbers[name] = min(alone, numbers[name] / busy)
+        numbers[name] = min(alone, numbers[name] / busy / slow)
+    if math.prod(work.cluster) > 1:
+        for name in ("launch_interval", "launch_warp"):
+            numbers[name] = machine[f"{name}_cluster"]
     asks = max(machine["store_request_alone"], machine["store_request"] * busy)
     numbers["store_request"] = asks
     for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
@@ -106,13 +110,21 @@ def estimate(
     asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
     if lost and asked and size / asked > _MORE * share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
-        numbers["dram_share"] = some * min(1.0, size / asked)
+        numbers["dram_share"] = lost * min(1.0, size / asked)
         run = run_sm(work, chip, numbers, plan, without=without)
     active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
+    if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
+        active += machine["last_sm"] * active * work.resident / blocks
     return Estimate(active * _unlike(work, blocks, sms), run, blocks)
+
+
+def _sms(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
+    """Return how many SMs a launch can use: clusters of more than two blocks leave some idle."""
+    sms = chip.multiprocessors or 1
+    return min(sms, int(machine["cluster_sms"])) if math.prod(work.cluster) > _PAIR else sms
 
 
 def _unlike(work: Work, blocks: int, sms: int) -> float:

@@ -14,7 +14,7 @@ NUMBERS = (
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
     "launch_latency", "read_latency", "branch", "fence", "youngest", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
-    "code_far_rate", "lost", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
+    "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async",
@@ -148,12 +148,20 @@ def lower(
         cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         there = max(there, far + machine[_DRAM])
+    if not is_store:
+        state.loaded = max(state.loaded, int(there))
     return int(there)
 
 
 @jit()
 def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
-    """Ask L2 to change sectors; when the old values are there."""
+    """Ask L2 to change sectors; when the old values are there.
+
+    They take the way that loads take (gpu_check/data/h100_gathers_beside.csv). Those that meet in
+    few words wait for each other there, and loads do not wait for them.
+    """
     state.counts[5] += sectors
-    cycles = sectors * max(32 / machine[_ATOM_RATE], machine[_ATOM_HOT])
-    return int(_ask(state, OF_ATOMICS, cycles, 0.0, now) + machine[_ATOM_LATENCY])
+    there = _ask(state, _OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
+    there = max(there, _ask(state, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
+    state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
+    return int(there + machine[_ATOM_LATENCY])

@@ -23,6 +23,8 @@ __all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instr
 
 SECTOR = 32
 """Bytes."""
+_BY_CHANCE = 4.0
+"""Sectors that draws would share: where those of blocks share none, blocks are not draws."""
 _FEWEST = 3
 """Blocks that tell something of the others."""
 _HALVINGS = 50
@@ -146,11 +148,12 @@ def _unseen(blocks: Sequence[Numbers], count: int) -> int:
 
     Blocks are taken to draw from a population of sectors, each as many as the mean one did. How
     much those that ran have in common tells how large it is: n draws of s out of P have a union of
-    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in.
+    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in. Where they have nothing
+    in common, though draws from all of that range would, blocks keep apart: the others do, too.
 
-    >>> apart = [np.arange(100) + 1000 * place for place in range(4)]
-    >>> _unseen(apart, 8), _unseen([np.arange(100)] * 4, 8)
-    (315, 0)
+    >>> far, near = ([np.arange(100) + by * k for k in range(4)] for by in (100_000, 1000))
+    >>> _unseen(far, 8), _unseen(near, 8), _unseen([np.arange(100)] * 4, 8)
+    (399, 400, 0)
     """
     ran = len(blocks)
     size = sum(map(len, blocks)) / max(ran, 1)
@@ -162,6 +165,8 @@ def _unseen(blocks: Sequence[Numbers], count: int) -> int:
         return population * float(1 - (1 - size / population) ** draws)
 
     low, high = float(len(union)), float(union[-1] - union[0] + 1)
+    if len(union) == ran * size and len(union) - of(high, ran) > _BY_CHANCE:
+        return max(0, min(round(size * count), int(high)) - len(union))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if of(middle, ran) > len(union) else (middle, high)

@@ -206,7 +206,7 @@ def _send(
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
     kind = code[number].kind
     held, extra, sent = code[number].data, 0, 0
-    share = machine[_DRAM_SHARE] if state.is_lost[warp // state.warps_of_block] else 0.0
+    share = machine[_DRAM_SHARE]
     done = now + code[number].latency
     if code[number].constant:
         done = max(done, state.constants + code[number].latency)

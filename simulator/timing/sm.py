@@ -29,7 +29,6 @@ _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
 _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
-_LOST = NUMBERS.index("lost")
 _HELD = NUMBERS.index("code_held")
 _GMMA_LATENCY = NUMBERS.index("gmma_latency")
 _CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
@@ -120,12 +119,9 @@ def _launch(
     now: int,
 ) -> None:  # fmt: skip
     """Begin a block in a slot, one warp after the other."""
-    warps, blocks, lost = sizes[0], sizes[2], machine[_LOST]
+    warps, blocks = sizes[0], sizes[2]
     state.begin[place] = now
     state.block[slot] = place
-    # What the L2 has lost lies side by side: waves of blocks, where there are several, miss it.
-    turn = place // sizes[1] if sizes[4] > sizes[1] else place
-    state.is_lost[slot] = int((turn + 1) * lost + 0.5) > int(turn * lost + 0.5)
     state.alive[slot] = warps
     state.arrived[slot, :] = 0
     # A block that stands for several has memory of its own each time: L1 must not know it.
@@ -309,7 +305,7 @@ def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now:
     if scope == 0:
         state.fenced[warp] = now + int(machine[_FENCE])
         return
-    begin = max(now, int(state.free[OF_STORES]), int(state.fence_free))
+    begin = max(now, state.loaded, int(state.free[OF_STORES]), int(state.fence_free))
     state.fence_free = begin + machine[_FENCE_INTERVAL]
     done = begin + int(machine[_FENCE_GPU if scope == 1 else _FENCE_SYS])
     if state.fence_last[partition] > now:  # another warp's is on its way

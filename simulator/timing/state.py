@@ -208,7 +208,6 @@ STATE = np.dtype(
         ("warps_of_block", np.int64), ("data_free", np.int64), ("turn", np.int64),
         ("launched", np.int64),
         ("constants", np.int64),  # when they are there; -1: none was read
-        ("is_lost", *_numbers(_RESIDENT)),  # whether the L2 does not hold what a block reads
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
         # takes the next fence; until when a sub-partition's last one lasts.
@@ -216,6 +215,7 @@ STATE = np.dtype(
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
+        ("loaded", np.int64),  # when the last load that was sent is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
         # What each was asked for lately, in cycles, and when.

@@ -3,7 +3,8 @@
 A sweep with a store, a campaign of measurements, an update of a baseline and a replay that keeps
 machine code are killed at random moments. Then the sweep and the campaign are continued and equal
 ones that nobody killed; the baseline is the old one or the new one; the replay says the same. Two
-write at once, and one loses nothing. `count` is asked from 8 threads and 4 processes.
+write at once, and one loses nothing. `count` and `replay_compiled` are asked from 8 threads and 4
+processes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -250,8 +252,47 @@ def together(rng: random.Random, turns: Turns) -> tuple[int, str]:
     return odd, f"of {2 * len(seeds)} counts in 8 threads and 4 in processes differ"
 
 
-CHECKS = {each.__name__: each for each in (baseline, sweep, campaign, cache, twice, together)}
-"""The last one starts threads, after which there may be no fork."""
+def replays(rng: random.Random, turns: Turns) -> tuple[int, str]:
+    """Replay the same from 8 threads, and from 4 processes that share an empty cache."""
+    from simulator import replay_compiled
+
+    cubin = CUBIN.read_bytes()
+
+    def one(seed: int) -> tuple[bytes, str]:
+        given = np.random.default_rng(seed).random((64, 64), np.float32)
+        report = replay_compiled(
+            cubin, kernel="transpose_padded", grid=(2, 2), block=(32, 8), blocks="all",
+            args=[given, np.zeros_like(given), np.int32(64)],
+        )  # fmt: skip
+        return report.outputs[1].tobytes(), str(report.totals())
+
+    def printed(folder: str, processes: int) -> list[str]:
+        asked = [
+            subprocess.Popen(
+                [sys.executable, "-m", "bankwise", *REPLAY], stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": folder},
+            )
+            for _ in range(processes)
+        ]  # fmt: skip
+        return [each.communicate()[0] for each in asked]
+
+    odd = 0
+    with tempfile.TemporaryDirectory() as name:
+        (whole,) = printed(name, 1)
+    for _ in turns:
+        seeds = [rng.randrange(1000) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            odd += sum(map(ne, pool.map(one, seeds), map(one, seeds)))
+        with tempfile.TemporaryDirectory() as name:
+            odd += sum(each != whole or not each for each in printed(name, 4))
+    return odd, "replays of 8 threads or 4 processes differ"
+
+
+CHECKS = {
+    each.__name__: each for each in (baseline, sweep, campaign, cache, twice, together, replays)
+}
+"""The last two start threads, after which there may be no fork."""
 
 
 def main() -> int:

@@ -59,6 +59,14 @@ def test_what_blocks_add_to_the_same_words_is_told(name: str) -> None:
     assert time_of(cases[name]).cycles == pytest.approx(measured["cycles"], rel=0.08)
 
 
+@needs_tools
+def test_a_warp_that_arrives_at_two_blocks_at_once_arrives_by_one_instruction() -> None:
+    # Its events were two, and its warps waited for ever.
+    (case,) = read_cases(HERE / "timed/fifth_maps.json")
+    measured = recorded(DATA / "h100_timed_fifth.csv")["multicast"]
+    assert time_of(case).cycles == pytest.approx(measured["cycles"], rel=0.08)
+
+
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1024, 4096])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from posixpath import normpath
 
 from simulator.errors import CubinError, ToolError, install
 from simulator.sass import kept
@@ -168,8 +169,9 @@ def _own(places: Sequence[tuple[str, int]]) -> tuple[str, int, str]:
 @lru_cache(maxsize=1024)
 def _is_toolkits(file: str) -> bool:
     """Whether a file is a header of a toolkit: of this machine's, or of where a cubin was made."""
-    return bool(_TOOLKIT.search(file)) or any(
-        file.startswith(f"{folder}/") for folder in headers_folders()
+    place = normpath(file)  # nvcc 13 writes /usr/local/cuda/./././include
+    return bool(_TOOLKIT.search(place)) or any(
+        place.startswith(f"{folder}/") for folder in headers_folders()
     )
 
 

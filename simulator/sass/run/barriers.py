@@ -58,9 +58,9 @@ def _arrive_often(units: Units, call: Call, request: Mbarrier, addresses: list[i
     counts: dict[int, int] = {}
     for lane in lanes_of(call.taken):
         counts[addresses[lane]] = counts.get(addresses[lane], 0) + 1
+    _note_arrivals(units, call, list(counts))  # one instruction, however many mbarriers it is at
     for address, count in counts.items():
         owner, place = units.block_at(address)
-        _note_arrivals(units, call, [address])
         while count:
             some = 1 if form.drops else min(count, mbarrier.load(owner.shared, place).pending or 1)
             mbarrier.arrive(owner.shared, place, some, drop=form.drops, completes=form.completes)

@@ -56,6 +56,10 @@ _SAYS = {
         " another block (next: cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 in"
         " the thread that copies)"
     ),
+    "unawaited": (
+        "may still be writing shared memory when its block ends, since no warp waited for it: the"
+        " chip may have given that memory to another block (next: wait for the copy's mbarrier)"
+    ),
     "elsewhere": (
         "is executed by some warps of a warpgroup where the others execute {other}: all four"
         " must execute the same one (next: move it out of the branch)"

@@ -20,8 +20,8 @@ doubt is:
 * a store or TMA writes what a copy to global memory reads, and its warp has not waited since by
   `cp.async.bulk.wait_group`, with `.read` or without; or no barrier orders the write behind that
   wait;
-* a block ends before such a copy was waited for: its shared memory may be given to another block
-  (CUDA programming guide, "Asynchronous data copies using TMA": wait before the block exits).
+* a block ends before such a copy, or one to its shared memory, was waited for: that memory may be
+  given to another block (CUDA programming guide, "Asynchronous data copies using TMA").
 
 Where it is not known whether an order holds on the chip, it is taken to hold.
 """
@@ -61,7 +61,7 @@ Pieces = slice | NDArray[np.int64]
 
 Kind = Literal[
     "unfenced", "unordered", "unmade", "unmade away", "early read", "early write", "early touch",
-    "early refill", "early release", "early reuse", "early end", "elsewhere",
+    "early refill", "early release", "early reuse", "early end", "unawaited", "elsewhere",
 ]  # fmt: skip
 
 
@@ -378,10 +378,14 @@ class Watch:
         self.wait_groups(-1 - warp, left, warp)
 
     def end(self) -> None:
-        """Check that no copy may still read as the block ends."""
+        """Check that no copy may still read or write as the block ends."""
         for group, number in self._products.values():
             if group < 0:
                 self._doubt("early end", number, number)
+        told = {number for each in self.doubts for number in (each.number, each.other)}
+        for tile in self._tiles:
+            if tile.aware_since is None and tile.number not in told:
+                self._doubt("unawaited", tile.number, tile.number)
 
     def _set_until(self) -> None:
         """Set the last reader that every warp is behind: writes to what others read call out."""

@@ -24,7 +24,6 @@ H100 = Chip.of("H100")
 MACHINE = {
     **(machine_of(H100) or {}),
     "dram_share": 0.0,
-    "lost": 0.0,
     "constants": 0.0,
     "atom_hot": 0.0,
     "local_missed": 0.0,

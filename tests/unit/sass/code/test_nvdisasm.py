@@ -12,7 +12,7 @@ import pytest
 
 from simulator import replay_compiled
 from simulator.errors import CubinError, DeadlockError
-from simulator.sass.code.nvdisasm import disassemble, tool
+from simulator.sass.code.nvdisasm import _own, disassemble, tool
 from tests.sass_kernels import cubin, needs_compiler, needs_tools
 
 pytestmark = [needs_tools, pytest.mark.usefixtures("afresh")]
@@ -85,3 +85,8 @@ def test_what_a_header_of_the_toolkit_has_is_the_callers_line(tmp_path: Path) ->
     with pytest.raises(DeadlockError, match=place) as found:
         replay_compiled(path, grid=1, block=32, args=[np.zeros(32, np.int32)], arch="sm_90")
     assert "barrier_block_scope" not in str(found.value)
+
+
+def test_a_toolkit_is_known_however_its_path_is_written() -> None:
+    header = "/usr/local/cuda/././././include/cooperative_groups.h"  # so nvcc 13 writes it
+    assert _own([(header, 180), ("/home/me/a.cu", 5)]) == ("/home/me/a.cu", 5, header)

@@ -131,5 +131,8 @@ def test_what_an_mbarrier_orders_is_not_told(body: str) -> None:
 @pytest.mark.parametrize(("body", "said"), UNORDERED)
 def test_what_no_mbarrier_orders_is_told(body: str, said: str) -> None:
     found = notes(body)
-    assert len(found) == 1
-    assert re.search(said, found[0])
+    # Where nobody waits for a tile, it may come after its block has ended, too.
+    late = [note for note in found if "when its block ends, since no warp waited" in note]
+    assert len(late) <= ("load_tile" in body and WAIT not in body)
+    (other,) = [note for note in found if note not in late]
+    assert re.search(said, other)

@@ -82,6 +82,7 @@ RELOAD = """if (threadIdx.x == 0) {
     arrive_and_expect(&barrier, sizeof a);
     load_tile(a, &map, &barrier, 0, 0);
 }"""
+RELOAD_AND_WAIT = RELOAD + "\n    wait(&barrier, 1);"
 
 
 def doubts(report: Any) -> list[str]:
@@ -128,7 +129,8 @@ TOGETHER = {
         with_product(*each)
         for each in (
             (VISIBLE, "", ""), ("", "", ""), (VISIBLE, REWRITE, ""), (VISIBLE, "", REWRITE),
-            (VISIBLE, RELOAD, ""), (VISIBLE, "", RELOAD), (APART, "", ""),
+            (VISIBLE, RELOAD, ""), (VISIBLE, "", RELOAD),
+            (VISIBLE, "", RELOAD_AND_WAIT), (APART, "", ""),
         )
     ],
 }  # fmt: skip
@@ -244,7 +246,15 @@ def test_two_waits_for_the_warps_of_one_warpgroup() -> None:
 def test_an_operand_loaded_anew_before_the_group_was_waited_for() -> None:
     (note,) = product(early=RELOAD)
     assert re.search(r"UTMALDG\.2D .* in block .* writes an operand of .*HGMMA", note)
-    assert not product(late=RELOAD)
+    assert not product(late=RELOAD_AND_WAIT)
+
+
+def test_a_block_ends_before_what_it_loads_is_there() -> None:
+    (note,) = product(late=RELOAD)
+    assert re.search(
+        r"UTMALDG\.2D .* in block .* may still be writing shared memory when its", note
+    )
+    assert "since no warp waited for it" in note
 
 
 def test_accumulators_read_before_the_group_was_waited_for() -> None:

@@ -1,0 +1,86 @@
+"""How a grid's blocks lie on an H100's SMs: recorded launches of blocks that do the same."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from simulator import Chip
+from simulator.timing.estimate import estimate
+from simulator.timing.machine import machine_of
+from tests.unit.timing.works import Line, work
+
+DATA = Path(__file__).parents[2] / "gpu_check/data"
+H100 = Chip.of("H100")
+with (DATA / "h100_tails.csv").open() as _file:
+    ROWS = list(csv.DictReader(_file))
+
+
+def _late(row: dict[str, str]) -> float:
+    """How much later the last SM ends than the mean one, of the time of a wave."""
+    waves = max(int(row["blocks"]) / int(row["resident"]), 1)
+    return (float(row["active_most"]) / float(row["active"]) - 1) * waves
+
+
+def test_clusters_of_four_leave_as_many_sms_idle_as_were_counted() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    used = {int(row["used"]) for row in ROWS if int(row["cluster"]) > 2}
+    assert used == {int(machine["cluster_sms"])}
+    assert {int(row["used"]) for row in ROWS if int(row["cluster"]) <= 2} == {H100.multiprocessors}
+    # One wave of the chip's SMs is more than a wave of those that clusters use.
+    full = work([Line("FFMA", "R0,R1,R2,R3", stall=4)] * 64, blocks=132)
+    blocks = [replace(full, cluster=(size, 1, 1)) for size in (2, 4)]
+    assert [found.blocks for each in blocks if (found := estimate(each, H100, machine))] == [1, 2]
+
+
+def test_the_last_sm_ends_as_much_later_as_was_measured() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    alone = [row for row in ROWS if row["cluster"] == "1"]
+    many = [_late(row) for row in alone if int(row["blocks"]) >= 2 * int(row["resident"])]
+    assert machine["last_sm"] == pytest.approx(fmean(many), abs=0.001)
+    one = [
+        _late(row) for row in alone
+        if row["blocks"] == row["resident"] and row["mebibytes"] == "16"
+        and row["kernel"] in ("loads", "copies")
+    ]  # fmt: skip
+    assert machine["slowest_sm"] == pytest.approx(1 + fmean(one), abs=0.001)
+
+
+def test_a_fence_waits_for_what_other_warps_have_loaded() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    fences = [Line("MEMBAR.SC.GPU")] * 4
+    loads = [Line("LDG.E", "R0,[R2.64]", write=1, lines=8)] * 4
+    alone, beside = (
+        found.active for body in (fences, [*loads, *fences])
+        if (found := estimate(work(body, warps=8, blocks=132), H100, machine))
+    )  # fmt: skip
+    # Without loads the four fences take as long; with them, each wait begins when they are there.
+    assert beside - alone > 200
+    rows = recorded_fences()
+    assert rows["fence", "262144", "7"] > rows["fence", "262144", "0"] + 9000
+
+
+def recorded_fences() -> dict[tuple[str, str, str], float]:
+    """Cycles of a fence of one warp, four loads in flight per warp beside it, none of its own."""
+    with (DATA / "h100_fences_beside.csv").open() as file:
+        return {
+            (row["kernel"], row["kibibytes"], row["others"]): float(row["cycles"])
+            for row in csv.DictReader(file)
+            if (row["loads"], row["warps"], row["own"]) == ("4", "1", "0")
+        }
+
+
+def test_loads_that_miss_take_what_a_request_takes() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    with (DATA / "h100_misses.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if (row["sms"], row["warps"]) == ("132", "32")]
+    far = [row for row in rows if row["kibibytes"] == "16384" and int(row["lines"]) >= 4]
+    for row in far:
+        cycles = float(row["cycles"]) / int(row["lines"])
+        assert machine["request"] == pytest.approx(cycles, rel=0.02)
