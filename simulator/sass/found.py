@@ -52,8 +52,9 @@ def launches_in(
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     options = from_database(path) + (options or CompilerOptions())
     unit = translate(
-        text, path.absolute().parent, options.include, options.define, forced=options.forced
-    )
+        text, path.absolute().parent, options.include, options.define, forced=options.forced,
+        unquoted=options.unquoted,
+    )  # fmt: skip
     main = next((source for name, source in unit.files if not name), Source(text))
     defined = {each for _, source in unit.files for each in source.macros}
     given = {name: macro for name, macro in main.outside.items() if name not in defined}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from simulator.sass.code.looking import project_around
 from simulator.sass.code.naming import source_text
 
 __all__ = ["source_lines"]
@@ -20,7 +21,7 @@ def source_lines(
 
     Looked for: the file given, if it is the one, a file of that name beside it, and `texts`, the
     sources that are not files. Device code may name any file of this machine: none is opened for
-    that.
+    that, and no link beside the file that leads out of its folder and its repository.
     """
     found = {}
     for name in dict.fromkeys(filter(None, names)):
@@ -34,11 +35,19 @@ def source_lines(
         if place.suffix not in _SUFFIXES:
             continue
         try:
+            if place != given and place.is_symlink() and _leaves(place):
+                continue
             if place.is_file() and place.stat().st_size <= _LARGEST:
                 found[name] = _lines(source_text(place))
         except OSError:
             continue
     return found
+
+
+def _leaves(link: Path) -> bool:
+    """Whether a link leads out of its folder and of the repository around that."""
+    folder = link.parent.resolve()
+    return not any(map(link.resolve().is_relative_to, [folder, *project_around(folder)]))
 
 
 def _lines(text: str) -> tuple[str, ...]:

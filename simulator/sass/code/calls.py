@@ -44,12 +44,12 @@ class Caller(Evaluator):
         if function.type == "field_expression":
             return self.method(function, given, node)
         if function.type == "primitive_type":  # int(x)
-            return self._cast(self.value(given[0]), text_of(function)) if given else 0
+            return self.convert(self.value(given[0]), text_of(function)) if given else 0
         if function.type == "template_function" and text_of(function).startswith(
             ("static_cast", "reinterpret_cast", "const_cast")
         ):
             kind = text_of(function.child_by_field_name("arguments"))[1:-1]  # type: ignore[arg-type]
-            return self._cast(self.value(given[0]), kind) if given else Unknown(text_of(node))
+            return self.convert(self.value(given[0]), kind) if given else Unknown(text_of(node))
         name = re.split(r"<", text_of(function))[0].rsplit("::", 1)[-1]
         return self.call(name, function, given, node)
 

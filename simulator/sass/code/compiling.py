@@ -98,6 +98,7 @@ def compile_source(
             asked=expressions,
             forced=options.forced,
             hide_in=hide_in,
+            unquoted=options.unquoted,
         )
         try:
             return compile_translation(translation, *rest)
@@ -118,6 +119,7 @@ def compile_source(
         asked=expressions,
         forced=options.forced,
         keep_whole=False,
+        unquoted=options.unquoted,
     )
     try:
         return compile_translation(stripped, *rest)
@@ -207,7 +209,9 @@ def _by_nvcc(
         if f"not supported on .target '{arch}'" in answer["log"] and arch in WITH_OWN_FEATURES:
             arch = f"{arch}a"
             continue
-        translation = translate(source, folder, options.include, options.define)
+        translation = translate(
+            source, folder, options.include, options.define, unquoted=options.unquoted
+        )
         told = explain(answer["log"], plain, source, translation)
         raise CompileError(told.replace(plain, name))
 

@@ -8,7 +8,7 @@ what is left is read as the compiler will read it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from simulator.errors import CompileError
 from simulator.sass.code.preprocessor import Directive, Macro, definitions
@@ -75,11 +75,13 @@ def _applied(macro: Macro, given: str | None) -> str:
     return _WORD.sub(lambda word: values.get(word[0], word[0]), text).replace("##", "").strip()
 
 
-def check_includes(texts: Mapping[str, str], is_chosen: Callable[[str], bool]) -> None:
+def check_includes(
+    texts: Mapping[str, str], is_chosen: Callable[[str], bool], unquoted: Collection[str] = ()
+) -> None:
     """Raise CompileError for a text that makes the compiler open, or look for, another file.
 
     `texts` are the source and its headers by name. `is_chosen` says whether a header's name is one
-    that was chosen, or the compiler's own.
+    that was chosen, or the compiler's own. `unquoted`: those that the error may not quote.
     """
     bare = {
         name: _TOKENS.sub(_without_comment, re.sub(r"\\[ \t]*\r?\n", "", text))
@@ -90,17 +92,20 @@ def check_includes(texts: Mapping[str, str], is_chosen: Callable[[str], bool]) -
         _LEAVES.search(line[0]) for text in bare.values() for line in _CHOOSES.finditer(text)
     )
     for name, text in bare.items():
-        _check(name, text, is_chosen, leaves)
+        _check(name, text, is_chosen, leaves, name not in unquoted)
 
 
-def _check(name: str, bare: str, is_chosen: Callable[[str], bool], leaves: bool) -> None:
+def _check(
+    name: str, bare: str, is_chosen: Callable[[str], bool], leaves: bool, quotes: bool
+) -> None:
     """Check a text; `leaves`: whether macros may name a folder that is outside."""
     for line in _OPENS.finditer(bare):
         named = _NAMED.match(line[2])
         wanted = (named[1] or named[2]) if named else None
         if line[1] in ("import", "embed") or wanted is None or not is_chosen(wanted):
+            told = line[2].strip() if quotes else "…"
             raise CompileError(
-                f"{name}: #{line[1]} {line[2].strip()} (accepted: a header in the source's folder,"
+                f"{name}: #{line[1]} {told} (accepted: a header in the source's folder,"
                 " its repository or a folder of -I, by its name; next: pass -I FOLDER, or write the"
                 " header's name there)"
             )
@@ -109,8 +114,9 @@ def _check(name: str, bare: str, is_chosen: Callable[[str], bool], leaves: bool)
         is_named = asked[1].startswith(('"', "<"))
         outside = place.startswith(("/", "\\")) or ".." in place
         if outside if is_named else leaves:
+            told = asked[0] if quotes else "__has_include(…"
             raise CompileError(
-                f"{name}: {asked[0]}) (accepted: the name of a header, without .. or a folder's"
+                f"{name}: {told}) (accepted: the name of a header, without .. or a folder's"
                 " full path)"
             )
 

@@ -118,12 +118,12 @@ class Cubin:
         found = [kernel for kernel in self.kernels.values() if base_name(kernel.name) == plain]
         if len(found) == 1 and "<" not in name:
             return found[0]
+        if several := exact or (found if "<" not in name else []):
+            told = _listed(each.name for each in several)
+            raise CubinError(f"{name!r} names {len(several)} kernels (accepted: {told})")
         if found:
-            raise CubinError(
-                f"{name!r} names {len(found)} kernels (accepted: {_listed(k.name for k in found)})"
-                if len(found) > 1
-                else f"no kernel {name!r} (accepted: {_listed(k.name for k in found)})"
-            )
+            told = _listed(each.name for each in found)
+            raise CubinError(f"there is no kernel {name!r} (accepted: {told})")
         names = {*map(base_name, self.kernels), *map(demangled, self.kernels)}
         raise CubinError(f"no kernel {name!r}: {accepted(name, sorted(names))}")
 

@@ -12,6 +12,7 @@ from simulator.sass.code.deduction import declared_type
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
     ENUMERATOR,
+    LAMBDA,
     Allocation,
     Cell,
     Dim3,
@@ -138,6 +139,9 @@ class Declarer(Caller):
             value = self._struct(kind, value)
         if array is None and not stars and kind not in _CONFIGURATIONS:
             value = self._single(value, kind, name)
+        given = declarator.child_by_field_name("value")
+        if given is not None and given.type == "lambda_expression":
+            pointed = LAMBDA
         self.declare(name, value, pointed + ("[]" if array is not None else ""))
 
     def _initial(
@@ -175,7 +179,7 @@ class Declarer(Caller):
             value = value[0]  # int n{32};
         if vector_element(kind) is not None:
             return value
-        return Unknown(name) if isinstance(value, Unknown) else self._cast(value, kind)
+        return Unknown(name) if isinstance(value, Unknown) else self.convert(value, kind)
 
     def _struct(self, kind: str, value: Any) -> Any:
         if isinstance(value, dict):
@@ -224,7 +228,7 @@ class Declarer(Caller):
             return Allocation(values[0] * size if known and size else None, element)
         if kind in ("dim3", "uint3"):
             return Dim3(*values[:3])
-        return self._cast(values[0], kind) if values else Unknown(kind)
+        return self.convert(values[0], kind) if values else Unknown(kind)
 
     def _vector_of(self, element: str, node: Node | None) -> Any:
         size = self.sized(element)

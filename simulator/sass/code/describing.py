@@ -10,6 +10,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.hostvalues import (
+    LAMBDA,
     SIZES,
     Allocation,
     Cell,
@@ -195,12 +196,15 @@ class _Arguments:
         """Return a number with its type, or the numbers of a vector such as float4."""
         short = short_type(kind, self.reader.aliases)
         if short is None:
+            held = self.reader.find(value.name) if isinstance(value, Unknown) else None
             is_lambda = isinstance(value, Unknown) and value.name.startswith("[")
+            is_lambda = is_lambda or (held is not None and held.type == LAMBDA)
             what = _LAMBDA if is_lambda else kind
             return self.described.ask(f"{name}: {what}", f"{name}: {kind}")
         number, count = short
         if count == 1:
-            return f"{number}={_scalar(value, number, self.described, name)}"
+            told = self.reader.convert(value, kind) if isinstance(value, int | float) else value
+            return f"{number}={_scalar(told, number, self.described, name)}"
         parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(count)]
         return _braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
 

@@ -1,7 +1,8 @@
 """A compiler's messages for a reader: first the cause and the way out, then what it said.
 
 Messages about files that are neither the source's nor the compiler's own are left out: a source
-may name any file of this machine, and an error must not print it.
+may name any file of this machine, and an error must not print it. Of headers that lie in folders
+which only a build's database names, messages have the place alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["explain"]
 
 _MOST = 12  # messages that are shown
 _HEAD = re.compile(
-    r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark))\b"
+    r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark|note))\b"
 )
 
 
@@ -25,15 +26,21 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
     """Return the text of a CompileError: the cause, the way out, the compiler's messages."""
     full = str(Path(name).absolute())
     messages = _messages(log)
-    errors = [each for each in messages if "error" in each[1] or not each[0]]
-    shown, hidden = [], 0
-    for file, _, text in errors:
-        if file and not _allowed(file, full, translation):
+    errors = [each for each in messages if each[1].endswith(("error", "note")) or not each[0]]
+    secret = _secret(translation)
+    shown, hidden, quiet = [], 0, False
+    for file, kind, text in errors:
+        if file in translation.unquoted:
+            place = _HEAD.match(text)
+            shown.append(f"{text[: place.start('kind')] if place else file}{kind}")
+            quiet = True
+        elif file and not _allowed(file, full, translation):
             hidden += 1
         else:
-            shown.append(text.replace(full, name))
+            shown.append(_masked(text, secret).replace(full, name))
     said = [f"{name} does not compile:"]
-    said += _causes("\n".join(text for _, _, text in errors), name, translation)
+    everything = "\n".join(text for _, _, text in errors)
+    said += _causes(everything, "\n".join(shown), name, translation)
     said += shown[:_MOST]
     if len(shown) > _MOST:
         said.append(f"and {len(shown) - _MOST} more")
@@ -42,7 +49,33 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
             f"{hidden} messages are about files outside the source's folder and its include"
             " folders, and are not shown"
         )
+    if quiet:
+        said.append(
+            "Only the lines are shown of headers outside the project, in folders that"
+            " compile_commands.json names: pass -I FOLDER for what the compiler says of them"
+        )
     return "\n".join(said)
+
+
+def _secret(translation: Translation) -> set[str]:
+    """Return the words that only headers have which may not be quoted."""
+    if not translation.unquoted:
+        return set()
+    texts: dict[bool, list[str]] = {True: [], False: [translation.source]}
+    for name, text in translation.headers.items():
+        texts[name in translation.unquoted].append(text)
+    return _words(texts[True]) - _words(texts[False])
+
+
+def _words(texts: list[str]) -> set[str]:
+    return {word for text in texts for word in re.findall(r"\w+", text)}
+
+
+def _masked(text: str, secret: set[str]) -> str:
+    """Return a message without the quotes that have such a word: macros bring them along."""
+    if not secret:
+        return text
+    return re.sub(r"\".*\"", lambda at: '"…"' if _words([at[0]]) & secret else at[0], text)
 
 
 def _messages(log: str) -> list[tuple[str, str, str]]:
@@ -70,8 +103,11 @@ def _allowed(file: str, full: str, translation: Translation) -> bool:
     return any(place.is_relative_to(folder.resolve()) for folder in headers_folders())
 
 
-def _causes(log: str, name: str, translation: Translation) -> list[str]:
-    """Say what is behind the messages, where that is known, and what to do."""
+def _causes(log: str, shown: str, name: str, translation: Translation) -> list[str]:
+    """Say what is behind the messages, where that is known, and what to do.
+
+    `log` has all of them, `shown` those that are quoted.
+    """
     causes = []
     missing = [each for each in translation.missing if not is_standard(each)]
     unknown = re.search(
@@ -82,11 +118,11 @@ def _causes(log: str, name: str, translation: Translation) -> list[str]:
             f"  Not found: {', '.join(missing[:8])}{' …' if len(missing) > 8 else ''}. Pass"
             f" -I FOLDER with the folder of each: bankwise sass {shlex.quote(name)} -I FOLDER"
         )
-    if found := re.search(r"identifier \"([A-Z][A-Z0-9_]+)\" is undefined", log):
+    if found := re.search(r"identifier \"([A-Z][A-Z0-9_]+)\" is undefined", shown):
         causes.append(f"  If {found[1]} is set by the build, pass -D {found[1]}=VALUE.")
     if "-std" in log or "requires C++" in log or "c++20" in log.lower():
         causes.append("  It may need a newer language: pass -std c++20.")
-    if opened := re.search(r"(?:could not|cannot) open source file \"([^\"]*)\"", log):
+    if opened := re.search(r"(?:could not|cannot) open source file \"([^\"]*)\"", shown):
         causes.append(
             f"  {opened[1]} is not in the source's folder, nor in a folder of -I: pass -I FOLDER."
         )

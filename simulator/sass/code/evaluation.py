@@ -20,6 +20,7 @@ from simulator.sass.code.hostvalues import (
     Type,
     Unknown,
     arithmetic,
+    balanced,
     cast,
     literal,
     plain_type,
@@ -38,6 +39,12 @@ _DEEPEST = 40
 _MOST_VALUES = 1_000_000  # macros of macros double at each step
 _MADE = ("unary_expression", "binary_expression", "conditional_expression", "call_expression")
 # What is made of a value is not that value, where it is not known either.
+_ACTS = re.compile(
+    r"\b(?!sizeof\b)[A-Za-z_]\w*\s*\(|(?<!_cast)<[^<>]*>\s*\("
+    r"|\+\+|--|(?<![=!<>])=(?!=)|<<=|>>="
+)
+# What may do something when it is evaluated: calls, assignments.
+_DEEPEST_ALIAS = 8
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
 
 
@@ -142,8 +149,11 @@ class Evaluator:
         return float(text.rstrip("fFlL"))
 
     def _char_literal(self, node: Node) -> Any:
-        found = ast.literal_eval(text_of(node))
-        return ord(found) if len(found) == 1 else Unknown(text_of(node))
+        try:
+            found = ast.literal_eval(text_of(node))
+        except SyntaxError:  # L'a'
+            return Unknown(text_of(node))
+        return cast(ord(found), "char") if len(found) == 1 else Unknown(text_of(node))
 
     def _true(self, node: Node) -> Any:
         return True
@@ -200,8 +210,8 @@ class Evaluator:
     def _binary_expression(self, node: Node) -> Any:
         left = self.value(node.child_by_field_name("left"))
         operator = text_of(node.children[1])
-        if (operator, left) in (("&&", False), ("||", True)) and isinstance(left, bool):
-            return left
+        if isinstance(left, int | float) and operator == ("||" if left else "&&"):
+            return bool(left)  # what stands on the right is not evaluated
         right = self.value(node.child_by_field_name("right"))
         if isinstance(right, Allocation) and operator == "+":
             left, right = right, left
@@ -216,20 +226,28 @@ class Evaluator:
         condition = self.value(node.child_by_field_name("condition"))
         if isinstance(condition, Unknown):
             return condition
-        return self.value(node.child_by_field_name("consequence" if condition else "alternative"))
+        ways = [node.child_by_field_name(each) for each in ("consequence", "alternative")]
+        taken, other = ways if condition else reversed(ways)
+        value = self.value(taken)
+        if other is None or not isinstance(value, int) or _ACTS.search(text_of(other)):
+            return value
+        return balanced(value, self.value(other))  # the other one has a part in its type
 
     def _cast_expression(self, node: Node) -> Any:
         value = self.value(node.child_by_field_name("value"))
-        return self._cast(value, text_of(node.child_by_field_name("type")))  # type: ignore[arg-type]
+        return self.convert(value, text_of(node.child_by_field_name("type")))  # type: ignore[arg-type]
 
-    def _cast(self, value: Any, kind: str) -> Any:
+    def convert(self, value: Any, kind: str) -> Any:
+        """Return a value as a type has it."""
         plain = plain_type(kind)
         cell = self.find(plain)
         if cell is not None and isinstance(cell.value, Type):
             plain = cell.value.name
         if plain.endswith("*"):
             return value.pointer_to(plain[:-1]) if isinstance(value, Allocation) else value
-        return cast(value, self.aliases.get(plain, plain))
+        for _ in range(_DEEPEST_ALIAS):
+            plain = plain_type(self.aliases.get(plain, plain))
+        return cast(value, plain)
 
     def _pointer_expression(self, node: Node) -> Any:
         argument = node.child_by_field_name("argument")
@@ -285,7 +303,8 @@ class Evaluator:
         before: Any = cell.value
         sign = "+" if "++" in text_of(node) else "-"
         is_pointer = isinstance(before, Allocation)
-        cell.value = self._moved(before, sign, 1) if is_pointer else arithmetic(sign, before, 1)
+        after = self._moved(before, sign, 1) if is_pointer else arithmetic(sign, before, 1)
+        cell.value = after if is_pointer or not cell.type else self.convert(after, cell.type)
         return before if text_of(node.children[0]) not in ("++", "--") else cell.value
 
     def _assignment_expression(self, node: Node) -> Any:
@@ -307,7 +326,7 @@ class Evaluator:
                 value = arithmetic(operator[:-1], cell.value, value)
         if isinstance(value, Allocation) and vector_element(cell.type) is not None:
             value = value.copied()
-        cell.value = self._cast(value, cell.type) if cell.type else value
+        cell.value = self.convert(value, cell.type) if cell.type else value
         return cell.value
 
     def _extent(self, left: Node | None, operator: str, value: Any) -> Any:

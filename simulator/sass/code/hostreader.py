@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["HostReader"]
 
 _MOST_STEPS = 200_000
+_DISPATCHED = "scalar_t"  # the type that PyTorch's AT_DISPATCH_… choose when they run
 _DEEPEST_CALL = 12
 _MOST_PASSES = 4000  # of all loops together
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
@@ -162,6 +163,21 @@ class HostReader(Declarer):
             self.calls -= 1
             self.row = outer
 
+    def _lambda_expression(self, node: Node) -> Any:
+        """Read a lambda that launches where it stands: `DISPATCH(type, [&] { k<<<…>>>(…); });`."""
+        result = self.result
+        if LAUNCHES.search(text_of(node)) and self.calls < _DEEPEST_CALL:
+            self.calls += 1
+            if self.find(_DISPATCHED) is None and _DISPATCHED not in self.aliases:
+                self.declare(_DISPATCHED, Unknown(_DISPATCHED))
+            try:
+                self._statement(node.child_by_field_name("body"))
+            except _ReturnError:
+                self.result = result
+            finally:
+                self.calls -= 1
+        return Unknown(text_of(node))
+
     def _read_too(self, node: Node | None) -> None:
         """Read a way that is not taken, where it launches; afterwards all is as before."""
         if node is None or self.maybe >= _DEEPEST_WAY:
@@ -233,9 +249,9 @@ class HostReader(Declarer):
                     value = value.value
                 if isinstance(value, Unknown):
                     asked[name_] = value.name
-                self.declare(name_, value, called)
+                self.declare(name_, self._as_number(value, called), called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
-                self.declare(name_, self.value(usual), called)
+                self.declare(name_, self._as_number(self.value(usual), called), called)
             elif name == "main" and name_ == "argc":
                 self.declare(name_, 1, "int")
             else:
@@ -248,11 +264,18 @@ class HostReader(Declarer):
             pass
         finally:
             self.calls -= 1
+            kind, whole = (node.child_by_field_name(n) for n in ("type", "declarator"))
+            if kind is not None and whole is not None and whole.type == "function_declarator":
+                self.result = self._as_number(self.result, text_of(kind))
             self.scopes = outer
         result, self.result = self.result, None
         if isinstance(result, Unknown):
             return Unknown(asked.get(result.name, result.name))
         return Unknown(f"{name}(…)") if result is None else result
+
+    def _as_number(self, value: Any, kind: str) -> Any:
+        """Return a number as the type has it; anything else as it is."""
+        return self.convert(value, kind) if isinstance(value, int | float) else value
 
     # ---- Statements. -------------------------------------------------------------------------
     def _statement(self, node: Node | None) -> None:

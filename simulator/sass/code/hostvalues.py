@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
 __all__ = [
     "ENUMERATOR",
     "FUNCTIONS",
+    "LAMBDA",
     "SHORT_TYPES",
     "SIZES",
     "Allocation",
@@ -21,6 +23,7 @@ __all__ = [
     "Type",
     "Unknown",
     "arithmetic",
+    "balanced",
     "bytes_of",
     "cast",
     "literal",
@@ -31,6 +34,9 @@ __all__ = [
 
 ENUMERATOR = "enumerator"
 """Type of a constant of an enum: a template takes its name, not its number."""
+
+LAMBDA = "auto lambda"
+"""Type of a variable that holds a lambda."""
 
 SIZES = {
     "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1,
@@ -54,6 +60,16 @@ SIZES |= {
     )
     for count in (1, 2, 3, 4)
 }  # fmt: skip
+
+SIZES |= {
+    " ".join(order): size
+    for words, size in (("short", 2), ("", 4), ("long", 8), ("long long", 8))
+    for sign in ("", "signed", "unsigned")
+    for end in ("int", "")
+    for order in permutations(f"{sign} {words} {end}".split())
+    if order
+}
+"""Integers whose words stand in any order: `long unsigned int`."""
 
 SHORT_TYPES = {
     "half": "f16", "__half": "f16", "half2": "f16", "__half2": "f16", "nv_bfloat16": "bf16",
@@ -227,7 +243,7 @@ def cast(value: Any, name: str) -> Any:
         return Unknown("a number out of range")
     bits = 8 * size
     number = int(value) & ((1 << bits) - 1)
-    is_unsigned = name.startswith(("u", "size_t", "unsigned"))
+    is_unsigned = name.startswith(("u", "size_t")) or "unsigned" in name
     if bits == 64 or (bits == 32 and is_unsigned):
         return _whole(number, bits, is_unsigned)
     return number - (1 << bits) if not is_unsigned and number >> (bits - 1) else number
@@ -250,12 +266,25 @@ def literal(number: int, suffix: str, is_decimal: bool) -> int:
     (32, 'int')
     """
     suffix = suffix.lower()
-    is_unsigned = "u" in suffix or (not is_decimal and number in _HIGH_BIT)
     bits = 64 if "l" in suffix or "z" in suffix or number >> 32 else 32
+    is_unsigned = "u" in suffix or (not is_decimal and bool(number >> (bits - 1)))
     return _whole(number, bits, is_unsigned) if is_unsigned or bits == 64 else number
 
 
-_HIGH_BIT = range(1 << 31, 1 << 32)
+def balanced(value: Any, other: Any) -> Any:
+    """Return a number as `a ? value : other` has it: in the type that both have in common.
+
+    >>> balanced(-1, literal(0, "u", True)), balanced(1, 2.5)
+    (4294967295, 1.0)
+    """
+    if not isinstance(value, int) or not isinstance(other, int | float):
+        return value
+    if isinstance(other, float):
+        return float(value)
+    if isinstance(value, bool) and isinstance(other, bool):
+        return value
+    typed = isinstance(value, Whole) or isinstance(other, Whole)
+    return _whole(int(value), *_common(value, other)) if typed else int(value)
 
 
 def _type_of(number: int) -> tuple[int, bool]:
@@ -265,53 +294,66 @@ def _type_of(number: int) -> tuple[int, bool]:
     return (32 if -(1 << 31) <= number < 1 << 31 else 64), False
 
 
+def _common(left: int, right: int) -> tuple[int, bool]:
+    """Return the type that C's usual conversions give two integers: bits, whether unsigned."""
+    kinds = _type_of(left), _type_of(right)
+    bits = max(each for each, _ in kinds)
+    return bits, any(is_unsigned for each, is_unsigned in kinds if each == bits)
+
+
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Apply an operator of C to two numbers."""
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return Unknown(f"{left} {operator} {right}"[:60])
-    if isinstance(left, Whole) or (isinstance(right, Whole) and isinstance(left, int)):
-        return _typed(operator, left, right)
-    whole = isinstance(left, int) and isinstance(right, int)
+    if isinstance(left, int) and isinstance(right, int):
+        if operator in ("<<", ">>"):
+            return _shifted(operator, left, right)
+        if isinstance(left, Whole) or isinstance(right, Whole):
+            return _typed(operator, left, right)
+    found = _applied(operator, left, right)
+    return found if not isinstance(found, int) or abs(found) < 2**64 else Unknown("overflow")
+
+
+def _typed(operator: str, left: int, right: int) -> Any:
+    """Apply an operator by C's usual conversions, one number having another type than int."""
+    bits, is_unsigned = _common(left, right)
+    if operator not in ("&&", "||"):
+        left, right = (int(_whole(int(each), bits, is_unsigned)) for each in (left, right))
+    found = _applied(operator, left, right)
+    is_number = isinstance(found, int) and not isinstance(found, bool)
+    return _whole(found, bits, is_unsigned) if is_number else found
+
+
+def _applied(operator: str, left: Any, right: Any) -> Any:
+    """Apply an operator to two numbers of one type, without bounds."""
     if operator in ("/", "%"):
         if right == 0:
             return Unknown("a division by zero")
-        if operator == "%":
-            return int(math.fmod(left, right)) if abs(left) < 2**53 else left % right
-        quotient = abs(int(left)) // abs(int(right)) if whole else 0
-        return (quotient if (left < 0) == (right < 0) else -quotient) if whole else left / right
-    if operator in ("<<", ">>"):
-        if not whole or not 0 <= right < 64:
-            return Unknown(f"{left} {operator} {right}")
-        shifted = int(left) << int(right) if operator == "<<" else int(left) >> int(right)
-        return shifted if abs(shifted) < 2**64 else Unknown("overflow")
+        if isinstance(left, float) or isinstance(right, float):
+            return left / right if operator == "/" else Unknown(f"{left} % {right}")
+        quotient = abs(left) // abs(right)
+        quotient = quotient if (left < 0) == (right < 0) else -quotient
+        return quotient if operator == "/" else left - quotient * right
     table: dict[str, Callable[[Any, Any], Any]] = {
         "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-        "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+        "&": lambda a, b: int(a & b), "|": lambda a, b: int(a | b), "^": lambda a, b: int(a ^ b),
         "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b,
         ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
         "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
     }  # fmt: skip
     if operator not in table:
         return Unknown(f"{left} {operator} {right}")
-    result = table[operator](left, right)
-    return result if not isinstance(result, int) or abs(result) < 2**64 else Unknown("overflow")
+    return table[operator](left, right)
 
 
-def _typed(operator: str, left: Any, right: Any) -> Any:
-    """Apply an operator by C's usual conversions, one number having another type than int."""
-    if not isinstance(right, int):
-        return arithmetic(operator, int(left), right)
-    if operator in ("<<", ">>", "&&", "||"):
-        bits, is_unsigned = _type_of(left)  # a shift has the type of what is shifted
-    else:
-        kinds = _type_of(left), _type_of(right)
-        bits = max(each for each, _ in kinds)
-        is_unsigned = any(sign for each, sign in kinds if each == bits)
-        left, right = (_whole(int(each), bits, is_unsigned) for each in (left, right))
-    found = arithmetic(operator, int(left), int(right))
-    if isinstance(found, bool) or not isinstance(found, int):
-        return found
-    return _whole(found, bits, is_unsigned)
+def _shifted(operator: str, left: int, right: int) -> Any:
+    """Shift a number; the result has its type, as wide as that is."""
+    bits, is_unsigned = _type_of(left)
+    if not 0 <= right < bits:
+        return Unknown(f"{left} {operator} {right}")  # C does not say what it is
+    found = int(left) << int(right) if operator == "<<" else int(left) >> int(right)
+    made = _whole(found, bits, is_unsigned)
+    return made if isinstance(left, Whole) else int(made)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -321,7 +363,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": lambda x: math.sqrt(x), "sqrtf": lambda x: math.sqrt(x),
     "log2": lambda x: math.log2(x), "log2f": lambda x: math.log2(x),
     "pow": lambda x, y: float(x) ** float(y) if abs(y) < 64 else Unknown("pow"),
-    "round": lambda x: float(round(x)),
+    "round": lambda x: math.copysign(math.floor(abs(x) + 0.5), x),
     "exp2": lambda x: 2.0**x if abs(x) < 64 else Unknown("exp2"),
 }  # fmt: skip
 """Functions of the C library that host code computes sizes with."""

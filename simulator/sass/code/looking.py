@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from simulator.sass.code import headers as host_headers
 
-__all__ = ["find_header", "in_repository", "is_compilers", "project_around"]
+__all__ = ["find_header", "in_repository", "is_compilers", "not_quoted", "project_around"]
 
 _MOST_WALKED = 200_000
 _HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".cu", ".inl", ".inc", ".ipp", ".tpp", ".impl",
@@ -29,6 +30,24 @@ def is_compilers(wanted: str) -> bool:
     if path.is_absolute() or ".." in path.parts or "\0" in wanted:
         return False
     return any((each / path).is_file() for each in host_headers.headers_folders())
+
+
+def not_quoted(
+    names: Iterable[str], folder: Path | None, include: Sequence[Path], unquoted: Collection[str]
+) -> frozenset[str]:
+    """Return the headers whose text no message may have, by their full paths.
+
+    They lie in `unquoted`, and neither in the source's folder, its repository nor another of -I.
+    """
+    if not unquoted:
+        return frozenset()
+    own = [folder.resolve(), *project_around(folder.resolve())] if folder is not None else []
+    named = [each for each in (each.resolve() for each in include) if str(each) not in unquoted]
+    return frozenset(
+        each
+        for each in names
+        if not any(Path(each).is_relative_to(place) for place in [*own, *named])
+    )
 
 
 def find_header(

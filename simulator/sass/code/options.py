@@ -68,6 +68,8 @@ class CompilerOptions:
     """Headers that are read before the source: -include."""
     seconds: float = field(default=600.0, repr=False, compare=False)
     """How long the compiler may take; CUTLASS takes minutes on a busy machine."""
+    unquoted: tuple[str, ...] = field(default=(), repr=False)
+    """Folders of headers that only a database asks for, elsewhere: no message quotes them."""
 
     def __add__(self, other: CompilerOptions) -> CompilerOptions:
         """Join two; the second's come last, and so win."""
@@ -79,6 +81,8 @@ class CompilerOptions:
             other.compiler if other.compiler != "nvrtc" else self.compiler,
             self.forced + other.forced,
             other.seconds if other.seconds != CompilerOptions.seconds else self.seconds,
+            tuple(each for each in self.unquoted if each not in map(_full, other.include))
+            + other.unquoted,
         )
 
     def macros(self) -> dict[str, Macro]:
@@ -166,6 +170,10 @@ def parse_options(given: Sequence[str], *, known_only: bool = False) -> Compiler
     )
 
 
+def _full(folder: str) -> str:
+    return str(Path(folder).expanduser().resolve())
+
+
 def _compiler(name: str) -> Compiler:
     if name not in COMPILERS:
         raise CompileError(f"--compiler {name}: {accepted(name, COMPILERS)}")
@@ -202,7 +210,8 @@ def from_database(source: Path) -> CompilerOptions:
     """Read what the nearest compile_commands.json says of a file; nothing where there is none.
 
     Looked for beside the file, in the folders above it, and in their `build` folders. Only options
-    that concern device code are taken; none of its commands is run.
+    that concern device code are taken; none of its commands is run. Builds need folders that lie
+    elsewhere, as CUDA's own, but anybody may have written the database: no message quotes those.
     """
     try:
         full = source.resolve()
@@ -220,12 +229,17 @@ def from_database(source: Path) -> CompilerOptions:
                 continue
             command = entry.get("arguments") or shlex.split(entry["command"])
             read = parse_options(command[1:], known_only=True)
-            folders = (folder / each for each in read.include)
+            folders = [each for each in (folder / each for each in read.include) if each.is_dir()]
             headers = ((folder / each).resolve() for each in read.forced)
             own = next(each for each in full.parents if database.is_relative_to(each))
             return replace(
                 read,
-                include=tuple(str(each) for each in folders if each.is_dir()),
+                include=tuple(map(str, folders)),
+                unquoted=tuple(
+                    str(each)
+                    for each in (each.resolve() for each in folders)
+                    if not each.is_relative_to(own)
+                ),
                 forced=tuple(
                     str(each) for each in headers if each.is_relative_to(own) and each.is_file()
                 ),

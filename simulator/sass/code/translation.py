@@ -19,7 +19,13 @@ from pathlib import Path
 from simulator.errors import CompileError
 from simulator.sass.code import headers as host_headers
 from simulator.sass.code.confining import check_includes, computed, spellings
-from simulator.sass.code.looking import find_header, in_repository, is_compilers, project_around
+from simulator.sass.code.looking import (
+    find_header,
+    in_repository,
+    is_compilers,
+    not_quoted,
+    project_around,
+)
 from simulator.sass.code.naming import plain_path, source_text
 from simulator.sass.code.preprocessor import Directive, Macro, blank, includes, plain, rows_of
 from simulator.sass.code.source import Declaration, Source, words
@@ -49,12 +55,14 @@ class Translation:
     headers: dict[str, str]
     """By the name that an `#include` asks for; a project's headers by their full path."""
     missing: tuple[str, ...]
-    """Headers that were not found, and are empty."""
+    """Headers that were not found, and are empty; less those that only `unquoted` ones ask for."""
     declarations: tuple[tuple[str, Source, Declaration], ...] = field(repr=False, default=())
     """What was kept, each with its file."""
     files: tuple[tuple[str, Source], ...] = field(repr=False, default=())
     whole: frozenset[str] = field(repr=False, default=frozenset())
     """Headers that hide the host's code themselves: all of their text is kept."""
+    unquoted: frozenset[str] = field(repr=False, default=frozenset())
+    """Headers whose text no message may have."""
 
 
 @dataclass
@@ -71,7 +79,7 @@ class _File:
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
     *, asked: Sequence[str] = (), forced: Sequence[str] = (), keep_whole: bool = True,
-    hide_in: Collection[str] = (),
+    hide_in: Collection[str] = (), unquoted: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
@@ -90,6 +98,8 @@ def translate(
         Headers of -include. The user names them: they may lie anywhere.
     keep_whole, hide_in
         Whether headers that know NVRTC stay as they are, and full paths of those that do not.
+    unquoted
+        Those of `include` whose headers no message may quote.
     """
     folders = [Path(each).expanduser() for each in include]
     for place in folders:
@@ -98,6 +108,8 @@ def translate(
     folder = None if folder is None else folder.absolute()
     before = [_before(each, folder, folders) for each in forced]
     files, missing = _gather(text, folder, folders, before)
+    quiet = not_quoted(files.keys() - {"", *before}, folder, folders, unquoted)
+    told_missing = [each for each, asks in missing.items() if not quiet.issuperset(asks)]
     outside: dict[str, Macro] = {}
     for each in files.values():
         outside.update(each.source.macros)
@@ -131,7 +143,8 @@ def translate(
         used |= host_headers.small_features(_features(texts[name]))
     named |= host_headers.class_macros(texts.values())
     told = {word for chosen in kept.values() for each in chosen for word in each.words}
-    missing |= dict.fromkeys(_unused(files, told))
+    unused = list(_unused(files, told))
+    missing |= {each: [] for each in unused}
     headers = {**texts, **host_headers.stand_in(missing, used, named, outside, spaces)}
     for wanted in ("cub/cub.cuh",):
         if wanted not in missing and any(
@@ -140,14 +153,16 @@ def translate(
             headers[wanted] = host_headers.block_primitives(named)
     headers[host_headers.PRELUDE] += "".join(f'#include "{each}"\n' for each in before)
     check_includes(
-        {**texts, "the source": source}, lambda wanted: wanted in headers or is_compilers(wanted)
+        {**texts, "the source": source},
+        lambda wanted: wanted in headers or is_compilers(wanted),
+        quiet,
     )
     everything = tuple(
         (name, files[name].source, each) for name, chosen in kept.items() for each in chosen
     )
     return Translation(
-        source, headers, tuple(missing), everything,
-        tuple((name, each.source) for name, each in files.items()), frozenset(whole),
+        source, headers, tuple(dict.fromkeys([*told_missing, *unused])), everything,
+        tuple((name, each.source) for name, each in files.items()), frozenset(whole), quiet,
     )  # fmt: skip
 
 
@@ -192,10 +207,13 @@ def _before(wanted: str, folder: Path | None, folders: list[Path]) -> str:
 
 def _gather(
     text: str, folder: Path | None, folders: list[Path], before: list[str]
-) -> tuple[dict[str, _File], dict[str, None]]:
-    """Read the source and the project's headers; "" is the source itself."""
+) -> tuple[dict[str, _File], dict[str, list[str]]]:
+    """Read the source and the project's headers; "" is the source itself.
+
+    Of a header that is missing the files are returned that ask for it.
+    """
     files = {"": _File(Source(text))}
-    missing: dict[str, None] = {}
+    missing: dict[str, list[str]] = {}
     roots = [each.resolve() for each in [*([folder] if folder else []), *folders]]
     if folder is not None:
         roots += project_around(folder.resolve())
@@ -206,7 +224,7 @@ def _gather(
             files[name] = _File(Source(source_text(path)), path.parent)
             files[""].source.before.append(files[name].source)
             todo.append((name, path.parent))
-    made: list[tuple[_File, Path | None, Directive]] = []
+    made: list[tuple[str, Path | None, Directive]] = []
     size = len(text)
 
     def take(file: _File, line: Directive, found: Path, wanted: str) -> str:
@@ -231,26 +249,27 @@ def _gather(
         while todo:
             name, here = todo.pop()
             file = files[name]
-            made += [(file, here, line) for line in computed(file.source.lines)]
+            made += [(name, here, line) for line in computed(file.source.lines)]
             for line, wanted, quoted in includes(file.source.lines):
                 found = _place(wanted, quoted, here, folders, roots)
                 if found is not None:
                     take(file, line, found, wanted)
                 elif not is_compilers(wanted):
-                    missing[wanted] = None
+                    missing.setdefault(wanted, []).append(name)
         # Now every macro is known that may name a header.
         lines = [line for each in files.values() for line in each.source.lines]
-        for file, here, line in made:
+        for name, here, line in made:
+            file = files[name]
             told = spellings(line.rest, lines)
-            places = [(_place(name, quoted, here, folders, roots), name) for name, quoted in told]
-            own = next(((place, name) for place, name in places if place is not None), None)
-            standard = next((name for name, _ in told if is_compilers(name)), None)
+            places = [(_place(each, quoted, here, folders, roots), each) for each, quoted in told]
+            own = next(((place, each) for place, each in places if place is not None), None)
+            standard = next((each for each, _ in told if is_compilers(each)), None)
             if own is not None:
                 file.spelled.append((line, f'"{take(file, line, *own)}"'))
             else:
                 wanted = standard or (told[0][0] if told else line.rest)
                 if standard is None:
-                    missing[wanted] = None
+                    missing.setdefault(wanted, []).append(name)
                 file.spelled.append((line, f"<{wanted}>"))
         made = []
     return files, missing

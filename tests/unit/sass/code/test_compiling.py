@@ -126,6 +126,43 @@ def test_no_file_from_elsewhere_is_in_an_error(tmp_path: Path, text: str) -> Non
     assert "another_word" not in str(caught.value)
 
 
+@pytest.mark.parametrize("named", ["{outside}", "../outside", "{inside}/link"])
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("hidden_word another_word;", ""),
+        ("__device__ int a = HIDDEN_WORD;", ""),
+        ("#include <hidden_word.h>\n__device__ int a = gone;", ""),
+        ("#embed <hidden_word>", ""),
+        ("#if __has_include(<../hidden_word>)\n#endif", ""),
+        ("#define LINE hidden_word", "__device__ int a = LINE;"),
+        ('#define LINE "hidden_word"', "static_assert(sizeof(int) == 3, LINE);"),
+        ("__device__ int hidden_word(int);", "__device__ int a = undefined_thing();"),
+    ],
+)
+def test_no_header_that_only_a_database_finds_is_quoted(
+    tmp_path: Path, named: str, header: str, text: str
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.h").write_text(f"{header}\n")
+    (inside / "link").symlink_to(outside)
+    source = inside / "k.cu"
+    source.write_text(f"#include <secret.h>\n{text}\n__global__ void k() {{ undefined_thing(); }}")
+    folder = named.format(inside=inside, outside=outside)
+    entry = {"directory": str(inside), "file": "k.cu", "command": f"nvcc -I{folder} -c k.cu"}
+    (inside / "compile_commands.json").write_text(json.dumps([entry]))
+    with pytest.raises(CompileError) as caught:
+        replay_compiled(source, kernel="k", grid=1, block=32, args=[])
+    told = str(caught.value)
+    assert "hidden_word" not in told.lower()
+    assert "secret.h" in told or "undefined_thing" in told
+    with pytest.raises(CompileError) as caught:
+        replay_compiled(source, kernel="k", grid=1, block=32, args=[], include=[outside])
+    assert "Only the lines" not in str(caught.value)  # the user names the folder: it is quoted
+
+
 def test_templates_are_named_as_people_write_them() -> None:
     source = "template <int N, typename T> __global__ void k(T *a) { a[threadIdx.x] = N; }\n"
     a = np.zeros(32, np.float32)
@@ -142,6 +179,8 @@ def test_templates_are_named_as_people_write_them() -> None:
     image = compiled(two)
     with pytest.raises(CubinError, match=r"accepted: k<1, int>, k<2, int>"):
         replay_compiled(image, kernel="k", grid=1, block=32, args=[a])
+    with pytest.raises(CubinError, match=r"no kernel 'k<3, int>' \(accepted: k<1, int>, k<2, int>"):
+        replay_compiled(image, kernel="k<3, int>", grid=1, block=32, args=[a])
     report = replay_compiled(image, kernel="k<2,int>", grid=1, block=32, args=[a.astype(np.int32)])
     assert (report.outputs[0] == 2).all()
 

@@ -53,12 +53,50 @@ def test_a_texture_is_refused_by_name() -> None:
     [("(7u - 8u) / 0x40000000u", 3), ("-1 < 0u", 0), ("(-1 > 0u) + 2", 3), ("~0u >> 28", 15),
      ("sizeof(int) - 8 > 0", 1), ("(int)(3u - 5u) + 4", 2), ("4294967295u + 1 + 5", 5),
      ("4294967295u + 1l - 4294967290l", 6), ("-7 / 2 + 5", 2), ("0xffffffff + 3", 2),
-     ("(long)-1 + 0u + 9", 8), ("(unsigned char)255 + 1", 256)],
+     ("(long)-1 + 0u + 9", 8), ("(unsigned char)255 + 1", 256), ("1 << 31 >> 31", -1),
+     ("(1 << 31) / 65536", -32768), ("1 << 31u >> 30", -2), ("0x7fffffff << 1 >> 1", -1),
+     ("(-9007199254740995 % 10) * 1", -5), ("-7 % 3 + -7 / 3", -3), ("(1 ? -1 : 0u) > 0", 1),
+     ("(0 ? 2.5f : 5) / 2 * 10", 25), ("(true ? (char)200 : 'a') + 0", -56),
+     ("(long unsigned int)5 - 6 > 5", 1), ("(short int)40000", -25536), ("'\\xff' + 0", -1),
+     ("sizeof(short unsigned)", 2), ("0 && n", 0), ("2 || n", 1), ("(int)round(2.5)", 3),
+     ("4294967290u + 6ul > 4294967295u", 1), ("(true & true) + (true ^ false)", 2),
+     ("3000000000u", -1294967296), ("~0ull", -1), ("-5l", -5)],
 )  # fmt: skip
 def test_unsigned_arithmetic_wraps_as_in_c(expression: str, value: int) -> None:
     text = f"__global__ void k(int n) {{}}\nint main() {{ k<<<1, 1>>>({expression}); }}"
     (launch,) = find_launches(text).launches
     assert launch.arguments == (f"i32={value}",)
+
+
+@pytest.mark.parametrize(
+    ("before", "expression", "value"),
+    [("unsigned char c = 255; c++;", "c", 0), ("int8_t c = -128; --c;", "c", 127),
+     ("short c = 32767; c += 1;", "c + 0", -32768), ("a_t c = 70000;", "c + 1", 4465),
+     ("int c = 1; c <<= 31;", "c >> 30", -2), ("bool c = 7;", "c + c", 2),
+     ("size_t c = 3; int d = -1;", "d < c", 0), ("int64_t c = 1;", "(c << 40) >> 38", 4),
+     ("", "small(300)", 44), ("", "big(2, 3) - 7 > 0", 1), ("", "cut(7)", 3),
+     ("", "of<int>(2.9) + of<float>(0.5f) * 2", 3)],
+)  # fmt: skip
+def test_numbers_have_the_types_of_variables_parameters_and_results(
+    before: str, expression: str, value: int
+) -> None:
+    text = (
+        "typedef unsigned short b_t; typedef b_t a_t; template <typename T> T of(T x) { return x; }"
+        "int small(unsigned char x) { return x; } size_t big(int a, int b) { return a * b; }"
+        "int cut(float x) { return x / 2; }"
+        f"__global__ void k(int n) {{}}\nint main() {{ {before} k<<<1, 1>>>({expression}); }}"
+    )
+    (launch,) = find_launches(text).launches
+    assert launch.arguments == (f"i32={value}",)
+
+
+def test_what_c_does_not_define_is_asked_for() -> None:
+    text = "__global__ void k(int n) {}\nint main() { k<<<1, 1>>>(1 << 40); }"
+    (launch,) = find_launches(text).launches
+    assert launch.unknown
+    text = "__global__ void k(int n) {}\nint main() { k<<<1, 1>>>(L'a'); }"
+    (launch,) = find_launches(text).launches
+    assert launch.unknown
 
 
 def test_variables_of_the_device_are_set_as_host_code_does() -> None:
