@@ -22,7 +22,15 @@ __all__ = ["answered", "chosen"]
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 # What compilers and libraries define besides `predefined`; their values are not known here.
-_COMPILERS = re.compile(r"_\w*|\w*VERSION\w*|NDEBUG|linux|unix|i386")
+_COMPILERS = re.compile(
+    r"_{1,2}(?:OPENMP|OPENACC|REENTRANT|THREAD_SAFE|CHAR_UNSIGNED|VERSION|DEPRECATED|AES|SHA|ABM"
+    r"|(?:G(?:NU|CC|XX|LIBC)|LIBC|LIBSTD|STL|STD|PSTL|CPP|cpp|glibcxx|SIZEOF|U?INT|LONG|FLT|L?DBL"
+    r"|DEC|FLOAT|SIG|CHAR|WCHAR|WINT|BYTE|ORDER|BIGGEST|REGISTER|WORDSIZE|OPTIMIZE|NO_|FAST_|FINITE"
+    r"|FP|SSE|SSSE|AVX|BMI|FMA|F16C|MMX|POPCNT|SANITIZE|SSP|PIC|PIE|pic|pie|has_|builtin|HAVE_|USE_"
+    r"|POSIX|XOPEN|ISOC|BSD|DEFAULT|LARGEFILE|FILE_|FORTIFY|ATOMIC|ATFILE|CUD|NV|CCCL|CUB|THRUST"
+    r"|SM_|COUNTER|LINE|DATE|TIME)\w*)_*|_\w*_(?:H|HPP|CUH|INCLUDED)_*"
+    r"|\w*VERSION\w*|NDEBUG|linux|unix|i386"
+)
 _FIRST = ("if", "ifdef", "ifndef")
 _MORE = ("elif", "elifdef", "elifndef", "else")
 _MOST_VISITS = 8  # of a header that is included again and again

@@ -8,8 +8,7 @@ is not known both ways. Ways that are not taken are read too where they launch, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.aligning import alignments
@@ -17,16 +16,22 @@ from simulator.sass.code.declaring import Declarer
 from simulator.sass.code.deduction import deduced, parameter_name
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
-    Allocation,
     Cell,
-    Dim3,
     Pack,
     Type,
     Unknown,
     plain_type,
 )
-from simulator.sass.code.loops import LAUNCH, LAUNCHES, launches_a_parameter, passes_of, stepped
-from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.loops import (
+    LAUNCH,
+    LAUNCHES,
+    from_case,
+    launches_a_parameter,
+    launching_macros,
+    passes_of,
+    refuses_arguments,
+    stepped,
+)
 from simulator.sass.code.signatures import (
     aliases,
     declarations,
@@ -38,6 +43,7 @@ from simulator.sass.code.signatures import (
     walk,
 )
 from simulator.sass.code.source import Source, parser
+from simulator.sass.code.ways import joined, left, merge, restore, taken
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,7 +55,6 @@ _DISPATCHED = "scalar_t"  # the type that PyTorch's AT_DISPATCH_… choose when 
 _DEEPEST_CALL = 12
 _MOST_PASSES = 4000  # of all loops together
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
-_NONE: frozenset[str] = frozenset()
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -62,7 +67,7 @@ class HostReader(Declarer):
 
     def __init__(self, sources: list[Source]) -> None:
         named: dict[str, str] = {}
-        macros = dict(sources[0].known)
+        macros = {**sources[0].macros, **sources[0].outside}  # outside: as they were last
         for each in reversed(sources):
             named |= aliases(each)
         super().__init__(macros, named)
@@ -75,7 +80,7 @@ class HostReader(Declarer):
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()
         """Functions that launch, or call one that does."""
-        self.launchers = _launching_macros(macros)
+        self.launchers = launching_macros(macros)
         self.row: int | None = None
         """Row of such a macro's call while it is read."""
         self.maybe = 0
@@ -83,6 +88,10 @@ class HostReader(Declarer):
         self.steps = self.passes = 0
         self.calls = 0
         self.result: Any = None
+        self.results: list[Any] = []
+        """What the function that is read returns on ways that it may take."""
+        self.cause = ""
+        """What decides whether it takes them."""
 
     def read(self) -> None:
         """Read globals, then main, then what main does not reach."""
@@ -165,7 +174,7 @@ class HostReader(Declarer):
 
     def _lambda_expression(self, node: Node) -> Any:
         """Read a lambda that launches where it stands: `DISPATCH(type, [&] { k<<<…>>>(…); });`."""
-        result = self.result
+        result, results = self.result, [*self.results]
         if LAUNCHES.search(text_of(node)) and self.calls < _DEEPEST_CALL:
             self.calls += 1
             if self.find(_DISPATCHED) is None and _DISPATCHED not in self.aliases:
@@ -173,9 +182,10 @@ class HostReader(Declarer):
             try:
                 self._statement(node.child_by_field_name("body"))
             except _ReturnError:
-                self.result = result
+                pass
             finally:
                 self.calls -= 1
+                self.result, self.results = result, results
         return Unknown(text_of(node))
 
     def _read_too(self, node: Node | None) -> None:
@@ -185,7 +195,7 @@ class HostReader(Declarer):
         text = text_of(node)
         if not LAUNCHES.search(text) and not self.launching.intersection(_WORDS.findall(text)):
             return
-        before, result = self._snapshot(), self.result
+        before, result, results = taken(self.scopes), self.result, [*self.results]
         self.maybe += 1
         try:
             self._statement(node)
@@ -193,9 +203,8 @@ class HostReader(Declarer):
             pass
         finally:
             self.maybe -= 1
-            self.result = result
-            for cell, value in before:
-                cell.value = value
+            self.result, self.results = result, results
+            restore(before)
 
     # ---- Functions. --------------------------------------------------------------------------
     def _run(
@@ -257,13 +266,15 @@ class HostReader(Declarer):
             else:
                 self.declare(name_, Unknown(name_), called)
         self.calls += 1
-        self.result = None
+        outer_results, self.result, self.results = self.results, None, []
         try:
             self._statement(node.child_by_field_name("body"))
         except _ReturnError:
             pass
         finally:
             self.calls -= 1
+            self.result = joined(self.cause, [*self.results, self.result])
+            self.results = outer_results
             kind, whole = (node.child_by_field_name(n) for n in ("type", "declarator"))
             if kind is not None and whole is not None and whole.type == "function_declarator":
                 self.result = self._as_number(self.result, text_of(kind))
@@ -312,19 +323,34 @@ class HostReader(Declarer):
         then, other = (node.child_by_field_name(n) for n in ("consequence", "alternative"))
         if other is not None and other.type == "else_clause":
             other = other.named_children[0] if other.named_children else None
-        if condition and _refuses_arguments(node):
+        if condition and refuses_arguments(node):
             condition = False  # the program is called as it asks for
         if not isinstance(condition, Unknown):
             self._read_too(other if condition else then)
             self._statement(then if condition else other)
             return
-        before = self._snapshot()
-        for each in (then, other):
+        self._ways([[then], [other]], condition.name)
+
+    def _ways(self, ways: Sequence[Sequence[Node | None]], cause: str) -> None:
+        """Read each way that may be taken from the same beginning; know what all of them leave.
+
+        `cause` is what decides between them.
+        """
+        before, states = taken(self.scopes), []
+        for way in ways:
             try:
-                self._statement(each)
+                for each in way:
+                    self._statement(each)
+                states.append(left(before))
             except _ReturnError:
-                continue  # the other way goes on
-        self._forget(before)
+                self.results.append(self.result)  # the other ways go on
+                self.result, self.cause = None, cause
+            finally:
+                restore(before)
+        if not states:
+            self.result = self.results.pop()
+            raise _ReturnError
+        merge(self.scopes, before, states)
 
     def _on_for_statement(self, node: Node) -> None:
         self.scopes.append({})
@@ -340,91 +366,51 @@ class HostReader(Declarer):
         """Read a loop's passes; what it changes is not known if its end was not reached."""
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
-        before, ends = self._snapshot(), False
+        before, ends = taken(self.scopes), False
         try:
             for _ in range(passes_of(body, node.type) if body is not None else 1):
                 known = self.value(condition) if condition is not None else Unknown("")
                 ends = not isinstance(known, Unknown) and not known
                 if ends or (is_known and isinstance(known, Unknown)):
                     break
-                self._statement(body)
+                if condition is not None and isinstance(known, Unknown):
+                    self._ways([[body], []], known.name)
+                else:
+                    self._statement(body)
                 self.passes += 1
                 self.value(update) if update is not None else None
                 if isinstance(known, Unknown) or self.passes > _MOST_PASSES:
                     break
         finally:
             if not ends:
-                self._forget(before, stepped(node))
+                merge(self.scopes, before, [before, left(before)], stepped(node))
 
     _on_for_range_loop = _on_while_statement = _loop
 
     def _on_do_statement(self, node: Node) -> None:
-        before, body = self._snapshot(), node.child_by_field_name("body")
+        before, body = taken(self.scopes), node.child_by_field_name("body")
         self._statement(body)
         if body is not None and passes_of(body, node.type) > 1:
             self._loop(node, is_known=True)
         else:
-            self._forget(before, stepped(node))
+            merge(self.scopes, before, [before, left(before)], stepped(node))
 
     def _on_switch_statement(self, node: Node) -> None:
         chosen = self.value(node.child_by_field_name("condition"))
         body = node.child_by_field_name("body")
         cases = [n for n in (body.named_children if body is not None else ())
                  if n.type == "case_statement"]  # fmt: skip
-        taken = isinstance(chosen, Unknown)
-        if not taken:
-            for each in cases:
-                label = each.child_by_field_name("value")
-                if label is None or self.value(label) != chosen:
-                    self._read_too(each)
-        before = self._snapshot()
-        for each in cases:
-            label = each.child_by_field_name("value")
-            taken = taken or label is None or self.value(label) == chosen
-            if not taken:
-                continue
-            for inner in each.named_children:
-                if inner.type.endswith(("statement", "declaration")):
-                    self._statement(inner)
-            if not isinstance(chosen, Unknown) and "break" in text_of(each):
-                break
         if isinstance(chosen, Unknown):
-            self._forget(before)
-
-    def _snapshot(self) -> list[tuple[Cell, Any]]:
-        return [(cell, cell.value) for scope in self.scopes for cell in scope.values()]
-
-    def _forget(self, before: list[tuple[Cell, Any]], also: AbstractSet[str] = _NONE) -> None:
-        names = {id(cell): name for scope in self.scopes for name, cell in scope.items()}
-        for cell, value in before:
-            name = names.get(id(cell), "a variable")
-            if isinstance(value, int | float) and (cell.value != value or name in also):
-                cell.value = Unknown(name)
-            elif isinstance(value, Allocation) and isinstance(cell.value, Allocation):
-                if cell.value.whole is value.whole and cell.value.offset != value.offset:
-                    cell.value = cell.value.moved(Unknown(""), None)
-            elif isinstance(value, Dim3) and cell.value != value:
-                both = [(axis, getattr(value, axis), getattr(cell.value, axis, None))
-                        for axis in ("x", "y", "z")]  # fmt: skip
-                cell.value = Dim3(*(a if a == b else Unknown(f"{name}.{n}") for n, a, b in both))
-
-
-def _refuses_arguments(node: Node) -> bool:
-    """Whether an `if` ends main because of its arguments: if (argc != 2) return 1;."""
-    condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
-    if condition is None or then is None or "argc" not in _WORDS.findall(text_of(condition)):
-        return False
-    return any(each.type == "return_statement" for each in walk(then))
-
-
-def _launching_macros(macros: Mapping[str, Macro]) -> set[str]:
-    """Return the macros with parameters that launch, or call one that does."""
-    called = {
-        name: macro.body for name, macro in macros.items() if macro.parameters is not None
-    }  # fmt: skip
-    found = {name for name, body in called.items() if LAUNCHES.search(body)}
-    more = found
-    while more:
-        more = {name for name, body in called.items() if more & {*_WORDS.findall(body)}} - found
-        found |= more
-    return found
+            ways = [from_case(cases, i) for i in range(len(cases)) if from_case(cases[: i + 1], i)]
+            is_sure = any(each.child_by_field_name("value") is None for each in cases)
+            self._ways(ways if is_sure else [*ways, []], chosen.name)
+            return
+        labels = [each.child_by_field_name("value") for each in cases]
+        first = next(
+            (i for i, label in enumerate(labels) if label and self.value(label) == chosen),
+            labels.index(None) if None in labels else len(cases),
+        )
+        for each in cases[:first] + cases[first + 1 :]:
+            self._read_too(each)
+        for each in from_case(cases, first):
+            self._statement(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from simulator.sass.code.evaluation import text_of
@@ -11,13 +12,17 @@ from simulator.sass.code.signatures import walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["LAUNCH", "LAUNCHES", "launches_a_parameter", "passes_of", "stepped"]
+    from simulator.sass.code.preprocessor import Macro
+
+__all__ = ["LAUNCH", "LAUNCHES", "from_case", "launches_a_parameter", "launching_macros",
+           "passes_of", "refuses_arguments", "stepped"]  # fmt: skip
 
 LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx"}
 """Functions that launch a kernel."""
 
 LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
 """What a text that launches has."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _MOST_LAUNCHING = 32
 _MOST_POINTERS = 256  # of a loop that fills an array of pointers
@@ -69,3 +74,34 @@ def launches_a_parameter(node: Node) -> bool:
             if called is not None and text_of(called) in own:
                 return True
     return False
+
+
+def from_case(cases: Sequence[Node], first: int) -> list[Node]:
+    """Return the statements of a switch from one of its cases on, up to a `break`."""
+    found = []
+    for each in cases[first:]:
+        found += [n for n in each.named_children if n.type.endswith(("statement", "declaration"))]
+        if "break" in text_of(each):
+            break
+    return found
+
+
+def refuses_arguments(node: Node) -> bool:
+    """Whether an `if` ends main because of its arguments: if (argc != 2) return 1;."""
+    condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
+    if condition is None or then is None or "argc" not in _WORD.findall(text_of(condition)):
+        return False
+    return any(each.type == "return_statement" for each in walk(then))
+
+
+def launching_macros(macros: Mapping[str, Macro]) -> set[str]:
+    """Return the macros with parameters that launch, or call one that does."""
+    called = {
+        name: macro.body for name, macro in macros.items() if macro.parameters is not None
+    }  # fmt: skip
+    found = {name for name, body in called.items() if LAUNCHES.search(body)}
+    more = found
+    while more:
+        more = {name for name, body in called.items() if more & {*_WORD.findall(body)}} - found
+        found |= more
+    return found

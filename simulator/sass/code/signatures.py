@@ -179,9 +179,10 @@ def parameters_of(declarator: Node) -> Iterator[tuple[str, str]]:
         if each.type not in ("parameter_declaration", "optional_parameter_declaration"):
             continue
         inner = each.child_by_field_name("declarator")
-        if text_of(each) == "void":
+        text = " ".join(plain((each.text or b"").decode(errors="replace")).split())
+        if text == "void":
             continue
-        text = text_of(each).split("=")[0] if each.type.startswith("opt") else text_of(each)
+        text = text.split("=")[0] if each.type.startswith("opt") else text
         name = ""
         if inner is not None:
             found = [n for n in walk(inner) if n.type == "identifier"]
