@@ -11,7 +11,7 @@ from layouts.errors import accepted
 from simulator.errors import CubinError, LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
-from simulator.sass.code.naming import source_text
+from simulator.sass.code.naming import check_length, source_text
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
@@ -29,7 +29,8 @@ def is_source(path: Path) -> bool:
 
     if is_device_code(path):
         return False
-    text = path.read_bytes()[:20_000]
+    with path.open("rb") as file:
+        text = file.read(20_000)
     return b"\0" not in text and not is_ptx(text.decode(errors="replace"))
 
 
@@ -44,12 +45,14 @@ def launches_in(
     `assumed`: values of names that its host code does not tell; `chip`: the device that it asks
     about: see `find_launches`.
 
-    Host code is read, not run: see `launches`. Raises CubinError where the file cannot be read.
+    Host code is read, not run: see `launches`. Raises CubinError where the file cannot be read,
+    CompileError where it is too long.
     """
     try:
         text = source_text(path)
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
+    check_length(text, str(path))
     options = from_database(path) + (options or CompilerOptions())
     unit = translate(
         text, path.absolute().parent, options.include, options.define, forced=options.forced,

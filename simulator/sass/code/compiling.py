@@ -23,7 +23,7 @@ from simulator.errors import CompileError, ToolError
 from simulator.sass.architectures import WITH_OWN_FEATURES
 from simulator.sass.code.diagnostics import explain
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
-from simulator.sass.code.naming import plain_path
+from simulator.sass.code.naming import check_length, plain_path
 from simulator.sass.code.nvcc import request_for
 from simulator.sass.code.options import CompilerOptions
 from simulator.sass.code.repairs import without_static
@@ -32,7 +32,6 @@ from simulator.sass.code.translation import Translation, translate
 __all__ = ["Compiled", "child", "compile_source"]
 
 
-_LONGEST = 1 << 22  # characters of source
 # What the compiler asks for in its own messages, and the option that gives it.
 _RETRIES = {
     "default-device": "--device-as-default-execution-space",
@@ -81,8 +80,7 @@ def compile_source(
     folder
         The file's own; None: the source came without a file.
     """
-    if len(source) > _LONGEST:
-        raise CompileError(f"{len(source)} characters of source (accepted: up to {_LONGEST})")
+    check_length(source, name)
     options = options or CompilerOptions()
     if options.compiler == "nvcc":
         return _by_nvcc(source, arch, name, expressions, options, folder)

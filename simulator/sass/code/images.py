@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,6 +57,7 @@ def load(
             return read_cubin(assemble(given, arch, "the PTX given", options.seconds)), ""
         return _compiled(given, arch, SOURCE, kernel, options, None), SOURCE
     try:
+        _check_regular(path)
         if path.stat().st_size > _LARGEST:
             raise CubinError(f"{path} has {path.stat().st_size} bytes (accepted: up to {_LARGEST})")
         data = path.read_bytes()
@@ -94,10 +96,21 @@ def recompiled(
 def is_device_code(path: Path) -> bool:
     """Whether a file begins as a cubin, an object or a fatbinary does."""
     try:
+        _check_regular(path)
         with path.open("rb") as file:
             return file.read(4) in _DEVICE_CODE
     except OSError as error:
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which may have no end. Raises OSError where nothing is there."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise CubinError(
+            f"{path} is a pipe, a socket or a device (accepted: a file on a disk; next: write its"
+            " content to one)"
+        )
 
 
 def _existing(text: str) -> Path | None:

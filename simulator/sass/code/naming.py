@@ -7,8 +7,11 @@ from codecs import BOM_UTF8
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["decoded", "plain_path", "source_text"]
+from simulator.errors import CompileError
 
+__all__ = ["check_length", "decoded", "plain_path", "source_text"]
+
+_LONGEST = 1 << 22  # characters of source
 # PTX writes a file's name between quotes, unescaped, and listings write other bytes in octal.
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")
 
@@ -46,3 +49,11 @@ def decoded(data: bytes) -> str:
 def source_text(path: Path) -> str:
     """Return the text of a source file, lines ended as in Unix. Raises OSError."""
     return decoded(path.read_bytes()).replace("\r\n", "\n")
+
+
+def check_length(source: str, name: str) -> None:
+    """Refuse a source that is too long to be read. Raises CompileError."""
+    if len(source) > _LONGEST:
+        raise CompileError(
+            f"{name} has {len(source)} characters of source (accepted: up to {_LONGEST})"
+        )

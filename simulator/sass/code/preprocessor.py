@@ -192,6 +192,7 @@ def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
     '     \n      \n     \nint b;\n      '
     """
     taken: list[bool] = []  # by open conditional: whether its current branch is read
+    around: list[bool] = []  # whether the conditional itself is
     seen: list[bool] = []  # whether one was read already
     ends = _last_branches(lines) if last else set()
     out: list[str] = []
@@ -201,6 +202,7 @@ def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
             out.append(text[: line.start])
         never = line.rest in ("0", "false")
         if line.keyword in ("if", "ifdef", "ifndef"):
+            around.append(not taken or (around[-1] and taken[-1]))
             taken.append(not never and (not last or line.start in ends))
             seen.append(taken[-1])
         elif line.keyword in ("elif", "else", "elifdef", "elifndef") and taken:
@@ -209,10 +211,11 @@ def branches(text: str, lines: tuple[Directive, ...], last: bool) -> str:
             seen[-1] = seen[-1] or taken[-1]
         elif line.keyword == "endif" and taken:
             taken.pop()
+            around.pop()
             seen.pop()
         out.append(blank(text[line.start : line.end]))
         piece = text[line.end : following.start]
-        out.append(piece if all(taken) else blank(piece))
+        out.append(piece if not taken or (around[-1] and taken[-1]) else blank(piece))
         place = following.start
     return "".join(out) + text[place:]
 
@@ -230,9 +233,11 @@ def left_out(text: str, lines: tuple[Directive, ...], known: Mapping[str, Macro]
     """
     out, place = [], 0
     open_: list[tuple[bool, bool]] = []  # whether a branch was sure, whether this one is read
+    around: list[bool] = []  # whether the conditional itself is
     for line, following in pairwise([*lines, Directive(len(text), len(text), "", "")]):
         if line.keyword in ("if", "ifdef", "ifndef"):
             answer = _asked(line, known)
+            around.append(not open_ or (around[-1] and open_[-1][1]))
             open_.append((answer is True, answer is not False))
         elif line.keyword in ("elif", "else", "elifdef", "elifndef") and open_:
             answer = True if line.keyword == "else" else _asked(line, known)
@@ -240,8 +245,10 @@ def left_out(text: str, lines: tuple[Directive, ...], known: Mapping[str, Macro]
             open_.append((before or answer is True, not before and answer is not False))
         elif line.keyword == "endif" and open_:
             open_.pop()
+            around.pop()
         piece = text[line.end : following.start]
-        out += [text[place : line.end], piece if all(read for _, read in open_) else blank(piece)]
+        is_read = not open_ or (around[-1] and open_[-1][1])
+        out += [text[place : line.end], piece if is_read else blank(piece)]
         place = following.start
     return "".join(out) + text[place:]
 
