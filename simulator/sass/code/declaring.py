@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.calls import Caller
+from simulator.sass.code.constructing import Constructor, constructed
 from simulator.sass.code.deduction import declared_type
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostvalues import (
@@ -41,6 +42,8 @@ class Declarer(Caller):
 
     def __init__(self, macros: dict[str, Macro], aliases: dict[str, str]) -> None:
         super().__init__(macros, aliases)
+        self.constructors: dict[str, list[Constructor]] = {}
+        """Of the structures that have some."""
         self.alignments: dict[str, tuple[str, ...]] = {}
         """What `alignas` and `__align__` say of structures and members: see `alignments`."""
 
@@ -184,11 +187,14 @@ class Declarer(Caller):
     def _struct(self, kind: str, value: Any) -> Any:
         if isinstance(value, dict):
             return {name: Cell(cell.value, cell.type) for name, cell in value.items()}
-        listed = value if isinstance(value, list) else []
-        members = [
-            listed[i] if i < len(listed) else Unknown(f"{kind}::{name}")
-            for i, (_, name) in enumerate(self.fields[kind])
-        ]
+        single = [] if isinstance(value, Unknown) else [value]
+        listed = value if isinstance(value, list) else single if kind in self.constructors else []
+        own = self.constructors.get(kind)
+        members = []
+        for i, (_, name) in enumerate(self.fields[kind]):
+            told = listed[i] if i < len(listed) else None
+            told = constructed(own, listed, name) if own else told
+            members.append(Unknown(f"{kind}::{name}") if told is None else told)
         return {
             name: Cell(
                 Dim3(given) if member == "dim3" and isinstance(given, int) else given, member

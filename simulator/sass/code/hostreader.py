@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.aligning import alignments
+from simulator.sass.code.constructing import constructors
 from simulator.sass.code.declaring import Declarer
 from simulator.sass.code.deduction import deduced, parameter_name
 from simulator.sass.code.evaluation import text_of
@@ -76,6 +77,7 @@ class HostReader(Declarer):
         for each in sources:
             self.fields |= field_types(each)
             self.alignments |= alignments(each)
+            self.constructors |= constructors(each)
         self.instances: dict[str, Node] = {}
         self.read_functions: set[str] = set()
         self.launching: set[str] = set()

@@ -120,3 +120,27 @@ def test_a_lambda_is_asked_for_with_the_way_out() -> None:
     (found,) = find_launches(text).launches
     assert found.arguments == ("<f:F>",)
     assert "--compiler nvcc and --extended-lambda after --" in found.unknown[0]
+
+
+@pytest.mark.parametrize(
+    ("constructor", "made", "argument"),
+    [
+        ("P(int x, int y) : a(y), b(x) {}", "P p(32, 64);", "{i32=64, i32=32}"),
+        ("P(int x, int y) : a(y), b(x) {}", "P p{32, 64};", "{i32=64, i32=32}"),
+        ("P(int x, int y) : a(y), b(x) {}", "P p = P(32, 64);", "{i32=64, i32=32}"),
+        ("P(int x) : a(x), b{x} {}", "P p(32);", "{i32=32, i32=32}"),
+        ("P(int x, int y) { b = x; a = y; }", "P p(32, 64);", "{i32=<P::a>, i32=<P::b>}"),
+        ("P(int x, int y) : a(x), b(y) { a = 5; }", "P p(32, 64);", "{i32=<P::a>, i32=64}"),
+        ("P(int x, int y) : a(x * y), b(y) {}", "P p(32, 64);", "{i32=<P::a>, i32=64}"),
+        ("", "P p{32, 64};", "{i32=32, i32=64}"),
+    ],
+)
+def test_a_constructor_says_which_member_takes_an_argument(
+    constructor: str, made: str, argument: str
+) -> None:
+    """The arguments were taken for the members in order: silently the wrong ones."""
+    text = (
+        f"struct P {{ int a, b; {constructor} }};\n__global__ void k(P p) {{}}\n"
+        f"int main() {{ {made} k<<<1, 32>>>(p); }}"
+    )
+    assert find_launches(text).launches[0].arguments == (argument,)
