@@ -39,6 +39,8 @@ _RETRIES = {
     "device-as-default-execution-space": "--device-as-default-execution-space",
     "__int128": "--device-int128",
 }
+# Where nvcc compiles, g++'s headers bring such types with others.
+_FORWARD = re.compile(r"incomplete (?:class )?type \"cuda::std::(?:\w+::)?(tuple|array|optional)<")
 _NEWER = re.compile(r"\"(?:concept|requires|consteval|constinit)\" is undefined")
 _DRIVER = re.compile(r"#[ \t]*include[ \t]*[<\"]cuda\.h[>\"]")
 _NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
@@ -133,8 +135,6 @@ def compile_translation(
 ) -> Compiled:  # fmt: skip
     """Compile what `translate` made of a source. Raises as `compile_source` does.
 
-    Raises as `compile_source` does.
-
     Parameters
     ----------
     translation
@@ -172,6 +172,8 @@ def compile_translation(
             headers |= repaired
             continue
         wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
+        if named := _FORWARD.search(answer["log"]):
+            wanted.append(f"--pre-include=cuda/std/{named[1]}")
         absent = _NOT_THERE.search(answer["log"])
         if absent and is_standard(absent[1]) and absent[1] not in headers:
             headers[absent[1]] = ""  # a header of the compiler's asks for one of the host's
