@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +90,14 @@ def compile_source(
         return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
     hide_in: set[str] = set()
+    drop: set[str] = set()
     first: CompileError | None = None
+    translated = partial(
+        translate, source, folder, options.include, options.define, asked=expressions,
+        forced=options.forced, unquoted=options.unquoted,
+    )  # fmt: skip
     while True:
-        translation = translate(
-            source,
-            folder,
-            options.include,
-            options.define,
-            asked=expressions,
-            forced=options.forced,
-            hide_in=hide_in,
-            unquoted=options.unquoted,
-        )
+        translation = translated(hide_in=hide_in, drop=drop)
         try:
             return compile_translation(translation, *rest)
         except CompileError as error:
@@ -109,20 +105,19 @@ def compile_source(
             # A header may name NVRTC's macro and leave host code in sight all the same.
             new = translation.whole & error.headers
             hide_in |= new
+            if not new:  # a library of the host's whose macros break the parser's grammar
+                named = error.headers - drop
+                new = frozenset(
+                    name
+                    for name, each in translation.files
+                    if name in named and each.is_hosts_and_unclear
+                )
+                drop |= new
         if not new:
             break
     if not hide_in:
         raise first
-    stripped = translate(
-        source,
-        folder,
-        options.include,
-        options.define,
-        asked=expressions,
-        forced=options.forced,
-        keep_whole=False,
-        unquoted=options.unquoted,
-    )
+    stripped = translated(keep_whole=False)
     try:
         return compile_translation(stripped, *rest)
     except CompileError:
