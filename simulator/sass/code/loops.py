@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["LAUNCH", "LAUNCHES", "from_case", "launches_a_parameter", "launching_macros",
-           "passes_of", "refuses_arguments", "stepped"]  # fmt: skip
+__all__ = ["LAUNCH", "LAUNCHES", "from_case", "is_counted", "launches_a_parameter",
+           "launching_macros", "passes_of", "refuses_arguments", "stepped"]  # fmt: skip
 
 LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx"}
 """Functions that launch a kernel."""
@@ -38,6 +38,12 @@ def passes_of(body: Node, kind: str) -> int:
     if any(each.type in _LEAVES for each in walk(body)):
         return 1
     return _MOST_LAUNCHING if LAUNCHES.search(said) else _MOST
+
+
+def is_counted(body: Node) -> bool:
+    """Whether a loop shares the passes of all loops: long ones take none from one that launches."""
+    said = text_of(body)
+    return not _FILLS.search(said) and not LAUNCHES.search(said)
 
 
 def stepped(node: Node) -> set[str]:
