@@ -48,6 +48,9 @@ _ALLOCATE = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsy
 _COPY = {"cudaMemcpy", "cudaMemcpyAsync", "memcpy"}
 _ASKED = {"cudaGetDevice": 0, "cudaGetDeviceCount": 1, "cudaDeviceGetAttribute": None}
 # What host code asks of the device, with the answer; None: by the attribute.
+_OPTIONS = {"getopt": -1, "getopt_long": -1, "checkCmdLineFlag": 0, "getCmdLineArgumentString": 0,
+            "getCmdLineArgumentInt": 0, "getCmdLineArgumentFloat": 0}  # fmt: skip
+# What reads a command line, with what it gives where that has no arguments.
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,8 @@ class _Reader(HostReader):
                 element = plain_type(kind)[:-1] if plain_type(kind).endswith("*") else None
                 cell.cell.value = Allocation(bytes_of(size), element)
             return 0
+        if name in _OPTIONS and given and self.value(given[0]) == 1:  # argc
+            return _OPTIONS[name]
         if name in _ASKED and given:
             cell = self.value(given[0])
             answer = _ASKED[name]

@@ -27,7 +27,7 @@ MAIN = "int main(int argc, char **argv) { int u = atoi(argv[1]); float *a; cudaM
          "4"),
         ("int t = 1; switch (2) { default: t = 5; break; case 2: t = 6; } k<<<1, t>>>(a, 1);", "6"),
         ("int t; while (u > 2) { t = 9; u--; } k<<<1, t>>>(a, 1);", "<t>"),
-        ("int t = 9, c; while ((c = getopt(argc, argv, \"h\")) != -1) { switch (c) {"
+        ("int t = 9, c; while ((c = parse(argv)) != -1) { switch (c) {"
          " case 'h': return 0; default: break; } } k<<<1, t>>>(a, 1);", "9"),
         ("dim3 b; if (u) b = dim3(8, 32); else b = dim3(8, 64); k<<<1, b>>>(a, 1);", "8x<b.y>"),
     ],
@@ -91,3 +91,19 @@ def test_a_comment_in_a_type_is_no_part_of_it() -> None:
     text = f"{kernel}int main() {{ double *d; cudaMalloc(&d, 64); k<<<1, 32>>>(d, 8); }}"
     (found,) = find_launches(text).launches
     assert found.arguments == ("random:f64[8]", "i32=8")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int c, t = 64; while ((c = getopt(argc, argv, "
+        '"t:")) != -1) if (c == 116) t = atoi(optarg);',
+        'int t; if (checkCmdLineFlag(argc, (const char **)argv, "t"))'
+        ' t = getCmdLineArgumentInt(argc, (const char **)argv, "t"); else t = 64;',
+    ],
+)
+def test_a_program_is_called_without_arguments(body: str) -> None:
+    """As argc says, too: so what reads a command line finds nothing there."""
+    (found,) = find_launches(f"{KERNEL}{MAIN}{body} k<<<1, t>>>(a, 1); }}").launches
+    assert found.block == "64"
+    assert not found.unknown
