@@ -32,7 +32,7 @@ from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbours import measure_neighbours
-from gpu_check.timing.passes import measure_passes
+from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
@@ -91,6 +91,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constant_lanes": measure_constant_lanes,
     "constant_misses": measure_constant_misses,
     "passes": measure_passes,
+    "pass_bytes": measure_pass_bytes,
 }
 
 

@@ -9,14 +9,18 @@ behind a barrier; `sums`: 64 bytes of a thread, added up in a block, one float o
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.hopper.runner import compiled
 from gpu_check.timing.kernels import measure_kernels
 
-__all__ = ["measure_passes", "write_passes"]
+__all__ = ["measure_pass_bytes", "measure_passes", "write_passes"]
+
+_BYTES = ["sm__cycles_elapsed.max", "dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 _SOURCE = """
 extern "C" __global__ void __launch_bounds__(256, 8) copies(const float4* in, float4* out) {
@@ -87,3 +91,17 @@ def measure_passes(device: int = 0) -> list[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         rows = measure_kernels(write_passes(Path(folder)), device)
     return [{**row, "mebibytes": int(row["case"].split()[1])} for row in rows]
+
+
+def measure_pass_bytes(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per kernel and footprint: what DRAM moves in a launch that is not repeated."""
+    with TemporaryDirectory() as folder:
+        path = write_passes(Path(folder))
+        names = [case["name"] for case in json.loads(path.read_text("utf-8"))]
+        launch = [sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path)]
+        seconds = run_ncu([*launch, str(device), folder], _BYTES, "regex:.")[1::2]
+    columns = ("cycles", "dram_read", "dram_write")
+    return [
+        {"case": name, **dict(zip(columns, metrics_of(row, _BYTES), strict=True))}
+        for name, row in zip(names, seconds, strict=True)
+    ]

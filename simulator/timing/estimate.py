@@ -122,7 +122,7 @@ def estimate(
         active += _rest(work, chip, numbers, run, left, without)
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
         late = 1 + machine["last_sm"] * work.resident / blocks
-        active *= max(late, _unlike_waves(work, chip, numbers, run, sms))
+        active *= _unlike_waves(work, chip, numbers, run, sms, late)
     return Estimate(active * _unlike(work, blocks, sms), run, blocks)
 
 
@@ -147,20 +147,26 @@ def _unlike(work: Work, blocks: int, sms: int) -> float:
 
 
 def _unlike_waves(
-    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, sms: int
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, sms: int, late: float
 ) -> float:
     """Return how much later the last SM ends than the mean one, where unlike blocks follow others.
 
-    How fast a block is without others is simulated: that of those that ran that does most.
+    `late`: by how much it does where they are alike, at least.
+
+    How fast a block is without others is simulated: that of those that ran that does most. Those
+    that were simulated may do more or less than the grid's mean one.
     """
     if not is_unlike(work) or not run.per_block:
-        return 1.0
+        return late
     each = [trace.instructions for trace in work.traces]
     longest = int(np.argmax(each))
     alone = run_sm(work, chip, numbers, np.array([longest], dtype=np.int64)).cycles
     among = run.per_block * work.resident * each[longest] / (sum(each) / len(each))
     fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
-    return last_end(lengths(work).tolist(), sms, work.resident, fastest)
+    blocks = lengths(work)
+    simulated = [each[place] for place in _plan(work, -(-work.blocks // sms))]
+    mean = blocks.mean() * sum(each) / len(each) / (sum(simulated) / len(simulated))
+    return float(mean * max(late, last_end(blocks.tolist(), sms, work.resident, fastest)))
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
