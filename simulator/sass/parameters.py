@@ -353,7 +353,8 @@ class Parameters:
         raise LaunchError(
             f"argument {index} is a structure of {total} bytes for a parameter of {size}"
             f" (understood: {shown}{' …' if len(pieces) > 16 else ''}; a nested {{…}} or tuple is a"
-            " structure of its own, and numpy.void(bytes) gives the bytes themselves)"
+            " structure of its own; where alignas pads, members such as i32=0 fill the bytes, and"
+            " numpy.void(bytes) gives them all)"
         )
 
     def _alignment(self, value: Any) -> int:

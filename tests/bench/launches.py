@@ -7,7 +7,8 @@ All blocks are run. KEPT gets each launch, its machine code and its arguments, a
 made of them. `python -m tests.bench.on_chip KEPT CHIP` launches the same on a GPU, and
 `--chip CHIP --table` compares: bits, and where floats differ, how much. A launch that no chip made
 is held against functions of NumPy (tests.bench.oracles). What a time limit ended has failed. A run
-that was interrupted goes on.
+that was interrupted goes on. With `--read`, OUT.jsonl gets what is read from the files, without a
+replay: two readers' answers are compared by `diff`.
 """
 
 from __future__ import annotations
@@ -202,6 +203,16 @@ def attempt(folder: Path, line: str, kept: Path) -> dict[str, Any]:
     return {"ok": True, "how": "ran", "said": "; ".join(report.notes)[:1500], "numpy": numpy}
 
 
+def reading(folder: Path, line: str) -> dict[str, Any]:
+    """Return the launch that a line stands for."""
+    try:
+        found, texts = launch(folder, parsed(line))
+    except SassError as error:
+        return {"ok": False, "how": "reading", "said": str(error)[:1500]}
+    kept = ("kernel", "grid", "block", "shared_bytes", "cooperative")
+    return {"ok": True, **{name: str(found.get(name)) for name in kept}, "arguments": texts}
+
+
 class Chip:
     """What a GPU made of the launches that were kept."""
 
@@ -303,11 +314,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("list", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--keep", type=Path, required=True, help="what is launched on a chip")
+    parser.add_argument("--keep", type=Path, help="what is launched on a chip")
+    parser.add_argument("--read", action="store_true", help="run nothing")
     parser.add_argument("--chip", type=Path, help="what tests.bench.on_chip wrote")
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
+    if not (asked.keep or asked.read):
+        parser.error("--keep KEPT is missing (or --read)")
     done: dict[str, dict[str, Any]] = {}
     if asked.out.exists():
         done = {row["line"]: row for row in map(json.loads, asked.out.read_text().splitlines())}
@@ -320,11 +334,16 @@ def main() -> None:
                 row["chip"] = chip.judged(name_of(row["line"]))
         print(table(rows))
         return
-    (asked.keep / OUTPUTS).mkdir(parents=True, exist_ok=True)
+    folder = asked.folder.absolute()
+    if asked.keep:
+        (asked.keep / OUTPUTS).mkdir(parents=True, exist_ok=True)
     for line in lines:
         if line not in done:
-            row = limited(asked.seconds, "how", attempt, asked.folder.absolute(), line, asked.keep)
-            row = {"line": line, "said": "", **row}
+            if asked.read:
+                row = {"line": line, **reading(folder, line)}
+            else:
+                row = limited(asked.seconds, "how", attempt, folder, line, asked.keep)
+                row = {"line": line, "said": "", **row}
             with asked.out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ _RETRIES = {
     "device-as-default-execution-space": "--device-as-default-execution-space",
     "__int128": "--device-int128",
 }
+# Where nvcc compiles, g++'s headers bring such types with others.
+_FORWARD = re.compile(r"incomplete (?:class )?type \"cuda::std::(?:\w+::)?(tuple|array|optional)<")
 _NEWER = re.compile(r"\"(?:concept|requires|consteval|constinit)\" is undefined")
 _DRIVER = re.compile(r"#[ \t]*include[ \t]*[<\"]cuda\.h[>\"]")
 _NOT_THERE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
@@ -88,18 +90,14 @@ def compile_source(
         return _by_nvcc(source, arch, name, expressions, options, folder)
     rest = (arch, name, expressions, options, source)
     hide_in: set[str] = set()
+    drop: set[str] = set()
     first: CompileError | None = None
+    translated = partial(
+        translate, source, folder, options.include, options.define, asked=expressions,
+        forced=options.forced, unquoted=options.unquoted,
+    )  # fmt: skip
     while True:
-        translation = translate(
-            source,
-            folder,
-            options.include,
-            options.define,
-            asked=expressions,
-            forced=options.forced,
-            hide_in=hide_in,
-            unquoted=options.unquoted,
-        )
+        translation = translated(hide_in=hide_in, drop=drop)
         try:
             return compile_translation(translation, *rest)
         except CompileError as error:
@@ -107,20 +105,19 @@ def compile_source(
             # A header may name NVRTC's macro and leave host code in sight all the same.
             new = translation.whole & error.headers
             hide_in |= new
+            if not new:  # a library of the host's whose macros break the parser's grammar
+                named = error.headers - drop
+                new = frozenset(
+                    name
+                    for name, each in translation.files
+                    if name in named and each.is_hosts_and_unclear
+                )
+                drop |= new
         if not new:
             break
     if not hide_in:
         raise first
-    stripped = translate(
-        source,
-        folder,
-        options.include,
-        options.define,
-        asked=expressions,
-        forced=options.forced,
-        keep_whole=False,
-        unquoted=options.unquoted,
-    )
+    stripped = translated(keep_whole=False)
     try:
         return compile_translation(stripped, *rest)
     except CompileError:
@@ -132,8 +129,6 @@ def compile_translation(
     options: CompilerOptions, source: str,
 ) -> Compiled:  # fmt: skip
     """Compile what `translate` made of a source. Raises as `compile_source` does.
-
-    Raises as `compile_source` does.
 
     Parameters
     ----------
@@ -172,6 +167,8 @@ def compile_translation(
             headers |= repaired
             continue
         wanted = [option for word, option in _RETRIES.items() if word in answer["log"]]
+        if named := _FORWARD.search(answer["log"]):
+            wanted.append(f"--pre-include=cuda/std/{named[1]}")
         absent = _NOT_THERE.search(answer["log"])
         if absent and is_standard(absent[1]) and absent[1] not in headers:
             headers[absent[1]] = ""  # a header of the compiler's asks for one of the host's

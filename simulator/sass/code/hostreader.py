@@ -25,7 +25,14 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
-from simulator.sass.code.loops import LAUNCH, LAUNCHES, launches_a_parameter, passes_of, stepped
+from simulator.sass.code.loops import (
+    LAUNCH,
+    LAUNCHES,
+    is_counted,
+    launches_a_parameter,
+    passes_of,
+    stepped,
+)
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.signatures import (
     aliases,
@@ -47,7 +54,7 @@ __all__ = ["HostReader"]
 _MOST_STEPS = 200_000
 _DISPATCHED = "scalar_t"  # the type that PyTorch's AT_DISPATCH_… choose when they run
 _DEEPEST_CALL = 12
-_MOST_PASSES = 4000  # of all loops together
+_MOST_PASSES = 4000  # of all loops together that launch nothing
 _DEEPEST_WAY = 3  # ways not taken, one inside the other
 _NONE: frozenset[str] = frozenset()
 _WORDS = re.compile(r"[A-Za-z_]\w*")
@@ -341,6 +348,7 @@ class HostReader(Declarer):
         condition = node.child_by_field_name("condition")
         body, update = node.child_by_field_name("body"), node.child_by_field_name("update")
         before, ends = self._snapshot(), False
+        counted = body is not None and is_counted(body)
         try:
             for _ in range(passes_of(body, node.type) if body is not None else 1):
                 known = self.value(condition) if condition is not None else Unknown("")
@@ -348,9 +356,9 @@ class HostReader(Declarer):
                 if ends or (is_known and isinstance(known, Unknown)):
                     break
                 self._statement(body)
-                self.passes += 1
+                self.passes += counted
                 self.value(update) if update is not None else None
-                if isinstance(known, Unknown) or self.passes > _MOST_PASSES:
+                if isinstance(known, Unknown) or (counted and self.passes > _MOST_PASSES):
                     break
         finally:
             if not ends:

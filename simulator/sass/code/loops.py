@@ -11,7 +11,7 @@ from simulator.sass.code.signatures import walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["LAUNCH", "LAUNCHES", "launches_a_parameter", "passes_of", "stepped"]
+__all__ = ["LAUNCH", "LAUNCHES", "is_counted", "launches_a_parameter", "passes_of", "stepped"]
 
 LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx"}
 """Functions that launch a kernel."""
@@ -33,6 +33,12 @@ def passes_of(body: Node, kind: str) -> int:
     if any(each.type in _LEAVES for each in walk(body)):
         return 1
     return _MOST_LAUNCHING if LAUNCHES.search(said) else _MOST
+
+
+def is_counted(body: Node) -> bool:
+    """Whether a loop shares the passes of all loops: long ones take none from one that launches."""
+    said = text_of(body)
+    return not _FILLS.search(said) and not LAUNCHES.search(said)
 
 
 def stepped(node: Node) -> set[str]:

@@ -20,6 +20,8 @@ BARE_CALL = re.compile(
 )
 # The same without arguments: members of a class, or statements.
 _BARE_NAME = re.compile(r"(?m)^[ \t]*([A-Za-z_]\w*)[ \t]*$")
+# A macro that stands for `private`, with its colon.
+_ACCESS = re.compile(r"(?m)^[ \t]*([A-Za-z_]\w*)[ \t]*:(?!:)")
 # A macro that stands for a declaration elsewhere, with arguments that no parameter looks like:
 # extern CASE(576, 4); DEPRECATED(int old(int a), "why");
 EXTERN_CALL = re.compile(
@@ -55,6 +57,8 @@ def readable(
     >>> members = {"MEMBERS": Macro("MEMBERS", None, "int a; int b;")}
     >>> readable("struct S {\nMEMBERS\nunion { int c; };\n};", members, {}, None)
     'struct S {\n       \nunion { int c; };\n};'
+    >>> readable("class C {\nMINE:\nint n;\n};", {"MINE": Macro("MINE", None, "private")}, {}, None)
+    'class C {\n     \nint n;\n};'
     """
     if marks:
         names = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
@@ -68,6 +72,9 @@ def readable(
         text,
     )
     text = _ALIGNED.sub(lambda found: blank(found[0]), text)
+    text = _ACCESS.sub(
+        lambda found: blank(found[0]) if _is_access(found[1], known) else found[0], text
+    )
     text = EXTERN_CALL.sub(lambda found: blank(found[0]), text)
     for each in makings(text, known):
         text = text[: each.start] + blank(text[each.start : each.end]) + text[each.end :]
@@ -111,6 +118,11 @@ def is_open(name: str, known: Mapping[str, Macro]) -> bool:
     """Whether a macro leaves a brace open, or closes one."""
     body = known[name].body if name in known else ""
     return body.count("{") != body.count("}")
+
+
+def _is_access(name: str, known: Mapping[str, Macro]) -> bool:
+    """Whether a macro says who may use the members behind it."""
+    return name in known and known[name].body.strip() in ("public", "private", "protected")
 
 
 def _is_whole(name: str, known: Mapping[str, Macro]) -> bool:

@@ -166,6 +166,16 @@ class Source:
             for word in _IDENTIFIER.findall(text)
         )
 
+    @cached_property
+    def is_hosts_and_unclear(self) -> bool:
+        """Whether nothing in it is marked as the device's, and the parser cannot make out all."""
+        return not _MARK.search(self.text) and self.root.has_error
+
+    def drop(self) -> None:
+        """Take all of it for the host's."""
+        every = Declaration(0, len(self.text), "host", frozenset(), frozenset())
+        self.__dict__["declarations"] = (every,)
+
     def hide(self, ranges: Iterator[tuple[int, int]] | list[tuple[int, int]]) -> str:
         """Return the text with these ranges as spaces; preprocessor lines in them survive."""
         kept = list(self.text)

@@ -79,7 +79,7 @@ class _File:
 def translate(
     text: str, folder: Path | None, include: Sequence[str] = (), defined: Sequence[str] = (),
     *, asked: Sequence[str] = (), forced: Sequence[str] = (), keep_whole: bool = True,
-    hide_in: Collection[str] = (), unquoted: Collection[str] = (),
+    hide_in: Collection[str] = (), drop: Collection[str] = (), unquoted: Collection[str] = (),
 ) -> Translation:  # fmt: skip
     """Find the headers of a source and hide the host's code in all of them.
 
@@ -98,6 +98,8 @@ def translate(
         Headers of -include. The user names them: they may lie anywhere.
     keep_whole, hide_in
         Whether headers that know NVRTC stay as they are, and full paths of those that do not.
+    drop
+        Full paths of headers of which only preprocessor lines stay.
     unquoted
         Those of `include` whose headers no message may quote.
     """
@@ -127,6 +129,8 @@ def translate(
     wanted_words = {word for each in asked for word in words(each)}
     for each in whole.values() if hide_in else ():
         wanted_words |= words(plain(each.source.text))
+    for name in files.keys() & set(drop):
+        files[name].source.drop()
     kept = _needed(files, outside, wanted_words)
     texts = {}
     used: set[str] = set()

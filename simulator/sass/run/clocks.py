@@ -120,8 +120,9 @@ def _arrive(state, warp, which, is_part):  # type: ignore[no-untyped-def]
         if is_part:
             barriers[2, number] = 1
         if barriers[0, number] & bit and not barriers[2, number]:
-            turns[16 + number] = turns[number]
-            turns[number] = 0
+            for other in range(turns.shape[1]):  # an assignment of rows takes long to compile
+                turns[16 + number, other] = turns[number, other]
+                turns[number, other] = 0
             barriers[0, number] = 0
             barriers[1, number] += 1
         _join(turns[number], clocks[warp])

@@ -84,6 +84,9 @@ def test_what_does_not_fit_is_refused_with_what_was_understood() -> None:
         packed((A, np.int32(3)), 24)
     for word in ("16 bytes", "parameter of 24", "a pointer at 0", "int32 at 8"):
         assert word in str(caught.value)
+    assert "where alignas pads, members such as i32=0" in str(caught.value)
+    aligned = argument("{f32=2, i32=3, i64=0}")  # struct alignas(16) { float a; int n; }
+    assert struct.unpack("<fi8x", packed(aligned, 16)[0]) == (2.0, 3)
     for value in (3, "x", object(), (A, 5), [3]):
         with pytest.raises(LaunchError, match="accepted"):
             packed(value, 8)

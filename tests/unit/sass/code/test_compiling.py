@@ -265,3 +265,15 @@ def test_what_only_nvcc_may_see_is_compiled() -> None:
         "#ifdef __NVCC__\n#define VALUE 1\n#endif\n#if !defined(__NVCC__) || 0\n#error\n#endif\n"
     )
     compiled(asked + ADD)
+
+
+def test_a_type_of_the_library_that_is_only_declared_is_brought() -> None:
+    """As in CUTLASS's conv3d_problem_size.h: g++'s headers bring tuple with others."""
+    source = """
+        #include <cuda/std/__fwd/tuple.h>
+        #define STL cuda::std
+        using Pair = STL::tuple<int, int>;
+        struct Sum { __device__ Sum(Pair p) : x(STL::get<1>(p)) {} int x; };
+        __global__ void add(int *out) { out[0] = Sum({1, out[1]}).x; }
+    """
+    assert compile_source(source, "sm_90", "sum.cu").cubin

@@ -34,6 +34,33 @@ __global__ void use(int *out) { out[0] = 1; }
 int main() { return host(); }"""
 
 
+# As in json.hpp: macros that stand for parts of declarations.
+HOSTS = """#define EITHER template <class A, class B>
+#define TRY try
+#define CATCH(what) catch (what)
+namespace of_host {
+EITHER class basic;
+class pointer {
+    EITHER
+    friend class basic;
+  public:
+    int at(const std::string &s) const {
+        TRY { return std::stoi(s); }
+        CATCH (std::out_of_range&)
+        {
+            return int(s.size());
+        }
+    }
+  private:
+    static const std::string &name(const std::map<int, std::string> &all, int n) {
+        return all.find(n)->second;
+    }
+};
+inline int value(pointer const &p) { return p.at("1"); }
+}
+"""
+
+
 def _write(folder: Path) -> list[str]:
     """Write a library that knows NVRTC in one of its headers, and headers of a project beside."""
     texts = {
@@ -109,6 +136,17 @@ def test_a_library_that_does_not_compile_whole_is_tried_without_its_host_code(
     can_compile = False  # the first error is the one that its author understands
     with pytest.raises(CompileError, match=r"number\.h\(3\)"):
         compile_source(SOURCE, "sm_90", "source.cu", options=options)
+
+
+@needs_compiler
+def test_a_library_of_the_hosts_that_the_parser_cannot_make_out_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "hosts.h").write_text(HOSTS)
+    kernel = "__global__ void twice(float *value) { value[threadIdx.x] *= 2; }"
+    source = '#include "hosts.h"\nint host(of_host::pointer &p) { return value(p); }\n' + kernel
+    assert compile_source(source, "sm_90", "twice.cu", folder=tmp_path).cubin
+    (tmp_path / "hosts.h").write_text(HOSTS + "__device__ int mine() { return 1; }")
+    with pytest.raises(CompileError, match="expected a declaration"):
+        compile_source(source, "sm_90", "twice.cu", folder=tmp_path)
 
 
 @needs_compiler

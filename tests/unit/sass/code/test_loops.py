@@ -35,3 +35,11 @@ def test_each_pass_of_a_loop_that_launches_counts() -> None:
     assert [(each.grid, each.arguments[0]) for each in found] == [
         ("8", "i32=64"), ("4", "i32=32"), ("2", "i32=16"), ("1", "i32=8"),
     ]  # fmt: skip
+
+
+def test_a_loop_that_launches_is_read_after_long_loops() -> None:
+    text = "__global__ void k(int i) {}\nvoid gold(int n, float* out) { for (int y = 0; y < n; y++)"
+    text += " for (int x = 0; x < n; x++) out[x] = x; }\nint main() { float* h; gold(512, h);"
+    text += " for (int i = 0; i < 8; i++) k<<<1, 32>>>(i); }"
+    found = find_launches(text).launches
+    assert [each.arguments[0] for each in found] == [f"i32={i}" for i in range(8)]
