@@ -231,7 +231,7 @@ def _moved_inside(
     """Return what moves by a constant among blocks that are at no edge; None: it does not.
 
     Addresses that wrap around or are held within bounds do so at the grid's edges alone. As
-    `_moved` has it, but it is no part of a bound: the blocks at the edges touch something else.
+    `_moved` has it, but bounds do without: the blocks at the edges touch something else.
 
     >>> wraps = {(x, 0, 0): np.array([8 * x, 8 * x + 7]) for x in (2, 3, 5)}
     >>> _moved_inside(wraps | {(0, 0, 0): np.array([0, 63])}, (8, 1, 1))
