@@ -12,6 +12,8 @@ from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.blocks import measure_blocks
 from gpu_check.timing.branches import measure_branches
+from gpu_check.timing.constant_lanes import measure_constant_lanes
+from gpu_check.timing.constant_misses import measure_constant_misses
 from gpu_check.timing.constant_operands import measure_constant_operands
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
@@ -30,6 +32,7 @@ from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbours import measure_neighbours
+from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
@@ -85,6 +88,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "fences_beside": measure_fences_beside,
     "lost": measure_lost,
     "gathers_beside": measure_gathers_beside,
+    "constant_lanes": measure_constant_lanes,
+    "constant_misses": measure_constant_misses,
+    "passes": measure_passes,
+    "pass_bytes": measure_pass_bytes,
 }
 
 

@@ -21,6 +21,8 @@ _MOST_SAMPLES = 32
 _MORE_SAMPLES = 128
 """Where blocks do not execute the same."""
 _UNLIKE = 0.02
+_RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
+"""By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
 """Of warps, in samples: few large blocks are enough."""
 
@@ -78,8 +80,9 @@ def _resident(launch: GridRun, chip: Chip) -> int:
 def _more_blocks(launch: GridRun, firsts: list[Dim3], lengths: list[int]) -> list[Dim3]:
     """Return more blocks where those that ran did not do the same: their mean is to be the grid's.
 
-    `lengths`: steps of each block that ran. The blocks lie as evenly as multiples of the golden
-    ratio, so that no row or column of the grid stands for it.
+    `lengths`: steps of each block that ran. The blocks lie as evenly as multiples of powers of a
+    ratio do, one for each axis, so that no row or column of the grid stands for it (Roberts, "The
+    Unreasonable Effectiveness of Quasirandom Sequences": the golden ratio, and those beyond).
     """
     size = prod(launch.cluster)
     if size > 1 or not lengths or max(lengths) <= (1 + _UNLIKE) * min(lengths):
@@ -87,9 +90,14 @@ def _more_blocks(launch: GridRun, firsts: list[Dim3], lengths: list[int]) -> lis
     blocks = prod(launch.grid)
     mean = max(sum(lengths) / len(lengths), 1)
     wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / mean)) - len(firsts)
-    numbers = [int(turn * 0.6180339887498949 % 1 * blocks) for turn in range(1, wanted + 1)]
-    x, y, _ = launch.grid
-    found = [(number % x, number // x % y, number // (x * y)) for number in numbers]
+    axes = [axis for axis in range(3) if launch.grid[axis] > 1]
+    ratio = _RATIOS[len(axes)]
+    found = []
+    for turn in range(1, wanted + 1):
+        block = [0, 0, 0]
+        for power, axis in enumerate(axes, 1):
+            block[axis] = int((0.5 + turn * ratio**-power) % 1 * launch.grid[axis])
+        found.append((block[0], block[1], block[2]))
     return [block for block in dict.fromkeys(found) if block not in firsts]
 
 

@@ -21,6 +21,7 @@ from simulator.timing.rates import rates_of, table
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
+from simulator.timing.unlike import is_unlike, last_end, lengths
 from simulator.timing.work import Work
 
 __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
@@ -36,6 +37,8 @@ _NEAR = 1 << 20
 """Bytes that atomics change: of more than these they are measured apart."""
 _PAIR = 2
 """Blocks of a cluster that every SM can hold one of."""
+_HALF = 0.5
+"""Of a footprint: what copies write."""
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 
@@ -78,12 +81,13 @@ def estimate(
     sms = _sms(work, chip, machine)
     blocks = -(-work.blocks // sms)
     found = footprint(work.probes, work.traces, work.grid, work.stores)
-    size = float(found.read + found.written + found.unseen)
-    lost = _lost(size, chip)
+    size = float(found.read + found.written + found.unseen - found.both)
+    lost, stored = _lost(size, found.written / max(size, 1.0), chip)
     share = _share(work, size) if lost else 0.0
     busy = min(1.0, work.blocks / sms)
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
     numbers = dict(machine) | {"dram_share": lost * share, "l2_rate": shared}
+    numbers["dram_stored"] = stored * share
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
     # In one wave no SM does the work of another: the slowest one is the last.
@@ -117,7 +121,8 @@ def estimate(
     if left:
         active += _rest(work, chip, numbers, run, left, without)
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
-        active += machine["last_sm"] * active * work.resident / blocks
+        late = 1 + machine["last_sm"] * work.resident / blocks
+        active *= _unlike_waves(work, chip, numbers, run, sms, late)
     return Estimate(active * _unlike(work, blocks, sms), run, blocks)
 
 
@@ -139,6 +144,29 @@ def _unlike(work: Work, blocks: int, sms: int) -> float:
     most = NormalDist().inv_cdf((full - 0.375) / (full + 0.25))  # Blom's expectation of the largest
     spread = float(np.std(each)) / float(np.mean(each))
     return 1.0 + max(most, 0.0) * spread / math.sqrt(blocks)
+
+
+def _unlike_waves(
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, sms: int, late: float
+) -> float:
+    """Return how much later the last SM ends than the mean one, where unlike blocks follow others.
+
+    `late`: by how much it does where they are alike, at least.
+
+    How fast a block is without others is simulated: that of those that ran that does most. Those
+    that were simulated may do more or less than the grid's mean one.
+    """
+    if not is_unlike(work) or not run.per_block:
+        return late
+    each = [trace.instructions for trace in work.traces]
+    longest = int(np.argmax(each))
+    alone = run_sm(work, chip, numbers, np.array([longest], dtype=np.int64)).cycles
+    among = run.per_block * work.resident * each[longest] / (sum(each) / len(each))
+    fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
+    blocks = lengths(work)
+    simulated = [each[place] for place in _plan(work, -(-work.blocks // sms))]
+    mean = blocks.mean() * sum(each) / len(each) / (sum(simulated) / len(simulated))
+    return float(mean * max(late, last_end(blocks.tolist(), sms, work.resident, fastest)))
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
@@ -164,17 +192,22 @@ def _rest(
     return left / wave * per_wave
 
 
-def _lost(size: float, chip: Chip) -> float:
-    """Return the share of a footprint of some bytes that the L2 does not hold any more.
+def _lost(size: float, written: float, chip: Chip) -> tuple[float, float]:
+    """Return the share of a footprint that the L2 has lost, and that of stores that go to DRAM.
 
     What the first launch left in the L2 is there as far as the grid's footprint fits: measured at
-    some sizes (`residency.csv`), and in between by straight lines.
+    some sizes (`residency.csv`), and in between by straight lines. `written`: the share of `size`
+    bytes that is written; where that is half, more is lost of what is read.
     """
     if not chip.l2_bytes:
-        return 0.0
-    points = [(float(row["share"]), float(row["lost"])) for row in table("residency")]
-    shares, lost = zip(*points, strict=True)
-    return float(np.interp(size / chip.l2_bytes, shares, lost))
+        return 0.0, 0.0
+    rows = table("residency")
+    shares = [float(row["share"]) for row in rows]
+    read, copied, stored = (
+        float(np.interp(size / chip.l2_bytes, shares, [float(row[name]) for row in rows]))
+        for name in ("lost", "lost_copied", "stored")
+    )
+    return read + (copied - read) * min(1.0, written / _HALF), stored
 
 
 def _sharers(work: Work, found: Footprint) -> float:

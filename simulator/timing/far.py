@@ -17,13 +17,14 @@ NUMBERS = (
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
-    "store_asked", "store_read", "l2_own", "neighbour_async",
+    "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
+    "constant_word",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
-_REQUEST = NUMBERS.index("request")
+_REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
@@ -66,7 +67,7 @@ def access(
         way = _find(state, index, line, kind == _STORE)
         if kind == _STORE:
             state.counts[6] += sectors
-            lower(state, machine, sectors, True, share, 0.0, now)
+            lower(state, machine, sectors, True, machine[_DRAM_STORED], 0.0, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
                 state.free[OF_STORES] += machine[_STORE_READ]

@@ -32,6 +32,10 @@ _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
 Numbers = NDArray[np.int64]
 Dim3 = tuple[int, int, int]
+Parts = dict[tuple[tuple[int, int], ...], list[Numbers]]
+"""By how far and how often it moves: sectors at the origin."""
+_EDGES = 2
+"""Blocks of an axis that are all at its edges."""
 _UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
@@ -45,6 +49,8 @@ class Footprint:
     """Whether every instruction's are the whole grid's, but for blocks at its far edges."""
     unseen: int = 0
     """What blocks that did not run are likely to touch beside: no part of a bound."""
+    both: int = 0
+    """What is read and written."""
 
 
 def probe_blocks(grid: Dim3) -> list[Dim3]:
@@ -107,7 +113,8 @@ def footprint(
     empty = np.zeros(0, np.int64)
     written, covers = set(stores), True
     irregular = []
-    parts: dict[bool, dict[tuple[tuple[int, int], ...], list[Numbers]]] = {True: {}, False: {}}
+    parts: dict[bool, Parts] = {True: {}, False: {}}
+    likely: dict[bool, Parts] = {True: {}, False: {}}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
         of_kind = parts[number in written]
@@ -120,11 +127,23 @@ def footprint(
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
-            ran = list(dict(zip(places, blocks, strict=True)).values())  # one may have run twice
-            irregular.append((ran, _united({steps: [common], (): blocks})))
+            ran = dict(zip(places, blocks, strict=True))  # one may have run twice
+            inside = _moved_inside(ran, grid)
+            if inside:
+                likely[number in written].setdefault(inside[0], []).append(inside[1])
+            else:
+                irregular.append(([*ran.values()], _united({steps: [common], (): blocks})))
     unseen = _likely(irregular, prod(grid))
     read, touched = _united(parts[False]), _united(parts[True])
-    return Footprint(read * SECTOR, touched * SECTOR, covers, unseen * SECTOR)
+    for kind, known in ((False, read), (True, touched)):
+        if likely[kind]:
+            unseen += max(0, _united(_joined(parts[kind], likely[kind])) - known)
+    both = max(0, read + touched - _united(_joined(parts[False], parts[True])))
+    return Footprint(read * SECTOR, touched * SECTOR, covers, unseen * SECTOR, both * SECTOR)
+
+
+def _joined(first: Parts, second: Parts) -> Parts:
+    return {key: first.get(key, []) + second.get(key, []) for key in {**first, **second}}
 
 
 def _likely(instructions: Sequence[tuple[Sequence[Numbers], int]], count: int) -> int:
@@ -206,7 +225,44 @@ def _moved(
     return tuple((step, count) for step, count in found if step and count > 1), common
 
 
-def _united(parts: dict[tuple[tuple[int, int], ...], list[Numbers]]) -> int:
+def _moved_inside(
+    blocks: Mapping[Dim3, Numbers], grid: Dim3
+) -> tuple[tuple[tuple[int, int], ...], Numbers] | None:
+    """Return what moves by a constant among blocks that are at no edge; None: it does not.
+
+    Addresses that wrap around or are held within bounds do so at the grid's edges alone. As
+    `_moved` has it, but bounds do without: the blocks at the edges touch something else.
+
+    >>> wraps = {(x, 0, 0): np.array([8 * x, 8 * x + 7]) for x in (2, 3, 5)}
+    >>> _moved_inside(wraps | {(0, 0, 0): np.array([0, 63])}, (8, 1, 1))
+    (((8, 8),), array([0, 7]))
+    """
+    axes = [axis for axis in range(3) if grid[axis] > 1]
+    inner = {
+        block: sectors for block, sectors in blocks.items()
+        if len(sectors)
+        and not any(grid[axis] > _EDGES and block[axis] in (0, grid[axis] - 1) for axis in axes)
+    }  # fmt: skip
+    if len(inner) < max(_FEWEST, len(axes) + 1):
+        return None
+    places = np.array([[block[axis] for axis in axes] + [1] for block in inner], np.float64)
+    first = np.array([sectors[0] for sectors in inner.values()])
+    solved, _, rank, _ = np.linalg.lstsq(places, (first - first[0]).astype(np.float64))
+    if rank < places.shape[1]:
+        return None
+    steps = np.rint(solved[:-1]).astype(np.int64)
+    shapes = [
+        sectors - int(steps @ place)
+        for sectors, place in zip(inner.values(), places[:, :-1].astype(np.int64), strict=True)
+    ]
+    if any(not np.array_equal(shape, shapes[0]) for shape in shapes):
+        return None
+    counts = [grid[axis] for axis in axes]
+    moves = zip(steps.tolist(), counts, strict=True)
+    return tuple((step, count) for step, count in moves if step), shapes[0]
+
+
+def _united(parts: Parts) -> int:
     """Return how many sectors the union of all blocks' sectors has."""
     spans = []
     for steps, sectors in parts.items():

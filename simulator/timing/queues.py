@@ -11,6 +11,7 @@ from simulator.timing.state import GROUPS, NEVER, QUEUE, Kind, Stall
 __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
+_DRAM_STORED, _CONSTANT_WORD = NUMBERS.index("dram_stored"), NUMBERS.index("constant_word")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
@@ -229,6 +230,9 @@ def _send(
             if again > 0:
                 there = max(there, lower(state, machine, again, False, 0.0, rate, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
+    if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
+        state.adu_free += code[number].adu * (sent - 1)
+        done += int(machine[_CONSTANT_WORD] * (sent - 1))
     sectors = code[number].sectors
     if sectors:  # of local memory: L1 holds what is stored
         held += -(-sectors // 4)
@@ -375,6 +379,7 @@ def _copy(
     is_store = code[number].number > 0
     if sectors:
         rate = machine[_L2_RATE if is_store else _COPY_RATE]
+        share = machine[_DRAM_STORED] if is_store else share
         done = max(done, lower(state, machine, sectors, is_store, share, rate, int(begin)))
     done += int(machine[_TMA_LATENCY])
     if is_store:

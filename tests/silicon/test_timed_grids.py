@@ -10,6 +10,7 @@ import pytest
 from simulator import Chip
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
+from simulator.timing.rates import table
 from tests.unit.timing.works import Line, work
 
 DATA = Path(__file__).parents[2] / "gpu_check/data"
@@ -84,3 +85,33 @@ def test_loads_that_miss_take_what_a_request_takes() -> None:
     for row in far:
         cycles = float(row["cycles"]) / int(row["lines"])
         assert machine["request"] == pytest.approx(cycles, rel=0.02)
+
+
+def test_what_copies_lose_near_the_size_of_the_l2_is_what_was_recorded() -> None:
+    with (DATA / "h100_residency.csv").open() as file:
+        moved = {(row["kind"], int(row["mebibytes"])): row for row in csv.DictReader(file)}
+    with (DATA / "h100_lost.csv").open() as file:
+        lost = {int(row["mebibytes"]): float(row["lost"]) for row in csv.DictReader(file)
+                if row["kernel"] == "copies"}  # fmt: skip
+    found = {round(50 * float(row["share"])): row for row in table("residency")}
+    for size in (24, 28, 32, 40):
+        stored = fmean(
+            int(moved[kind, size]["dram_write"]) / (size << 19) for kind in ("copies", "copies_16")
+        )
+        assert float(found[size]["stored"]) == pytest.approx(stored, abs=0.002)
+    for size in (24, 28, 32, 36):
+        assert float(found[size]["lost_copied"]) == lost[size]
+
+
+def test_each_word_more_of_a_constant_table_takes_what_was_recorded() -> None:
+    with (DATA / "h100_constant_lanes.csv").open() as file:
+        rows = [each for each in csv.DictReader(file) if each["words"] == "64"]
+    took = {
+        (int(row["lanes"]), int(row["warps"])): float(row["cycles"])
+        for row in rows if row["apart"] == "1"
+    }  # fmt: skip
+    machine = machine_of(H100)
+    assert machine is not None
+    assert machine["constant_word"] == pytest.approx((took[32, 1] - took[1, 1]) / 31, rel=0.01)
+    # The ADU takes an instruction every two cycles; so it takes words.
+    assert (took[32, 16] - took[16, 16]) / 16 == pytest.approx(2, rel=0.05)

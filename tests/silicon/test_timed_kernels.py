@@ -118,3 +118,17 @@ def test_operand_reads_of_wgmma_are_those_of_the_machine(name: str) -> None:
     reads = [operand_wavefronts(each) for each in work.instructions]
     blocks = np.prod(case["grid"])
     assert float(executed @ np.array(reads)) * blocks == report.totals()["gmma"]["wavefronts"] > 0
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    ("name", "off"),
+    [("toned", 0.06), ("voices", 0.06), pytest.param("marched", 0.12, marks=pytest.mark.slow)],
+)
+def test_what_tables_of_constants_and_unlike_blocks_take_is_told(name: str, off: float) -> None:
+    """Lanes that read different words of a table; rays that end early or late."""
+    cases = {case["name"]: case for case in read_cases(HERE / "timed/ninth.json")}
+    measured = recorded(DATA / "h100_timed_ninth.csv")[name]
+    found = time_of(cases[name])
+    assert found.bound_cycles <= measured["least"]
+    assert found.cycles == pytest.approx(measured["cycles"], rel=off)

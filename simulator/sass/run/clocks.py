@@ -263,9 +263,12 @@ def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untype
                 start = number
             now[0], now[1], now[2], now[3] = warp, start, end, part
             return place
+        if event >> SYNC == 3:  # words of a constant bank
+            place += 1
+            continue
         row = event & 0xFFFFFFFF
         value = np.int64(-1)
-        if place + 1 < len(events) and (events[place + 1] >> 61) == 1:
+        if place + 1 < len(events) and events[place + 1] >> SYNC == 2:
             value = events[place + 1] & 0xFFFFFFFF
             place += 1
         place += 1

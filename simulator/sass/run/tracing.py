@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.sass.lift.layout import LINE_MASK, LINE_SHIFT, MARK, VALUE
+from simulator.sass.lift.layout import (
+    CONSTANT,
+    CONSTANT_SHIFT,
+    LINE_MASK,
+    LINE_SHIFT,
+    MARK,
+    VALUE,
+)
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
@@ -85,11 +92,16 @@ class Tracer:
         if not len(noted.events):
             return
         known = self._named(noted)
-        events = noted.events[noted.events >> VALUE & 1 == 0]
+        is_constant = noted.events >> CONSTANT & 3 == 3
+        is_constant &= noted.events >> MARK == 0
+        events = noted.events[(noted.events >> VALUE & 1 == 0) | is_constant]
         is_mark = events >> MARK != 0
         coded = np.where(is_mark, events & ~(31 << WARP), 0)
-        rows = events[~is_mark] & (1 << LINE_SHIFT) - 1
-        coded[~is_mark] = known[rows]
+        reads = events >> VALUE & 1 != 0
+        coded[reads] = self._constants(events[reads])
+        is_mark_or_read = is_mark | reads
+        rows = events[~is_mark_or_read] & (1 << LINE_SHIFT) - 1
+        coded[~is_mark_or_read] = known[rows]
         marks = np.flatnonzero(is_mark)
         warps = (events[marks] >> WARP & 31).tolist()
         ends = [*marks[1:].tolist(), len(events)]
@@ -104,15 +116,27 @@ class Tracer:
                 step = self._keys[key] = self._steps.setdefault(found, len(self._steps))
             self._done[warp].append(step)
         # The lines of accesses to global memory, each with its warp.
-        of = np.repeat(events[marks] >> WARP & 31, np.diff([*marks, len(events)]))[~is_mark]
+        of = np.repeat(events[marks] >> WARP & 31, np.diff([*marks, len(events)]))
+        of = of[~is_mark_or_read]
         is_global = np.array([_has_lines(site) for site in self.sites] or [False])
         chosen = is_global[noted.heads[rows, 0]] if len(rows) else np.zeros(0, np.bool_)
         # Lines count from the middle of 4 GiB.
-        lines = (events[~is_mark][chosen] >> LINE_SHIFT & LINE_MASK) ^ (LINE_MASK + 1) >> 1
+        lines = (events[~is_mark_or_read][chosen] >> LINE_SHIFT & LINE_MASK) ^ (LINE_MASK + 1) >> 1
         for warp in range(self.warp_count):
             mine = lines[of[chosen] == warp]
             if len(mine):
                 self._bases[warp].append(mine)
+
+    def _constants(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of reads of a constant bank at several words: so many sectors."""
+        kinds, which = np.unique(events, return_inverse=True)
+        named = np.zeros(len(kinds), dtype=np.int64)
+        for place, event in enumerate(kinds.tolist()):
+            words = event & (1 << CONSTANT_SHIFT) - 1
+            number = event >> CONSTANT_SHIFT & (1 << CONSTANT - CONSTANT_SHIFT) - 1
+            row = _Row(number, True, 0, 0, words, 0, ())
+            named[place] = self._rows.setdefault(row, len(self._rows))
+        return named[which]
 
     def _named(self, noted: Noted) -> NDArray[np.int64]:
         """Return the numbers of the rows that are among what was noted."""

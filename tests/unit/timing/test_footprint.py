@@ -113,3 +113,29 @@ def test_blocks_that_stride_over_the_grid_share_all_but_the_last_round() -> None
 
 def test_nothing_that_ran_is_nothing() -> None:
     assert footprint([], [], (1, 1, 1), []).read == 0
+
+
+def test_addresses_that_wrap_around_are_told_by_blocks_at_no_edge() -> None:
+    """Each block reads the lines before its own; the first one reads the grid's last."""
+    grid = (16, 1, 1)
+    probes = [trace(each, (each[0] - 1) % 16 * 2, 2) for each in probe_blocks(grid)]
+    others = [trace((at, 0, 0), 2 * (at - 1), 2) for at in (3, 6, 10)]
+    found = footprint(probes, others, grid, [])
+    # What the first block wraps to is taken to lie before all others.
+    assert found.read + found.unseen == (32 + 2) * 4 * SECTOR
+    assert not found.covers_grid
+
+
+def test_what_is_read_and_written_is_told() -> None:
+    rows = AccessRows(
+        numbers(0, 1), np.array([False, False]), numbers(0, 0), numbers(0, 0), numbers(4, 4),
+        numbers(128, 128), numbers(0, 1, 2), numbers(0, 0), numbers(15, 15),
+    )  # fmt: skip
+    steps = Steps(numbers(0), numbers(2), numbers(32), numbers(0, 2), numbers(0, 1))
+    probes = [
+        BlockTrace(block, steps, rows, numbers(0, 1), numbers(0), numbers(0, 2),
+                   numbers(block[0], block[0]))
+        for block in probe_blocks((8, 1, 1))
+    ]  # fmt: skip
+    found = footprint(probes, [], (8, 1, 1), [1])
+    assert found.read == found.written == found.both == 8 * 4 * SECTOR

@@ -174,7 +174,8 @@ def _constant(line: Line) -> Emit:
         offset = block.read(SourceOperand(register)) + source.offset
         is_uniform = target is not None and target.uniform
         row = block.landing(None if is_uniform else target, max(1, width // 4))
-        block.check(block.help("load_constant", offset.spread(), row, options=options))
+        number = block.at.i64(-1 if is_uniform else line.number)
+        block.check(block.help("load_constant", offset.spread(), row, number, options=options))
         if is_uniform:
             words = [
                 block.at.load(block.warp, I32, SCRATCH + word * ROW)

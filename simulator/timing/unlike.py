@@ -1,0 +1,88 @@
+"""How much longer a grid of unlike blocks lasts than the mean SM works.
+
+An SM gets its next block when one of its own has ended. Blocks that do more may come last, or
+together: so a chip is gone through with the grid's blocks, each as long as its nearest that ran.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.timing.work import Work
+
+__all__ = ["is_unlike", "last_end", "lengths"]
+
+_UNLIKE = 0.02
+_FEWEST = 3
+"""Blocks that tell how much blocks differ."""
+_MOST = 1 << 16
+"""Blocks: of more, the last ones are a small part."""
+_AT_A_TIME = 1 << 12
+
+
+def is_unlike(work: Work) -> bool:
+    """Whether blocks that ran differ in what they execute, and the grid is not too large."""
+    each = [trace.instructions for trace in work.traces]
+    if len(each) < _FEWEST or work.blocks > _MOST:
+        return False
+    return max(each) > (1 + _UNLIKE) * min(each)
+
+
+def lengths(work: Work) -> NDArray[np.float64]:
+    """Return how much each block of the grid executes beside the mean of those that ran.
+
+    It is what the nearest one did, in shares of the grid's axes.
+    """
+    size = np.array(work.grid, np.float64)
+    ran = np.array([trace.block for trace in work.traces]) / size
+    did = np.array([trace.instructions for trace in work.traces], np.float64)
+    x, y, _ = work.grid
+    found = np.empty(work.blocks)
+    for begin in range(0, work.blocks, _AT_A_TIME):
+        number = np.arange(begin, min(begin + _AT_A_TIME, work.blocks))
+        place = np.stack([number % x, number // x % y, number // (x * y)], axis=1) / size
+        away = ((place[:, None] - ran[None]) ** 2).sum(axis=2)
+        found[number] = did[away.argmin(axis=1)]
+    mean: float = did.mean()
+    return found / mean
+
+
+def last_end(work: list[float], sms: int, resident: int, fastest: float) -> float:
+    """Return when the last block ends, in units of what the mean SM takes with all slots taken.
+
+    An SM's blocks share it; of few, each goes `fastest` times as fast as among `resident`.
+
+    >>> last_end([1.0] * 8, 2, 2, 2.0), last_end([1.0] * 7 + [5.0], 2, 2, 2.0)
+    (1.0, 1.3333333333333333)
+    >>> round(last_end([1.0] * 7 + [5.0], 2, 2, 1.0), 2)
+    2.0
+    """
+    place = 0
+    done = [0.0] * sms  # what a block that was there from the beginning has had
+    held: list[list[float]] = [[] for _ in range(sms)]
+    for turn in range(resident):
+        for sm in range(sms):
+            if turn * sms + sm < len(work):
+                heappush(held[sm], work[place])
+                place += 1
+
+    def speed(count: int) -> float:
+        return min(resident / count, fastest)
+
+    ends: list[tuple[float, int]] = []
+    for sm in range(sms):
+        if held[sm]:
+            heappush(ends, (held[sm][0] / speed(len(held[sm])), sm))
+    now = 0.0
+    while ends:
+        now, sm = heappop(ends)
+        done[sm] = heappop(held[sm])
+        if place < len(work):
+            heappush(held[sm], done[sm] + work[place])
+            place += 1
+        if held[sm]:
+            heappush(ends, (now + (held[sm][0] - done[sm]) / speed(len(held[sm])), sm))
+    return now * sms * resident / sum(work)

@@ -1,0 +1,53 @@
+"""Grids of unlike blocks: which block is as long as which, and when the last one ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.timing.unlike import is_unlike, last_end, lengths
+from simulator.timing.work import Work
+from tests.unit.timing.works import Line, work
+
+works = st.lists(st.floats(0.1, 9), min_size=1, max_size=60)
+
+
+@given(works, st.integers(1, 5), st.integers(1, 4), st.floats(1, 4))
+def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_by_one(
+    blocks: list[float], sms: int, resident: int, fastest: float
+) -> None:
+    found = last_end(blocks, sms, resident, min(fastest, resident))
+    assert found >= 1 - 1e-9
+    assert found <= sms * resident + 1e-9
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
+def test_whole_waves_of_like_blocks_end_together(sms: int, resident: int, waves: int) -> None:
+    assert last_end([2.0] * (sms * resident * waves), sms, resident, 1.0) == pytest.approx(1)
+
+
+def differing() -> Work:
+    """A row of 12 blocks, of which three ran: those further on do more."""
+    first = work([Line("FADD", "R0,R1,R2")], times=8, blocks=12, resident=4).traces[0]
+    traces = []
+    for place, times in ((1, 2), (6, 4), (11, 6)):
+        step = np.array([0] * times + [1])
+        begin = np.array([0, len(step)])
+        traces.append(replace(first, block=(place, 0, 0), step=step, warp_begin=begin))
+    launch = work([Line("FADD", "R0,R1,R2")], times=8, blocks=12, resident=4)
+    return replace(launch, traces=tuple(traces))
+
+
+def test_a_block_is_as_long_as_the_nearest_that_ran() -> None:
+    launch = differing()
+    assert is_unlike(launch)
+    found = lengths(launch) * 5  # the mean one executes five instructions
+    assert found.tolist() == pytest.approx([3, 3, 3, 3, 5, 5, 5, 5, 5, 7, 7, 7])
+
+
+def test_like_blocks_are_told() -> None:
+    assert not is_unlike(work([Line("FADD", "R0,R1,R2")], times=4, blocks=12, resident=4))
