@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from simulator.law.chips import CHIPS, Chip
 
-__all__ = ["attribute", "device_for", "properties"]
+__all__ = ["attribute", "cores", "device_for", "properties"]
 
 _ALWAYS = {
     "warpSize": 32, "sharedMemPerBlock": 48 << 10, "cooperativeLaunch": 1, "managedMemory": 1,
@@ -48,6 +48,17 @@ def properties(chip: Chip) -> dict[str, int]:
         "regsPerBlock": chip.registers_per_block, "regsPerMultiprocessor": chip.registers_per_sm,
     }  # fmt: skip
     return {name: value for name, value in told.items() if value is not None}
+
+
+def cores(major: int, minor: int) -> int:
+    """Return an SM's additions of floats per cycle, as `_ConvertSMVer2Cores` of the samples does.
+
+    CUDA C++ Programming Guide, throughput of native arithmetic instructions.
+
+    >>> cores(8, 0), cores(9, 0)
+    (64, 128)
+    """
+    return 64 if (major, minor) in ((6, 0), (7, 0), (7, 2), (7, 5), (8, 0)) else 128
 
 
 def attribute(name: str, told: Mapping[str, int]) -> int | None:

@@ -18,7 +18,7 @@ from simulator.sass.code.conditions import chosen
 from simulator.sass.code.constants import compiled_in
 from simulator.sass.code.deduction import deduced, parameter_name, spelled, type_of
 from simulator.sass.code.describing import Described, describe, symbol_text
-from simulator.sass.code.device import attribute, device_for, properties
+from simulator.sass.code.device import attribute, cores, device_for, properties
 from simulator.sass.code.evaluation import text_of
 from simulator.sass.code.hostreader import HostReader
 from simulator.sass.code.hostvalues import (
@@ -249,6 +249,10 @@ class _Reader(HostReader):
             if isinstance(cell, Reference) and answer is not None:
                 cell.cell.value = answer
             return 0
+        if name == "_ConvertSMVer2Cores":  # helper_cuda.h looks them up in an array of structures
+            capability = [self.value(each) for each in given]
+            if len(capability) == 2 and all(isinstance(each, int) for each in capability):
+                return cores(*capability)
         if name.startswith("cudaMemcpyToSymbol") and len(given) >= 3:
             variable = text_of(given[0]).lstrip("&")
             told = symbol_text(self.value(given[1]), self.value(given[2]), self)

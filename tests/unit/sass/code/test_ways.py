@@ -107,3 +107,12 @@ def test_a_program_is_called_without_arguments(body: str) -> None:
     (found,) = find_launches(f"{KERNEL}{MAIN}{body} k<<<1, t>>>(a, 1); }}").launches
     assert found.block == "64"
     assert not found.unknown
+
+
+def test_cores_of_the_vendors_samples_are_those_of_the_chip() -> None:
+    """As in its transpose, whose size they scale."""
+    look = "int _ConvertSMVer2Cores(int major, int minor) { return table[major].cores; }\n"
+    body = "cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int n = p.multiProcessorCount;"
+    launch = "k<<<max(192.0f / (_ConvertSMVer2Cores(p.major, p.minor) * (float)n), 1.0f), 32>>>"
+    (found,) = find_launches(f"{KERNEL}{look}{MAIN}{body} {launch}(a, 1); }}").launches
+    assert (found.grid, found.unknown) == ("1", ())
