@@ -144,7 +144,8 @@ def lower(
         asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
         # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
         state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
-        state.cross_rest += sectors * machine[_CROSSED]
+        if sectors <= _LINE:  # of a warp: how copies of many lines cross was not measured
+            state.cross_rest += sectors * machine[_CROSSED]
         if state.cross_rest >= min(sectors, _LINE):
             crossed = int(state.cross_rest)
             state.cross_rest -= crossed
@@ -163,6 +164,8 @@ def lower(
             # What stores drive out goes to DRAM before more of them are taken.
             state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
             state.stored = state.free[OF_STORES]
+        elif sectors > _LINE:
+            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         else:
             # It goes behind what the L2 was asked for before, and holds up what comes behind it.
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[_OF_L2])
