@@ -230,7 +230,7 @@ PackagedTable = Literal[
     "h100_lost", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes", "h100_neighbour_counters",
     "h100_neighbour_waits", "h100_pass_bytes", "h100_passes", "h100_peaks",
     "h100_pipes", "h100_queue", "h100_reach", "h100_residency", "h100_scattered_copies",
-    "h100_shared_reads", "h100_starts", "h100_tails", "h100_timed_eighth",
+    "h100_shared_reads", "h100_starts", "h100_store_parts", "h100_tails", "h100_timed_eighth",
     "h100_timed_eighth_estimates",
     "h100_timed_estimates", "h100_timed_fifth",
     "h100_timed_fifth_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
@@ -241,9 +241,9 @@ PackagedTable = Literal[
     "h100_timed_seventh_estimates", "h100_timed_sixth",
     "h100_timed_sixth_estimates",
     "h100_timed_third", "h100_timed_third_estimates", "h100_tma", "h100_traffic",
-    "h100_transposes", "h100_turns", "h100_waits", "h100_wgmma", "h200_bandwidth",
-    "h200_clock_classes", "h200_contention", "h200_gemm_stalls", "h200_kernels", "h200_latency",
-    "h200_launches", "h200_pipes", "h200_tags",
+    "h100_transposes", "h100_turnover", "h100_turns", "h100_waits", "h100_wgmma",
+    "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_gemm_stalls",
+    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h200_tags",
 ]  # fmt: skip
 
 

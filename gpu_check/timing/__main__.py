@@ -41,9 +41,11 @@ from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.stalls import measure_gemms
+from gpu_check.timing.store_parts import measure_store_parts
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.tails import measure_tails
 from gpu_check.timing.transposes import measure_transposes
+from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
 
@@ -92,6 +94,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constant_misses": measure_constant_misses,
     "passes": measure_passes,
     "pass_bytes": measure_pass_bytes,
+    "turnover": measure_turnover,
+    "store_parts": measure_store_parts,
 }
 
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
 from simulator.timing.code import ATOMICS, REDUCTIONS, code_arrays
-from simulator.timing.far import NUMBERS
+from simulator.timing.far import NUMBERS, PARTS
 from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_instruction
 from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
-from simulator.timing.rates import rates_of, table
+from simulator.timing.rates import rates_of
+from simulator.timing.residency import residency
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
@@ -37,8 +38,6 @@ _NEAR = 1 << 20
 """Bytes that atomics change: of more than these they are measured apart."""
 _PAIR = 2
 """Blocks of a cluster that every SM can hold one of."""
-_HALF = 0.5
-"""Of a footprint: what copies write."""
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 
@@ -82,18 +81,19 @@ def estimate(
     blocks = -(-work.blocks // sms)
     found = footprint(work.probes, work.traces, work.grid, work.stores)
     size = float(found.read + found.written + found.unseen - found.both)
-    lost, stored = _lost(size, found.written / max(size, 1.0), chip)
-    share = _share(work, size) if lost else 0.0
+    kept = residency(size, blocks > work.resident, chip)
+    share = _share(work, size) if kept.lost or kept.crossed else 0.0
     busy = min(1.0, work.blocks / sms)
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
-    numbers = dict(machine) | {"dram_share": lost * share, "l2_rate": shared}
-    numbers["dram_stored"] = stored * share
+    numbers = dict(machine) | {"dram_share": kept.lost * share, "l2_rate": shared}
+    numbers["dram_stored"], numbers["crossed"] = kept.stored * share, kept.crossed * share
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if blocks <= work.resident else 1.0
     for name in ("l2_rate", "store_rate", "dram_rate"):
-        numbers[name] = min(alone, numbers[name] / busy / slow)
+        most = machine["store_alone"] if name == "store_rate" else alone
+        numbers[name] = min(most, numbers[name] / busy / slow)
     if math.prod(work.cluster) > 1:
         for name in ("launch_interval", "launch_warp"):
             numbers[name] = machine[f"{name}_cluster"]
@@ -112,9 +112,10 @@ def estimate(
     if run.cycles < 0:
         return None
     asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
-    if lost and asked and size / asked > _MORE * share:
+    if share and asked and size / asked > _MORE * share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
-        numbers["dram_share"] = lost * min(1.0, size / asked)
+        share = min(1.0, size / asked)
+        numbers["dram_share"], numbers["crossed"] = kept.lost * share, kept.crossed * share
         run = run_sm(work, chip, numbers, plan, without=without)
     active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)
@@ -190,24 +191,6 @@ def _rest(
         tail = run_sm(work, chip, numbers, np.arange(some) % len(work.traces), without=without)
         return whole * per_wave + min(float(tail.cycles), per_wave)
     return left / wave * per_wave
-
-
-def _lost(size: float, written: float, chip: Chip) -> tuple[float, float]:
-    """Return the share of a footprint that the L2 has lost, and that of stores that go to DRAM.
-
-    What the first launch left in the L2 is there as far as the grid's footprint fits: measured at
-    some sizes (`residency.csv`), and in between by straight lines. `written`: the share of `size`
-    bytes that is written; where that is half, more is lost of what is read.
-    """
-    if not chip.l2_bytes:
-        return 0.0, 0.0
-    rows = table("residency")
-    shares = [float(row["share"]) for row in rows]
-    read, copied, stored = (
-        float(np.interp(size / chip.l2_bytes, shares, [float(row[name]) for row in rows]))
-        for name in ("lost", "lost_copied", "stored")
-    )
-    return read + (copied - read) * min(1.0, written / _HALF), stored
 
 
 def _sharers(work: Work, found: Footprint) -> float:
@@ -374,7 +357,7 @@ def flat(
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
-        "lines": np.stack([rows.line, rows.mask], axis=1),
+        "lines": np.stack([rows.line, rows.mask | rows.parts << PARTS], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
         "bases": np.concatenate([each.base for each in traces]),

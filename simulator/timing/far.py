@@ -7,7 +7,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "access", "lower"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "PARTS", "access", "lower"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -18,13 +18,15 @@ NUMBERS = (
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
-    "constant_word",
+    "constant_word", "crossed", "dram_holds",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
+_CROSSED = NUMBERS.index("crossed")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
+_DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
@@ -35,6 +37,8 @@ _MEMORY = 1000.0
 _MOST_LOAD = 0.97
 _LINE = 4
 """Sectors."""
+PARTS = 4
+"""The bit of a line's mask behind its sectors': an access takes parts of them alone."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
@@ -67,7 +71,7 @@ def access(
         way = _find(state, index, line, kind == _STORE)
         if kind == _STORE:
             state.counts[6] += sectors
-            lower(state, machine, sectors, True, machine[_DRAM_STORED], 0.0, now)
+            lower(state, machine, sectors, True, machine[_DRAM_STORED], mask >> PARTS & 1, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
                 state.free[OF_STORES] += machine[_STORE_READ]
@@ -126,11 +130,11 @@ def lower(
 ) -> int:
     """Ask L2 for sectors, and DRAM for its share of them; when they are there.
 
-    `rate`: bytes per cycle of what is read.
+    `rate`: bytes per cycle of what is read; of a store, for how many sectors more it takes the way.
     """
     state.counts[5] += sectors
     if is_store:
-        cycles = max(32 * sectors / machine[_STORE_RATE], machine[_STORE_REQUEST])
+        cycles = max(32 * (sectors + rate) / machine[_STORE_RATE], machine[_STORE_REQUEST])
         there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
         state.stored = state.free[OF_STORES]
     else:
@@ -138,7 +142,15 @@ def lower(
         there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
         # What is asked for takes the way on which stores go.
         asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+        # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
         state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
+        if sectors <= _LINE:  # of a warp: how copies of many lines cross was not measured
+            state.cross_rest += sectors * machine[_CROSSED]
+        if state.cross_rest >= min(sectors, _LINE):
+            crossed = int(state.cross_rest)
+            state.cross_rest -= crossed
+            state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
+            there = max(there, state.free[OF_STORES] + machine[_L2])
     # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
     unit = min(sectors, _LINE)
     state.dram_rest += sectors / unit * share
@@ -147,7 +159,19 @@ def lower(
         state.dram_rest -= int(state.dram_rest)
         state.counts[7] += far_away
         cycles = 32 * far_away / machine[_DRAM_RATE]
-        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        if is_store:
+            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+            # What stores drive out goes to DRAM before more of them are taken.
+            state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
+            state.stored = state.free[OF_STORES]
+        elif sectors > _LINE:
+            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        else:
+            # It goes behind what the L2 was asked for before, and holds up what comes behind it.
+            state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[_OF_L2])
+            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+            held = max(cycles - 32 * far_away / rate, 0.0)
+            state.free[_OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
     if not is_store:
         state.loaded = max(state.loaded, int(there))

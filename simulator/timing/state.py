@@ -209,6 +209,7 @@ STATE = np.dtype(
         ("launched", np.int64),
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
+        ("cross_rest", np.float64),
         # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
         # takes the next fence; until when a sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),

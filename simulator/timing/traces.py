@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 __all__ = ["AccessRows", "BlockTrace", "Steps"]
 
 Numbers = NDArray[np.int64]
+_SECTOR = 32
+"""Bytes."""
+_WARP = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,15 @@ class AccessRows:
     away: Numbers | None = None
     """Tenths of cycles that an access to another block of the cluster takes on its way; 0: of
     shared memory at home. None: there are none."""
+
+    @property
+    def parts(self) -> Numbers:
+        """Of each line, whether each lane of a warp takes a part of a sector of its own: 1 or 0.
+
+        Lanes that share sectors may be merged with the warp's next store.
+        """
+        own = (self.sectors >= _WARP) & (self.bytes < self.sectors * _SECTOR)
+        return np.repeat(own.astype(np.int64), np.diff(self.line_begin))
 
 
 @dataclass(frozen=True, eq=False)

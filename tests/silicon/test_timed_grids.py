@@ -87,20 +87,55 @@ def test_loads_that_miss_take_what_a_request_takes() -> None:
         assert machine["request"] == pytest.approx(cycles, rel=0.02)
 
 
-def test_what_copies_lose_near_the_size_of_the_l2_is_what_was_recorded() -> None:
-    with (DATA / "h100_residency.csv").open() as file:
-        moved = {(row["kind"], int(row["mebibytes"])): row for row in csv.DictReader(file)}
-    with (DATA / "h100_lost.csv").open() as file:
-        lost = {int(row["mebibytes"]): float(row["lost"]) for row in csv.DictReader(file)
-                if row["kernel"] == "copies"}  # fmt: skip
+def turned() -> list[dict[str, str]]:
+    """Rows of what passes once over a footprint."""
+    with (DATA / "h100_turnover.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded() -> None:
+    alone = (("8", "plain"), ("4", "meets"))
+    rows = [row for row in turned() if (row["loads"], row["way"]) in alone]
     found = {round(50 * float(row["share"])): row for row in table("residency")}
-    for size in (24, 28, 32, 40):
-        stored = fmean(
-            int(moved[kind, size]["dram_write"]) / (size << 19) for kind in ("copies", "copies_16")
-        )
-        assert float(found[size]["stored"]) == pytest.approx(stored, abs=0.002)
-    for size in (24, 28, 32, 36):
-        assert float(found[size]["lost_copied"]) == lost[size]
+    for size in (24, 28, 32, 36, 40):
+        each = [row for row in rows if row["mebibytes"] == str(size)]
+        half = size << 19  # read, and as many written: half of these go to the other part
+        for name, kind, beside in (("lost", "dram_read", 0), ("stored", "dram_write", 0),
+                                   ("crossed", "crossed", half // 2)):  # fmt: skip
+            share = fmean((int(row[kind]) - beside) / half for row in each)
+            assert float(found[size][name]) == pytest.approx(share, abs=0.065)
+
+
+def test_blocks_that_follow_one_another_find_what_was_recorded() -> None:
+    rows = [row for row in turned() if (row["loads"], row["stores"]) in (("1", "1"), ("2", "2"))
+            and row["way"] != "within"]  # fmt: skip
+    found = {round(50 * float(row["share"])): row for row in table("residency")}
+    for size in (24, 28, 32, 36, 40, 48):
+        each = [row for row in rows if row["mebibytes"] == str(size)]
+        half = size << 19
+        lost = fmean(int(row["dram_read"]) / half for row in each)
+        crossed = fmean((int(row["crossed"]) - half // 2) / half for row in each)
+        assert float(found[size]["lost_again"]) == pytest.approx(lost, abs=0.05)
+        assert float(found[size]["crossed_again"]) == pytest.approx(crossed, abs=0.05)
+
+
+def test_stores_of_parts_take_a_sector_more_of_each_line() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    with (DATA / "h100_store_parts.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["warps"] == "32"]
+    for row in rows:
+        size, group, stride = (int(row[name]) for name in ("bytes", "group", "stride"))
+        # Lanes that share sectors are no parts; a line of one sector takes what a request takes.
+        if (size * group < 32 and stride < 32) or stride > 64 or size == 1:
+            continue
+        lines = -(-32 // group * stride // 128)
+        sectors = 32 // group
+        is_part = size * group < 32
+        rate = machine["store_rate"] if row["sms"] == "132" else machine["store_alone"]
+        least = machine["store_request" if row["sms"] == "132" else "store_request_alone"]
+        cycles = max(32 * (sectors + is_part * lines) / rate, least * lines)
+        assert float(row["cycles"]) == pytest.approx(cycles, rel=0.2)
 
 
 def test_each_word_more_of_a_constant_table_takes_what_was_recorded() -> None:

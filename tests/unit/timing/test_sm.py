@@ -25,6 +25,7 @@ MACHINE = {
     **(machine_of(H100) or {}),
     "dram_share": 0.0,
     "dram_stored": 0.0,
+    "crossed": 0.0,
     "constants": 0.0,
     "atom_hot": 0.0,
     "local_missed": 0.0,
