@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
+from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any
@@ -57,10 +59,21 @@ def measured(
                     else:
                         yield chunk
         finally:
-            for future in pending:
-                future.cancel()
+            _cancel(executor, pending)
     if failure is not None:
         raise failure
+
+
+def _cancel(executor: Executor, pending: set[Future[Chunk]]) -> None:
+    """Cancel what has not begun, and let the executor end behind it.
+
+    Before Python 3.11.3 a ProcessPoolExecutor whose last futures were cancelled never ended
+    (https://github.com/python/cpython/issues/94440). One that is not cancelled comes behind them.
+    """
+    cancelled = [future.cancel() for future in pending]
+    if sys.version_info < (3, 11, 3) and any(cancelled):
+        with suppress(Exception):  # it is shut down, or broken: it ends by itself
+            executor.submit(int)
 
 
 def _taken(ready: SimpleQueue[Future[Chunk] | None], wait: bool) -> list[Future[Chunk] | None]:
