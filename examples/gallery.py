@@ -86,13 +86,14 @@ def recorded(quantity: str) -> go.Figure:
 
 
 def times() -> go.Figure:
-    """The estimates of nine sets, each written down before its kernels were measured."""
+    """The estimates of ten sets, each written down before its kernels were measured."""
     model, chip = {}, {}
     for before, after in (
         ("estimates", "kernels"), ("fresh_estimates", "fresh"), ("third_estimates", "third"),
         ("fourth_estimates", "fourth"), ("fifth_estimates", "fifth"),
         ("sixth_estimates", "sixth"), ("seventh_estimates", "seventh"),
         ("eighth_estimates", "eighth"), ("ninth_estimates", "ninth"),
+        ("tenth_estimates", "tenth"),
     ):  # fmt: skip
         model |= table_of(ROOT / f"gpu_check/data/h100_timed_{before}.csv")
         chip |= table_of(ROOT / f"gpu_check/data/h100_timed_{after}.csv")

@@ -32,6 +32,7 @@ from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbours import measure_neighbours
+from gpu_check.timing.partitions import measure_first_warps, measure_partitions
 from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
@@ -96,6 +97,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "pass_bytes": measure_pass_bytes,
     "turnover": measure_turnover,
     "store_parts": measure_store_parts,
+    "first_warps": measure_first_warps,
+    "partitions": measure_partitions,
 }
 
 

@@ -17,7 +17,7 @@ NUMBERS = (
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
-    "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
+    "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
     "constant_word", "crossed", "dram_holds",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""

@@ -15,6 +15,7 @@ _DRAM_STORED, _CONSTANT_WORD = NUMBERS.index("dram_stored"), NUMBERS.index("cons
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
+_SERVED = NUMBERS.index("shared_warp")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
@@ -145,7 +146,7 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
     if state.trace[warp] >= 0 and state.next[warp] >= NEVER and state.arrived_at[warp] < 0:
         evaluate(code, state, warp)
         if state.next[warp] < NEVER:
-            partition = warp & 3
+            partition = state.partition[warp]
             if state.next[warp] < state.sleep[partition]:
                 state.sleep[partition] = state.next[warp]
 
@@ -175,6 +176,10 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
             continue
         number = state.entry[queue, state.head[queue], 1]
         kind = code[number].kind
+        served = state.served[state.entry[queue, state.head[queue], 0]]
+        if kind == _SHARED and served > now and state.count[queue & 3] == 1:
+            least = min(least, served)
+            continue
         needs = kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC)
         needs = needs or code[number].data > 0
         if code[number].adu > 0:
@@ -252,6 +257,8 @@ def _send(
     state.counts[2] += held
     if held:  # what needs no data leaves the pipe to others
         state.data_free = max(state.data_free, now) + held
+        if kind == _SHARED:
+            state.served[warp] = now + int(machine[_SERVED] * held)
     if kind == _COPY:
         state.copies[warp] = max(state.copies[warp], done)
     elif kind == _COPIES_END:
@@ -276,10 +283,11 @@ def _send(
         _arrive(code, trace, state, machine, warp, event, now + late)
     elif kind == _TILE and event >= 0:
         _copy(code, trace, state, machine, warp, number, event, share, now)
+    partition = state.partition[warp]
     for bank in range(2):  # what it brings is written where operands are read
         if code[number].written[bank]:
-            free = max(state.bank[warp & 3, bank], now)
-            state.bank[warp & 3, bank] = free + code[number].written[bank]
+            free = max(state.bank[partition, bank], now)
+            state.bank[partition, bank] = free + code[number].written[bank]
     if kind in (_STORE, _ATOMIC):
         state.stores[warp] -= 1
         state.drained[warp] = now

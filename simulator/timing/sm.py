@@ -40,13 +40,13 @@ _PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
 _PRODUCT = int(Kind.PRODUCT)
 _FORGET = int(Kind.FORGET)
 _COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
-_EXIT, _BRANCH_KIND, _FENCE_KIND = int(Kind.EXIT), int(Kind.BRANCH), int(Kind.FENCE)
+_EXIT, _FENCE_KIND = int(Kind.EXIT), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
 _MIO, _LG, _MATH = (
     int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE), int(Stall.MATH_PIPE_THROTTLE),
 )  # fmt: skip
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
-_BRANCHING, _MEMBAR = int(Stall.BRANCH_RESOLVING), int(Stall.MEMBAR)
+_MEMBAR = int(Stall.MEMBAR)
 _SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 
@@ -130,7 +130,8 @@ def _launch(
     for each in range(warps):
         warp = slot * warps + each
         which = block * warps + each
-        partition = warp & 3
+        partition = (state.first + each) & 3
+        state.partition[warp] = partition
         state.trace[warp] = which
         state.at_step[warp] = trace[state.warps + 3 * which]
         state.at_base[warp] = trace[state.warps + 3 * which + 1]
@@ -150,6 +151,7 @@ def _launch(
         state.fenced[warp] = 0
         state.stores[warp] = 0
         state.drained[warp] = 0
+        state.served[warp] = 0
         state.since[warp] = -1
         state.throttle[warp] = 0
         state.pending[warp, :] = 0
@@ -162,6 +164,8 @@ def _launch(
         state.count[partition] += 1
         evaluate(code, state, warp)
         state.sleep[partition] = min(state.sleep[partition], now + 1)
+    # Where the warps fill all sub-partitions alike, the next block still begins one further on.
+    state.first = (state.first + (warps & 3 or 1)) & 3
 
 
 @jit()
@@ -394,7 +398,7 @@ def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: i
             if state.next[warp] < at:
                 state.next[warp] = at
                 state.why[warp] = _AT_BARRIER
-            partition = warp & 3
+            partition = state.partition[warp]
             state.sleep[partition] = min(state.sleep[partition], state.next[warp])
 
 

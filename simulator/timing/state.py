@@ -167,6 +167,7 @@ STATE = np.dtype(
         ("at", *_numbers(MOST_WARPS)), ("at_row", *_numbers(MOST_WARPS)),
         ("at_base", *_numbers(MOST_WARPS)),
         ("apart", *_numbers(MOST_WARPS)),  # lines by which its global memory is moved
+        ("partition", *_numbers(MOST_WARPS)),  # the sub-partition that it runs on
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
@@ -207,12 +208,14 @@ STATE = np.dtype(
         # Of the SM.
         ("warps_of_block", np.int64), ("data_free", np.int64), ("turn", np.int64),
         ("launched", np.int64),
+        ("first", np.int64),  # the sub-partition of the next block's first warp
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         ("cross_rest", np.float64),
         # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
         # takes the next fence; until when a sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),
+        ("served", *_numbers(MOST_WARPS)),  # until when shared memory serves its last access
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there

@@ -181,6 +181,7 @@ def test_every_recorded_bound_held() -> None:
         ("seventh_estimates", "seventh", 31, 37),
         ("eighth_estimates", "eighth", 42, 49),
         ("ninth_estimates", "ninth", 29, 33),
+        ("tenth_estimates", "tenth", 36, 39),
     ],
 )
 def test_so_many_launches_lie_within_the_range(model: str, chip: str, many: int, all_: int) -> None:
@@ -223,6 +224,7 @@ def test_the_page_shows_the_third_set_held_out(capsys: pytest.CaptureFixture[str
         ("seventh", 37, 5, "off by 9.5% on average, by 41.3% at most; 27 within 12 %"),
         ("eighth", 49, 7, "off by 8.2% on average, by 29.9% at most; 38 within 12 %"),
         ("ninth", 33, 9, "off by 7.7% on average, by 23.0% at most; 26 within 12 %"),
+        ("tenth", 39, 12, "off by 7.5% on average, by 29.2% at most; 32 within 12 %"),
     ],
 )
 def test_the_page_shows_a_set_held_out(

@@ -1,0 +1,92 @@
+"""Sub-partitions of an SM: where a block's warps run, how fast a warp alone is served, branches."""
+
+import csv
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator.timing.work import Work
+from tests.unit.timing.test_sm import MACHINE, run
+from tests.unit.timing.works import Line, work
+
+DATA = Path(__file__).parents[3] / "gpu_check/data"
+
+
+def recorded(name: str) -> list[dict[str, str]]:
+    with (DATA / f"h100_{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def where(body: list[Line], who: Collection[int], warps: int, resident: int = 1) -> Work:
+    """Return blocks of which only some warps run the body; the others exit."""
+    made = work(body, warps=warps, times=8, blocks=resident, resident=resident)
+    steps = [[0] * 8 + [1] if warp in who else [1] for warp in range(warps)]
+    begin = np.cumsum([0, *map(len, steps)])
+    return replace(
+        made,
+        traces=tuple(
+            replace(each, warp_begin=begin, step=np.concatenate(steps)) for each in made.traces
+        ),
+    )
+
+
+def test_each_block_began_so_many_sub_partitions_further_on() -> None:
+    for row in recorded("first_warps"):
+        warps, place = int(row["threads"]) // 32, int(row["place"])
+        if place < 8:
+            assert int(row["further"]) == place * (warps % 4 or 1) % 4
+            assert row["in_order"] == "1"
+            assert row["sms"] == "132"
+
+
+@pytest.mark.parametrize(
+    ("warps", "spread"), [(1, 4), (2, 2), (3, 4), (4, 4), (5, 4), (6, 2), (8, 4), (16, 4)]
+)
+def test_first_warps_of_blocks_share_the_sub_partitions(warps: int, spread: int) -> None:
+    adds = [Line("FADD", f"R{place},R1,R2") for place in range(3, 35)]
+    alone, four = (
+        run(
+            where(adds, {0}, warps, resident), count=resident, launch_interval=0, launch_warp=0
+        ).cycles
+        for resident in (1, 4)
+    )
+    # So many of the four blocks' first warps take turns.
+    assert four / alone == pytest.approx(4 / spread, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("ways", "who", "partitions"),
+    [
+        *((ways, list(range(many)), many) for ways in (8, 16, 32) for many in (1, 2, 4)),
+        (8, [0, 4], 1),  # with more ways the simulation lets one of them go first, not the chip
+    ],
+)
+def test_a_warp_alone_gets_half_of_shared_memory(
+    ways: int, who: list[int], partitions: int
+) -> None:
+    stores = [Line("STS", "[R0],R1", cycles=ways, floor=1)] * 32
+    cycles = run(where(stores, who, 8)).cycles / (32 * 8 * len(who))
+    (row,) = (
+        row for row in recorded("partitions")
+        if (row["op"], row["ways"]) == ("store", str(ways))
+        and (row["warps"], row["partitions"]) == (str(len(who)), str(partitions))
+    )  # fmt: skip
+    assert cycles == pytest.approx(float(row["cycles"]), rel=0.06)
+    if len(who) == 1:
+        assert float(row["cycles"]) == pytest.approx(MACHINE["shared_warp"] * ways, rel=0.02)
+
+
+def test_lanes_that_meet_again_take_what_they_took_on_an_h100() -> None:
+    (measured,) = (
+        float(row["cycles"]) for row in recorded("branches")
+        if (row["lanes"], row["warps"]) == ("32", "1")
+    )  # fmt: skip
+    adds = [Line("FADD", "R0,R0,R1", stall=4)] * 8
+    body = [*adds, Line("BSYNC", "B0", stall=5), Line("FADD", "R0,R0,R1", stall=4)]
+    without = [*adds, Line("NOP", stall=5), Line("FADD", "R0,R0,R1", stall=4)]
+    met, not_met = (run(work(each, times=64)).cycles / 64 for each in (body, without))
+    # A branch of the recorded loop takes 63.5 cycles as its instructions say.
+    assert met - not_met == pytest.approx(measured - 63.5, abs=0.5)
