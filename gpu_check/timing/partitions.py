@@ -1,4 +1,4 @@
-"""Sub-partitions: on which one a block's warps run, and how fast one alone is served.
+"""Sub-partitions: which of them run the warps of a block, and how fast one alone is served.
 
 `measure_first_warps` has the blocks of each SM say which warps of the SM they got. A warp's number
 modulo four is its sub-partition. `measure_partitions` lets warps of one sub-partition, or of
