@@ -7,7 +7,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "PARTS", "access", "lower"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "PARTS", "access", "from_l2", "to_l2"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -64,14 +64,14 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            done = max(done, lower(state, machine, sectors, False, share, bypasses, now))
+            done = max(done, from_l2(state, machine, sectors, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
         way = _find(state, index, line, kind == _STORE)
         if kind == _STORE:
             state.counts[6] += sectors
-            lower(state, machine, sectors, True, machine[_DRAM_STORED], mask >> PARTS & 1, now)
+            to_l2(state, machine, sectors, machine[_DRAM_STORED], mask >> PARTS & 1, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
                 state.free[OF_STORES] += machine[_STORE_READ]
@@ -85,7 +85,7 @@ def access(
         some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
         state.counts[4] += sectors - some
         if some:
-            there = lower(state, machine, some, False, share, machine[_L2_RATE], now)
+            there = from_l2(state, machine, some, share, machine[_L2_RATE], now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -125,57 +125,70 @@ def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
 
 
 @jit()
-def lower(
-    state: Any, machine: Any, sectors: int, is_store: bool, share: float, rate: float, now: int
-) -> int:
+def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, now: int) -> int:
     """Ask L2 for sectors, and DRAM for its share of them; when they are there.
 
-    `rate`: bytes per cycle of what is read; of a store, for how many sectors more it takes the way.
+    `rate`: bytes per cycle from the L2.
     """
     state.counts[5] += sectors
-    if is_store:
-        cycles = max(32 * (sectors + rate) / machine[_STORE_RATE], machine[_STORE_REQUEST])
-        there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
-        state.stored = state.free[OF_STORES]
-    else:
-        cycles = max(32 * sectors / rate, machine[_REQUEST])
-        there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
-        # What is asked for takes the way on which stores go.
-        asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
-        # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
-        state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
-        if sectors <= _LINE:  # of a warp: how copies of many lines cross was not measured
-            state.cross_rest += sectors * machine[_CROSSED]
-        if state.cross_rest >= min(sectors, _LINE):
-            crossed = int(state.cross_rest)
-            state.cross_rest -= crossed
-            state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
-            there = max(there, state.free[OF_STORES] + machine[_L2])
-    # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
-    unit = min(sectors, _LINE)
-    state.dram_rest += sectors / unit * share
-    if state.dram_rest >= 1:
-        far_away = int(state.dram_rest) * unit
-        state.dram_rest -= int(state.dram_rest)
-        state.counts[7] += far_away
-        cycles = 32 * far_away / machine[_DRAM_RATE]
-        if is_store:
-            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
-            # What stores drive out goes to DRAM before more of them are taken.
-            state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
-            state.stored = state.free[OF_STORES]
-        elif sectors > _LINE:
-            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
-        else:
-            # It goes behind what the L2 was asked for before, and holds up what comes behind it.
+    cycles = max(32 * sectors / rate, machine[_REQUEST])
+    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+    # What is asked for takes the way on which stores go.
+    asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+    # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
+    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
+    few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
+    if few:
+        state.cross_rest += sectors * machine[_CROSSED]
+    if state.cross_rest >= min(sectors, _LINE):
+        crossed = int(state.cross_rest)
+        state.cross_rest -= crossed
+        state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
+        there = max(there, state.free[OF_STORES] + machine[_L2])
+    far_away = _far_away(state, sectors, share)
+    if far_away:
+        if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[_OF_L2])
-            far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        cycles = 32 * far_away / machine[_DRAM_RATE]
+        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        if few:  # and holds up what comes behind it
             held = max(cycles - 32 * far_away / rate, 0.0)
             state.free[_OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
-    if not is_store:
-        state.loaded = max(state.loaded, int(there))
+    state.loaded = max(state.loaded, int(there))
     return int(there)
+
+
+@jit()
+def to_l2(state: Any, machine: Any, sectors: int, share: float, more: int, now: int) -> int:
+    """Store sectors to the L2, which DRAM takes a share of; when they are there.
+
+    `more`: so many sectors more their way takes, since they are parts of sectors.
+    """
+    state.counts[5] += sectors
+    cycles = max(32 * (sectors + more) / machine[_STORE_RATE], machine[_STORE_REQUEST])
+    there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
+    far_away = _far_away(state, sectors, share)
+    if far_away:
+        cycles = 32 * far_away / machine[_DRAM_RATE]
+        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        # What stores drive out goes to DRAM before more of them are taken.
+        state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
+        there = max(there, far + machine[_DRAM])
+    state.stored = state.free[OF_STORES]
+    return int(there)
+
+
+@jit()
+def _far_away(state: Any, sectors: int, share: float) -> int:
+    """Return how many sectors DRAM moves for this request, by the share of all that it moves."""
+    # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
+    unit = min(sectors, _LINE)
+    state.dram_rest += sectors / unit * share
+    lines = int(state.dram_rest)
+    state.dram_rest -= lines
+    state.counts[7] += lines * unit
+    return lines * unit
 
 
 @jit()

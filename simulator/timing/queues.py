@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import NUMBERS, access, lower
+from simulator.timing.far import NUMBERS, access, from_l2, to_l2
 from simulator.timing.state import GROUPS, NEVER, QUEUE, Kind, Stall
 
 __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
@@ -233,7 +233,7 @@ def _send(
             there = access(trace, state, machine, at, first, kind, bypasses, share, now)
             base += 1
             if again > 0:
-                there = max(there, lower(state, machine, again, False, 0.0, rate, now))
+                there = max(there, from_l2(state, machine, again, 0.0, rate, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
         state.adu_free += code[number].adu * (sent - 1)
@@ -244,12 +244,12 @@ def _send(
         if kind == _STORE:
             each = 1 if code[number].indexed else 4
             for _ in range(sectors // each):
-                lower(state, machine, each, True, 0.0, 0.0, now)
+                to_l2(state, machine, each, 0.0, 0, now)
         else:
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
             if missing:
-                done = max(done, lower(state, machine, missing, False, 0.0, machine[_L2_RATE], now))
+                done = max(done, from_l2(state, machine, missing, 0.0, machine[_L2_RATE], now))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if kind == _FORGET:
@@ -386,9 +386,11 @@ def _copy(
     done = int(state.tma_free)
     is_store = code[number].number > 0
     if sectors:
-        rate = machine[_L2_RATE if is_store else _COPY_RATE]
-        share = machine[_DRAM_STORED] if is_store else share
-        done = max(done, lower(state, machine, sectors, is_store, share, rate, int(begin)))
+        if is_store:
+            there = to_l2(state, machine, sectors, machine[_DRAM_STORED], 0, int(begin))
+        else:
+            there = from_l2(state, machine, sectors, share, machine[_COPY_RATE], int(begin))
+        done = max(done, there)
     done += int(machine[_TMA_LATENCY])
     if is_store:
         state.copies[warp] = max(state.copies[warp], done)

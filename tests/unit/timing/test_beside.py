@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.code import code_arrays
 from simulator.timing.estimate import SmRun, run_sm
@@ -21,9 +20,9 @@ from tests.unit.timing.test_sm import MACHINE
 from tests.unit.timing.works import Line, work
 
 H100 = Chip.of("H100")
-DATA = Path(__file__).parents[3] / "gpu_check/data"
-WAITS = list(csv.DictReader((DATA / "h100_waits.csv").read_text().splitlines()))
-PRODUCTS = list(csv.DictReader((DATA / "h100_wgmma.csv").read_text().splitlines()))
+WAITS = packaged_table("h100_waits")
+PRODUCTS = packaged_table("h100_wgmma")
+TILES = packaged_table("h100_tma")
 Event = tuple[int, int, int, int, int]
 
 
@@ -83,6 +82,26 @@ def test_a_copy_that_is_waited_for_takes_what_it_took_on_an_h100(size: int) -> N
     )  # fmt: skip
     found = run(beside(work(body, times=turns), [events]), l2_rate=48.1)
     assert found.cycles / turns == pytest.approx(measured, rel=0.12)
+
+
+@pytest.mark.parametrize(("inner_bytes", "size"), [(128, 8192), (64, 4096), (32, 2048)])
+def test_stores_of_tiles_take_what_they_took_on_an_h100(inner_bytes: int, size: int) -> None:
+    measured = next(
+        float(row["cycles"]) for row in TILES
+        if (row["copy"], row["inner_bytes"], row["rows"], row["swizzle"])
+        == ("store", str(inner_bytes), "64", "0")
+    )  # fmt: skip
+    few, many = (
+        run(
+            beside(
+                work([Line("UTMASTG.2D", "[UR8],[UR4]", stall=2)], times=times),
+                [[(0, 0, size, size // 32, 64)] * times],
+            ),
+            store_rate=32, store_request=0, dram_stored=0,
+        ).cycles
+        for times in (32, 96)
+    )  # fmt: skip
+    assert (many - few) / 64 == pytest.approx(measured, rel=0.1)
 
 
 @pytest.mark.parametrize(("n", "a"), [(8, "SS"), (64, "SS"), (128, "SS"), (256, "SS"), (128, "RS")])

@@ -1,13 +1,12 @@
 """What products of 64 bits, loads and local memory cost, as an H100 did in loops of them."""
 
-import csv
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.estimate import SmRun, _reduced, _unlike, estimate, run_sm
 from simulator.timing.local_memory import frame_words, is_indexed
@@ -15,14 +14,10 @@ from simulator.timing.machine import machine_of
 from tests.unit.timing.test_sm import run
 from tests.unit.timing.works import Line, work
 
-DATA = Path(__file__).parents[3] / "gpu_check/data"
-DISPATCH = {
-    row["instructions"]: row
-    for row in csv.DictReader((DATA / "h100_dispatch.csv").read_text().splitlines())
-}
+DISPATCH = {row["instructions"]: row for row in packaged_table("h100_dispatch")}
 LOCAL = {
     (row["does"], row["index"]): float(row["cycles"])
-    for row in csv.DictReader((DATA / "h100_local_memory.csv").read_text().splitlines())
+    for row in packaged_table("h100_local_memory")
     if (row["words"], row["sms"], row["warps"]) == ("32", "132", "32")
 }
 LINES = {

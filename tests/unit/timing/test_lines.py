@@ -1,17 +1,15 @@
 """Loads of L1 and copies that bypass it: every recorded pattern, and laws."""
 
-import csv
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_check.recordings import packaged_table
 from simulator.timing.lines import copy_fills, load_cycles
 
-DATA = Path(__file__).parents[3] / "gpu_check/data"
 ALL = np.full(1, 0xFFFFFFFF, np.uint32)
 LANE = np.arange(32)
 
@@ -20,15 +18,13 @@ def _recorded() -> Iterator[tuple[int, float, list[int]]]:
     """Loads of 32 lanes: bytes per lane, cycles, lanes' offsets."""
     from gpu_check.timing.paths import access_offsets
 
-    with (DATA / "h100_gathers.csv").open() as file:
-        for row in csv.DictReader(file):
-            yield int(row["width"]), float(row["warps_32"]), [*map(int, row["offsets"].split())]
+    for row in packaged_table("h100_gathers"):
+        yield int(row["width"]), float(row["warps_32"]), [*map(int, row["offsets"].split())]
     known = {(width, name): found for width, name, found in access_offsets()}
-    with (DATA / "h100_accesses.csv").open() as file:
-        for row in csv.DictReader(file):
-            if row["kind"] == "load":
-                width = int(row["width"])
-                yield width, float(row["warps_32"]), known[width, row["pattern"]]
+    for row in packaged_table("h100_accesses"):
+        if row["kind"] == "load":
+            width = int(row["width"])
+            yield width, float(row["warps_32"]), known[width, row["pattern"]]
 
 
 def test_loads_of_l1_take_what_an_h100_took_whatever_lanes_read() -> None:
@@ -61,23 +57,20 @@ def test_lanes_that_leave_and_whole_lines_never_make_a_load_slower(
 
 def test_the_l2_sends_for_copies_what_an_h100_received() -> None:
     many = 0
-    with (DATA / "h100_scattered_copies.csv").open() as file:
-        for row in csv.DictReader(file):
-            if row["bytes"] != "16" or row["sms"] != "1":
-                continue
-            lanes, pitch, shift, source = (
-                int(row[name]) for name in ("lanes", "pitch", "shift", "source")
-            )
-            targets = LANE // lanes * pitch + LANE % lanes * 16 + shift
-            sources = LANE // lanes * 1024 + LANE % lanes * 16 + source
-            found = [
-                copy_fills(
-                    (targets + k * 32 // lanes * pitch)[None], (sources + 128 * k)[None], ALL
-                )
-                for k in range(4)
-            ]
-            assert np.mean(found) == float(row["filled"])
-            many += 1
+    for row in packaged_table("h100_scattered_copies"):
+        if row["bytes"] != "16" or row["sms"] != "1":
+            continue
+        lanes, pitch, shift, source = (
+            int(row[name]) for name in ("lanes", "pitch", "shift", "source")
+        )
+        targets = LANE // lanes * pitch + LANE % lanes * 16 + shift
+        sources = LANE // lanes * 1024 + LANE % lanes * 16 + source
+        found = [
+            copy_fills((targets + k * 32 // lanes * pitch)[None], (sources + 128 * k)[None], ALL)
+            for k in range(4)
+        ]
+        assert np.mean(found) == float(row["filled"])
+        many += 1
     assert many == 39
 
 

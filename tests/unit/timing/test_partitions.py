@@ -1,23 +1,15 @@
 """Sub-partitions of an SM: where a block's warps run, how fast a warp alone is served, branches."""
 
-import csv
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpu_check.recordings import packaged_table
 from simulator.timing.work import Work
 from tests.unit.timing.test_sm import MACHINE, run
 from tests.unit.timing.works import Line, work
-
-DATA = Path(__file__).parents[3] / "gpu_check/data"
-
-
-def recorded(name: str) -> list[dict[str, str]]:
-    with (DATA / f"h100_{name}.csv").open() as file:
-        return list(csv.DictReader(file))
 
 
 def where(body: list[Line], who: Collection[int], warps: int, resident: int = 1) -> Work:
@@ -34,7 +26,7 @@ def where(body: list[Line], who: Collection[int], warps: int, resident: int = 1)
 
 
 def test_each_block_began_so_many_sub_partitions_further_on() -> None:
-    for row in recorded("first_warps"):
+    for row in packaged_table("h100_first_warps"):
         warps, place = int(row["threads"]) // 32, int(row["place"])
         if place < 8:
             assert int(row["further"]) == place * (warps % 4 or 1) % 4
@@ -70,7 +62,7 @@ def test_a_warp_alone_gets_half_of_shared_memory(
     stores = [Line("STS", "[R0],R1", cycles=ways, floor=1)] * 32
     cycles = run(where(stores, who, 8)).cycles / (32 * 8 * len(who))
     (row,) = (
-        row for row in recorded("partitions")
+        row for row in packaged_table("h100_partitions")
         if (row["op"], row["ways"]) == ("store", str(ways))
         and (row["warps"], row["partitions"]) == (str(len(who)), str(partitions))
     )  # fmt: skip
@@ -81,7 +73,7 @@ def test_a_warp_alone_gets_half_of_shared_memory(
 
 def test_lanes_that_meet_again_take_what_they_took_on_an_h100() -> None:
     (measured,) = (
-        float(row["cycles"]) for row in recorded("branches")
+        float(row["cycles"]) for row in packaged_table("h100_branches")
         if (row["lanes"], row["warps"]) == ("32", "1")
     )  # fmt: skip
     adds = [Line("FADD", "R0,R0,R1", stall=4)] * 8

@@ -1,18 +1,16 @@
 """Bounds by pipes: what a recorded chip says, and what must hold of any work."""
 
-import csv
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_check.recordings import PackagedTable, packaged_table
 from simulator import replay, simulate
 from simulator.timing.pipes import Demand, TimeBound, bound_of_demands
 from simulator.timing.rates import rates_of
 
-DATA = Path(__file__).parents[3] / "gpu_check/data"
 PIPES = ("issue", "alu", "fma", "fmaheavy", "fp64", "xu", "tensor", "lsu", "adu", "shared")
 
 amounts = st.floats(0, 1e6)
@@ -83,16 +81,17 @@ def test_what_runs_never_counts_for_less(all_: list[Demand], blocks: int, warps:
         ("coalesced", "leimao.v01", {}),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("chip", ["h100", "h200"])
+@pytest.mark.parametrize(
+    ("chip", "table"), [("H100", "h100_gemm_stalls"), ("H200", "h200_gemm_stalls")]
+)
 def test_described_bounds_are_below_what_was_measured(
-    name: str, kernel: str, parameters: dict[str, Any], chip: str
+    name: str, kernel: str, parameters: dict[str, Any], chip: str, table: PackagedTable
 ) -> None:
-    with (DATA / f"{chip}_gemm_stalls.csv").open() as file:
-        measured = {
-            int(row["size"]): float(row["cycles"])
-            for row in csv.DictReader(file)
-            if row["kernel"] == name
-        }
+    measured = {
+        int(row["size"]): float(row["cycles"])
+        for row in packaged_table(table)
+        if row["kernel"] == name
+    }
     for size, cycles in measured.items():
         found = replay(kernel, m=size, n=size, k=size, **parameters).time(chip)
         assert 0.05 * cycles < found.cycles <= cycles

@@ -1,16 +1,14 @@
 """The tables of rates: complete, never above what was measured, equal to what was measured."""
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from gpu_check.recordings import packaged_table
 from simulator.errors import ChipError
 from simulator.law.chips import Chip
 from simulator.timing.rates import CAPABILITIES, SUB_PARTITIONS, rates_of, table
 
-RECORDED = Path(__file__).parents[3] / "gpu_check/data/h100_pipes.csv"
 FREE = {
     "NOP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT",
     "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "UTMACMDFLUSH", "UTMACCTL", "KILL",
@@ -23,11 +21,10 @@ SPLIT = {"IMAD.WIDE", "BAR"}  # their loops hold other instructions, or wait for
 
 
 def _recorded() -> dict[str, dict[str, float]]:
-    with RECORDED.open() as file:
-        return {
-            row["op"]: {name: float(row[name]) for name in row if name != "op"}
-            for row in csv.DictReader(file)
-        }
+    return {
+        row["op"]: {name: float(row[name]) for name in row if name != "op"}
+        for row in packaged_table("h100_pipes")
+    }
 
 
 def test_every_opcode_of_the_machine_has_a_group() -> None:
@@ -102,11 +99,6 @@ def test_a_chip_without_tables_is_refused() -> None:
         rates_of(newer)
 
 
-def _wgmma() -> list[dict[str, str]]:
-    with (RECORDED.parent / "h100_wgmma.csv").open() as file:
-        return list(csv.DictReader(file))
-
-
 def test_no_wgmma_beats_its_peak() -> None:
     """Each of four warps has a quarter of a product, on a sub-partition of its own."""
     from simulator.timing.control import control
@@ -115,7 +107,7 @@ def test_no_wgmma_beats_its_peak() -> None:
 
     units = {"f16": "H", "bf16": "H", "tf32": "H", "s8": "I", "u8": "I", "b1": "B"}
     rates, exact = rates_of("H100"), 0
-    for row in _wgmma():
+    for row in packaged_table("h100_wgmma"):
         unit = units.get(row["type"].split(".")[0], "Q")
         suffix = {"bf16": ".BF16", "tf32": ".TF32"}.get(row["type"], "")
         opcode = f"{unit}GMMA.64x{row['n']}x{row['k']}.{row['accumulator'].upper()}{suffix}"

@@ -1,13 +1,11 @@
 """One SM: what a recorded chip needs for loops of an instruction, and what must hold of any."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.estimate import SmRun, run_sm
 from simulator.timing.machine import machine_of
@@ -16,10 +14,7 @@ from simulator.timing.work import Work
 from tests.examples import examples
 from tests.unit.timing.works import Line, work
 
-DATA = Path(__file__).parents[3] / "gpu_check/data"
-PIPES = {
-    row["op"]: row for row in csv.DictReader((DATA / "h100_pipes.csv").read_text().splitlines())
-}
+PIPES = {row["op"]: row for row in packaged_table("h100_pipes")}
 H100 = Chip.of("H100")
 MACHINE = {
     **(machine_of(H100) or {}),
