@@ -37,14 +37,15 @@ for _name in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY",
 # Their examples compile CUDA: for them, the extra `sass`.
 COMPILES = find_spec("elftools") is not None and find_spec("cuda") is not None
 collect_ignore = []
-# What draws the house and the site needs the extras `lint` and `docs`, and nobody's tests need it.
-collect_ignore += [] if find_spec("grimp") else ["docs/house.py"]
-collect_ignore += [] if find_spec("griffe") else ["docs/site.py"]
 if not COMPILES:
     collect_ignore += ["docs/how-to/sass.md", "docs/tutorial.md", "simulator/sass/replay.py"]
     collect_ignore += ["docs/how-to/triton.md", "docs/how-to/hopper.md"]
 if find_spec("triton") is None:  # the extra `test` brings it
     collect_ignore += ["docs/how-to/triton.md", "tests/triton_kernels.py"]
+if find_spec("grimp") is None:  # the extra `lint` brings it
+    collect_ignore += ["docs/house.py"]
+if find_spec("griffe") is None:  # the extra `docs` brings it
+    collect_ignore += ["docs/site.py"]
 
 TOGETHER = (
     ("tests/unit/test_docstrings.py", "tests/unit/test_structure.py"),  # they parse all sources
