@@ -38,13 +38,16 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_mixes, measure_pipes
 from gpu_check.timing.reach import measure_reach
+from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
+from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.store_parts import measure_store_parts
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.tails import measure_tails
+from gpu_check.timing.tpcs import measure_places, measure_tpcs
 from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
@@ -99,6 +102,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,
+    "rereads": measure_rereads,
+    "spread": measure_spread,
+    "tpcs": measure_tpcs,
+    "places": measure_places,
 }
 
 

@@ -18,7 +18,7 @@ NUMBERS = (
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
-    "constant_word", "crossed", "dram_holds",
+    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -27,11 +27,15 @@ _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_r
 _CROSSED = NUMBERS.index("crossed")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS = NUMBERS.index("dram_holds")
+_L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
 _OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+_MIX = 2654435761
+"""An odd number: products with it lie all over a range."""
+_BITS = (1 << 30) - 1
 _MEMORY = 1000.0
 """Cycles over which a place's load is taken."""
 _MOST_LOAD = 0.97
@@ -64,7 +68,7 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            done = max(done, from_l2(state, machine, sectors, share, bypasses, now))
+            done = max(done, _line(state, machine, line, sectors, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
@@ -85,7 +89,7 @@ def access(
         some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
         state.counts[4] += sectors - some
         if some:
-            there = from_l2(state, machine, some, share, machine[_L2_RATE], now)
+            there = _line(state, machine, line, some, share, machine[_L2_RATE], now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -156,6 +160,24 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
             state.free[_OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
     state.loaded = max(state.loaded, int(there))
+    return int(there)
+
+
+@jit()
+def _line(
+    state: Any, machine: Any, line: int, sectors: int, share: float, rate: float, now: int
+) -> int:
+    """Ask L2 for sectors of a line, as `from_l2`: how long that takes depends on where it lies.
+
+    Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
+    """
+    before = state.counts[7]
+    there = from_l2(state, machine, sectors, share, rate, now)
+    spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
+    drawn = (line & _BITS) * _MIX >> 8 & _BITS
+    drawn = (drawn ^ drawn >> 13) * _MIX >> 16 & 255
+    there += int(spread * (drawn / 255 - 0.5))
+    state.loaded = max(state.loaded, there)
     return int(there)
 
 

@@ -1,0 +1,129 @@
+"""Loads that wait for the slowest line, as on an H100; what SMs side by side read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing.rereads import SOURCE, lines_of
+from simulator import replay_compiled
+from simulator.timing.work import Work
+from tests.sass_kernels import needs_compiler
+from tests.unit.timing.test_sm import MACHINE, run
+from tests.unit.timing.works import Line, work
+
+
+def loads(count: int, times: int, *, warps: int = 1, blocks: int = 1) -> Work:
+    """Return warps that load so many whole lines, then wait for all of them, some times."""
+    body = [Line("LDG.E", f"R{4 + place},[R2.64]", write=0, lines=1) for place in range(count)]
+    adds = Line("FADD", "R0,R0,R4", waits=1, stall=4)
+    made = work([*body, adds], warps=warps, times=times, blocks=blocks, resident=blocks)
+    whole = replace(made.traces[0].rows, mask=np.full(count, 15), sectors=np.full(count, 4))
+    return replace(made, traces=tuple(replace(each, rows=whole) for each in made.traces))
+
+
+def at(made: Work, lines: np.ndarray) -> Work:
+    """Return the same with loads of other lines, shape (blocks, loads of a block)."""
+    return replace(
+        made,
+        traces=tuple(
+            replace(each, base=own.ravel()) for each, own in zip(made.traces, lines, strict=True)
+        ),
+    )
+
+
+@pytest.mark.parametrize("source", ["L2", "DRAM"])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_a_warp_waits_for_its_slowest_load_as_long_as_on_an_h100(source: str, count: int) -> None:
+    drawn = np.random.default_rng(1)
+
+    def cycles(times: int) -> int:
+        anywhere = drawn.integers(0, 1 << 20, (1, times * count))
+        made = at(loads(count, times), anywhere)
+        return run(made, dram_share=float(source == "DRAM")).cycles
+
+    each = (cycles(576) - cycles(64)) / 512
+    (measured,) = (
+        float(row["mean"]) for row in packaged_table("h100_spread")
+        if (row["source"], row["loads"]) == (source, str(count))
+        and (row["sms"], row["warps"]) == ("1", "1")
+    )  # fmt: skip
+    assert each == pytest.approx(measured, rel=0.05)
+
+
+def test_the_spread_is_what_was_recorded() -> None:
+    rows = {
+        (row["source"], int(row["loads"])): row for row in packaged_table("h100_spread")
+        if (row["sms"], row["warps"]) == ("132", "1")
+    }  # fmt: skip
+    near = rows["L2", 1]
+    assert (int(near["q90"]) - int(near["q10"])) / 0.8 == pytest.approx(
+        MACHINE["l2_spread"], rel=0.02
+    )
+    mean = {count: float(rows["DRAM", count]["mean"]) for count in (1, 2, 4)}
+    # The slowest of n draws from a range of one is expected at n / (n + 1).
+    widths = [(mean[count] - mean[1]) / (count / (count + 1) - 0.5) for count in (2, 4)]
+    assert np.mean(widths) == pytest.approx(MACHINE["dram_spread"], rel=0.02)
+
+
+def rereads(sms: str = "132") -> dict[tuple[str, int, int], float]:
+    """Cycles of an SM per load of lines that the L2 has."""
+    return {
+        (row["how"], int(row["warps"]), int(row["loads"])): float(row["cycles"])
+        for row in packaged_table("h100_rereads")
+        if (row["source"], row["sms"]) == ("L2", sms)
+    }
+
+
+def test_a_line_on_its_way_costs_no_more_than_one_that_is_there() -> None:
+    recorded = rereads()
+    for (how, warps, count), cycles in recorded.items():
+        if how in ("others", "shifted", "same"):
+            there = recorded["past", warps, count]
+            assert cycles == pytest.approx(there, rel=0.11), (how, warps, count)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("how", "warps", "count"),
+    [("own", 8, 1), ("own", 16, 2), ("own", 32, 1), ("same", 32, 4), ("others", 16, 8),
+     ("others", 32, 4), ("past", 16, 4)],
+)  # fmt: skip
+def test_loads_of_lines_on_their_way_take_what_they_took(how: str, warps: int, count: int) -> None:
+    of_block = min(warps, 16)
+    words, lines = lines_of(how, of_block, count)
+    blocks = 132 * warps // of_block
+
+    def cycles(turns: int) -> float:
+        size = 128 * (lines * (turns + 4) + 2)
+        report = replay_compiled(
+            SOURCE.replace("clock64()", "0").replace("BEFORE", "2"),
+            kernel=f"loads{count}", grid=(blocks,), block=(32 * of_block,), chip="H100",
+            args=[np.zeros(size * blocks, np.uint8), (4 * words).astype(np.int32).ravel(),
+                  np.int32(128 * lines), np.int32(size), np.int32(turns),
+                  np.zeros(3 * warps * 132, np.int64), np.zeros(1, np.float32)],
+        )  # fmt: skip
+        return float(report.time(chip="H100").active_cycles or 0)
+
+    each = (cycles(24) - cycles(8)) / (16 * warps * count)
+    assert each == pytest.approx(rereads()[how, warps, count], rel=0.08)
+
+
+def test_of_two_sms_only_those_side_by_side_read_faster() -> None:
+    rows = {
+        (row["partner"], float(row["shared"])): float(row["bytes_per_cycle"])
+        for row in packaged_table("h100_tpcs") if row["apart"] == "0"
+    }  # fmt: skip
+    alone = rows["none", 1.0]
+    for partner in ("second next", "step 66"):
+        assert rows[partner, 1.0] == pytest.approx(alone, rel=0.03)
+    for part in (0.25, 0.5, 0.75, 1.0):
+        expected = 1 / (part / MACHINE["l2_shared"] + (1 - part) / MACHINE["l2_rate"])
+        assert rows["next", part] == pytest.approx(expected, rel=0.1)
+
+
+def test_the_next_block_begins_on_the_sm_beside() -> None:
+    whole = [row for row in packaged_table("h100_places") if int(row["blocks"]) % 132 == 0]
+    assert whole
+    assert all((row["next"], row["same"]) == ("1.0", "0.0") for row in whole)
