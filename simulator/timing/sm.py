@@ -296,9 +296,10 @@ def _issue(
     after = state.instruction[warp]
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
-    if kind in (_BARRIER, _ARRIVE):
+    arrives = kind in (_BARRIER, _ARRIVE) and rows == 0  # it has a row where it is turned off
+    if arrives:
         _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
-    if kind != _BARRIER:  # who opens a barrier waits until it is open, too
+    if kind != _BARRIER or not arrives:  # who opens a barrier waits until it is open, too
         evaluate(code, state, warp)
     return -1
 
