@@ -140,6 +140,7 @@ def test_what_tables_of_constants_and_unlike_blocks_take_is_told(name: str, off:
     assert found.cycles == pytest.approx(measured["cycles"], rel=off)
 
 
+@pytest.mark.slow
 @needs_tools
 @pytest.mark.parametrize("pair", sorted({case["pair"] for case in ELEVENTH} - {""}))
 def test_kernels_of_a_pair_leave_the_same_results(pair: str) -> None:
