@@ -29,8 +29,7 @@ _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
 _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
-_HELD = NUMBERS.index("code_held")
-_GMMA_LATENCY = NUMBERS.index("gmma_latency")
+_HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
 _CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
 
 _PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
@@ -296,9 +295,10 @@ def _issue(
     after = state.instruction[warp]
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
-    if kind in (_BARRIER, _ARRIVE):
+    arrives = kind in (_BARRIER, _ARRIVE) and rows == 0  # it has a row where it is turned off
+    if arrives:
         _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
-    if kind != _BARRIER:  # who opens a barrier waits until it is open, too
+    if kind != _BARRIER or not arrives:  # who opens a barrier waits until it is open, too
         evaluate(code, state, warp)
     return -1
 

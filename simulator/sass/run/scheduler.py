@@ -126,7 +126,7 @@ def _ready(at: Emitter, block: Value, pc: Value, members: Value) -> None:
     room = field(at, block, "trace_rows") - field(at, block, "traced")
     with at.when(rows > room, likely=False):
         back(Status.FLUSH)
-    full = rows * 2 + members > field(at, block, "event_room") - field(at, block, "event_count")
+    full = (rows + members) * 2 > field(at, block, "event_room") - field(at, block, "event_count")
     with at.when(full, likely=False):
         back(Status.FLUSH)
 

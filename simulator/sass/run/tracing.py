@@ -128,7 +128,10 @@ class Tracer:
                 self._bases[warp].append(mine)
 
     def _constants(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows of reads of a constant bank at several words: so many sectors."""
+        """Return the rows of reads of a constant bank at several words: so many sectors.
+
+        A barrier that is turned off has a row, too, of none.
+        """
         kinds, which = np.unique(events, return_inverse=True)
         named = np.zeros(len(kinds), dtype=np.int64)
         for place, event in enumerate(kinds.tolist()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.kinds import I32
-from simulator.sass.lift.layout import ALIVE, STAY, State
+from simulator.sass.lift.layout import ALIVE, CONSTANT, CONSTANT_SHIFT, STAY, VALUE, State
 from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, SourceOperand
 from simulator.sass.lift.operands import (
     ConvergenceBarrier,
@@ -16,6 +16,7 @@ from simulator.sass.lift.operands import (
 )
 from simulator.sass.lift.requests import SystemCall
 from simulator.sass.lift.serving import served
+from simulator.sass.lift.state import note
 from simulator.sass.lift.subwarps import barrier_row
 from simulator.sass.lift.table import Emit, lifts
 from simulator.sass.lift.values import Value
@@ -310,6 +311,8 @@ def _bar(line: Line) -> Emit:
         block.flush()
         lane = block.taken.lowest & 31
         with at.when(block.taken == 0):
+            off = block.number << CONSTANT_SHIFT | 1 << CONSTANT | 1 << VALUE
+            note(at, block.context, at.i64(off))
             block.give(block.number + 1)
         block.help_all(
             "block_barrier", block.taken, at.i32(block.number + 1), block.read(which).lane(lane),
