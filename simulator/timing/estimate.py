@@ -18,7 +18,8 @@ from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_
 from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
-from simulator.timing.residency import residency
+from simulator.timing.residency import residency, shared_residency
+from simulator.timing.sharing import shared_part
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
@@ -82,11 +83,15 @@ def estimate(
     found = footprint(work.probes, work.traces, work.grid, work.stores)
     size = float(found.read + found.written + found.unseen - found.both)
     kept = residency(size, blocks > work.resident, chip)
+    part, sharers = shared_part(work, found)
+    kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
     share = _share(work, size) if kept.lost or kept.crossed else 0.0
     busy = min(1.0, work.blocks / sms)
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
     numbers = dict(machine) | {"dram_share": kept.lost * share, "l2_rate": shared}
     numbers["dram_stored"], numbers["crossed"] = kept.stored * share, kept.crossed * share
+    # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
+    numbers["dram_holds"] *= 1 - part + part / sharers
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
     # In one wave no SM does the work of another: the slowest one is the last.
