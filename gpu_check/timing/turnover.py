@@ -2,7 +2,8 @@
 
 Threads load some pieces of 16 bytes, and store some, a second time: `loads` and `stores` of a
 thread. `way`: `plain`; `meets`, through shared memory behind a barrier; `parts`, a thread's pieces
-side by side, so that each store writes halves of sectors; `within`, in 4 MiB of each array.
+side by side, so that each store writes halves of sectors; `within`, in 4 MiB of each array;
+`looped`, eight at a time, by so few blocks that one wave has them all.
 `mebibytes`: read and written, where all pieces lie apart.
 
 `cycles` is the median of three processes; `active` and `active_most` are those of the mean and the
@@ -30,6 +31,16 @@ _SOURCE = """
 template <int L, int S, int WAY>
 __device__ __forceinline__ void run(const float4* in, float4* out, unsigned mask) {
     extern __shared__ float4 tile[];
+    if (WAY == 3) {
+        float sum = 0;
+        #pragma unroll 8
+        for (int k = 0; k < L; ++k) {
+            const float4 v = in[blockIdx.x * (256 * L) + k * 256 + threadIdx.x & mask];
+            sum += v.x + v.y + v.z + v.w;
+        }
+        if (sum == 12345) out[0].x = sum;
+        return;
+    }
     float4 v[L ? L : 1];
     v[0] = {(float)threadIdx.x, 1, 2, 3};
     #pragma unroll
@@ -48,11 +59,12 @@ __device__ __forceinline__ void run(const float4* in, float4* out, unsigned mask
             & mask] = v[k % (L ? L : 1)];
     if (!S && v[0].x == 12345) out[0] = v[0];
 }
-#define KERNEL(L, S, WAY) extern "C" __global__ void __launch_bounds__(256, L > 4 ? 4 : 8) \\
+#define KERNEL(L, S, WAY) extern "C" __global__ void \\
+    __launch_bounds__(256, L > 4 && WAY < 3 ? 4 : 8) \\
     pass_##L##_##S##_##WAY(const float4* in, float4* out, unsigned mask) \\
     { run<L, S, WAY>(in, out, mask); }
 """
-_WAYS = {"plain": 0, "meets": 1, "parts": 2, "within": 0}
+_WAYS = {"plain": 0, "meets": 1, "parts": 2, "within": 0, "looped": 3}
 _SIZES = (16, 20, 24, 28, 32, 36, 40, 48, 64)
 _CASES = [
     (loads, stores, way, size)
@@ -61,7 +73,7 @@ _CASES = [
         (1, 3, "plain", _SIZES), (0, 4, "plain", _SIZES), (2, 2, "meets", _SIZES),
         (1, 1, "plain", _SIZES), (8, 8, "plain", _SIZES), (4, 4, "meets", _SIZES),
         (1, 4, "parts", (16, 20, 24, 32)), (2, 2, "within", (16, 24, 32, 64)),
-        (4, 0, "within", (16, 24, 32, 64)),
+        (4, 0, "within", (16, 24, 32, 64)), (16, 0, "looped", _SIZES),
     )
     for size in sizes
 ]  # fmt: skip

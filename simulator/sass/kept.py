@@ -31,7 +31,7 @@ MOST_BYTES = 256 << 20
 MOST_FILES = 8192
 """Files of the folder, above which they go, too: 45,000 took longer to look at than to make."""
 
-_OFTEN = 64  # files written, after which the folder is measured again
+_OFTEN = 64  # of so many files that are written, one has the folder measured again
 _DIGEST = 32  # bytes
 
 
@@ -60,9 +60,11 @@ def keep(name: str, data: bytes) -> None:
     folder = _folder()
     if folder is None:
         return
+    digest = sha256(name.encode() + data).digest()
     with suppress(OSError):
-        _write(folder / name, sha256(name.encode() + data).digest() + data)
-        _bound(folder)
+        _write(folder / name, digest + data)
+        if digest[0] % _OFTEN == 0:  # chance, which a process of few files has, too
+            _bound(folder)
 
 
 def _read(path: Path) -> bytes:
@@ -93,15 +95,8 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-_written = 0
-
-
 def _bound(folder: Path) -> None:
-    """Remove what was not read for longest, where there is too much; now and then."""
-    global _written
-    _written += 1
-    if _written % _OFTEN != 1:
-        return
+    """Remove what was not read for longest, where there is too much."""
     found = []
     for entry in os.scandir(folder):
         with suppress(OSError):  # another process removed it

@@ -82,20 +82,25 @@ def estimate(
     blocks = -(-work.blocks // sms)
     found = footprint(work.probes, work.traces, work.grid, work.stores)
     size = float(found.read + found.written + found.unseen - found.both)
-    kept = residency(size, blocks > work.resident, chip)
+    written = found.written / max(found.read + found.written + found.unseen, 1)
+    kept = residency(size, written, blocks > work.resident, chip)
     part, sharers = shared_part(work, found)
     kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
     share = _share(work, size) if kept.lost or kept.crossed else 0.0
-    busy = min(1.0, work.blocks / sms)
+    is_one_wave = blocks <= work.resident
+    # In one wave SMs that have fewer blocks leave the others more of the L2.
+    busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
     shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
     numbers = dict(machine) | {"dram_share": kept.lost * share, "l2_rate": shared}
     numbers["dram_stored"], numbers["crossed"] = kept.stored * share, kept.crossed * share
-    # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
-    numbers["dram_holds"] *= 1 - part + part / sharers
     # An SM alone gets more of the L2 than its share when all are at work.
     alone = max(machine["l2_alone"], machine["l2_shared"])
     # In one wave no SM does the work of another: the slowest one is the last.
-    slow = machine["slowest_sm"] if blocks <= work.resident else 1.0
+    slow = machine["slowest_sm"] if is_one_wave else 1.0
+    if is_one_wave:
+        numbers["dram_holds"] = machine["dram_holds_wave"]
+    # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
+    numbers["dram_holds"] *= 1 - part + part / sharers
     for name in ("l2_rate", "store_rate", "dram_rate"):
         most = machine["store_alone"] if name == "store_rate" else alone
         numbers[name] = min(most, numbers[name] / busy / slow)

@@ -31,27 +31,33 @@ class Residency:
     """Of what is written: drives out as much that goes to DRAM."""
 
 
-def residency(size: float, several: bool, chip: Chip) -> Residency:
+def residency(size: float, written: float, several: bool, chip: Chip) -> Residency:
     """Return what is where when a kernel begins that touches `size` bytes, as it did before.
 
-    `several`: whether blocks follow one another. In one wave, each SM has the blocks that it had
-    before, and its part of the L2 has what they read. Measured at some sizes
-    (`data/residency.csv`), and by straight lines in between.
+    `written`: the share of what it accesses that it writes: 0.5 where it copies. `several`: whether
+    blocks follow one another. In one wave, each SM has the blocks that it had before, and its part
+    of the L2 has what they read. Measured at some sizes and shares (`data/residency.csv`), and by
+    straight lines in between.
 
-    >>> residency(24 << 20, False, Chip.of("H100")).crossed
-    0.0
-    >>> residency(24 << 20, True, Chip.of("H100")).crossed
-    0.29
+    >>> h100 = Chip.of("H100")
+    >>> residency(24 << 20, 0.5, False, h100).crossed, residency(24 << 20, 0.5, True, h100).crossed
+    (0.0, 0.29)
+    >>> residency(28 << 20, 0.5, True, h100).stored, residency(28 << 20, 1, True, h100).stored
+    (0.1, 0.689)
     """
     if not chip.l2_bytes:
         return Residency()
     rows, size = table("residency"), size / chip.l2_bytes
-    shares = [float(row["share"]) for row in rows]
+    levels = sorted({float(row["written"]) for row in rows})
     last = "_again" if several else ""
 
     def of(name: str) -> float:
-        found = [float(row[name + last]) for row in rows]
-        return float(np.interp(size, shares, found))
+        found = []
+        for level in levels:
+            chosen = [row for row in rows if float(row["written"]) == level]
+            shares = [float(row["share"]) for row in chosen]
+            found.append(np.interp(size, shares, [float(row[name + last]) for row in chosen]))
+        return float(np.interp(written, levels, found))
 
     return Residency(of("lost"), of("crossed"), of("stored"))
 
@@ -83,9 +89,9 @@ def shared_residency(
     Examples
     --------
     >>> h100 = Chip.of("H100")
-    >>> kept = residency(28 << 20, True, h100)
+    >>> kept = residency(28 << 20, 0, True, h100)
     >>> kept.lost, shared_residency(kept, 28 << 20, 1.0, 64.0, True, h100).lost
-    (0.03, 0.831)
+    (0.016, 0.831)
     """
     if not chip.l2_bytes or not part:
         return kept

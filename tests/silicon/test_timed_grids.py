@@ -5,13 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 
-from simulator import Chip
+from gpu_check.timing.turnover import turnover_source
+from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import table
 from simulator.timing.residency import residency, shared_residency
+from tests.sass_kernels import needs_tools
 from tests.unit.timing.works import Line, work
 
 DATA = Path(__file__).parents[2] / "gpu_check/data"
@@ -96,10 +99,20 @@ def turned() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def kept(written: str) -> dict[int, dict[str, str]]:
+    """Rows of what the L2 keeps, by MiB, where so much of what is accessed is written."""
+    rows = [row for row in table("residency") if row["written"] == written]
+    return {round(50 * float(row["share"])): row for row in rows}
+
+
 def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded() -> None:
     alone = (("8", "plain"), ("4", "meets"))
     rows = [row for row in turned() if (row["loads"], row["way"]) in alone]
-    found = {round(50 * float(row["share"])): row for row in table("residency")}
+    found = {
+        round(50 * float(row["share"])): row
+        for row in table("residency")
+        if row["written"] == "0.5"
+    }
     for size in (24, 28, 32, 36, 40):
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19  # read, and as many written: half of these go to the other part
@@ -112,7 +125,11 @@ def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded() -> 
 def test_blocks_that_follow_one_another_find_what_was_recorded() -> None:
     rows = [row for row in turned() if (row["loads"], row["stores"]) in (("1", "1"), ("2", "2"))
             and row["way"] != "within"]  # fmt: skip
-    found = {round(50 * float(row["share"])): row for row in table("residency")}
+    found = {
+        round(50 * float(row["share"])): row
+        for row in table("residency")
+        if row["written"] == "0.5"
+    }
     for size in (24, 28, 32, 36, 40, 48):
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19
@@ -143,7 +160,7 @@ def test_small_footprints_cross_as_much_in_several_waves_as_large_ones() -> None
         each = [float(row["across"]) for row in several if row["mebibytes"] == str(size)]
         copied = [float(row["across"]) for row in several
                   if (row["mebibytes"], row["kind"]) == (str(size), "copies")]  # fmt: skip
-        known = residency(size << 20, True, H100).crossed
+        known = residency(size << 20, 0.5, True, H100).crossed
         assert known == pytest.approx(fmean(each), abs=0.07)
         assert known == pytest.approx(fmean(copied), abs=0.05)
 
@@ -153,7 +170,7 @@ def test_what_sms_of_both_parts_read_takes_twice_its_room() -> None:
     assert {row["times"] for row in rows} == {"2", "8", "64"}
     for row in rows:
         size, times = int(row["mebibytes"]) << 20, int(row["times"])
-        kept = shared_residency(residency(size, True, H100), size, 1.0, times, True, H100)
+        kept = shared_residency(residency(size, 0, True, H100), size, 1.0, times, True, H100)
         assert kept.lost == pytest.approx(int(row["dram_read"]) / size, abs=0.03)
         assert kept.crossed == pytest.approx(float(row["across"]), abs=0.001)
 
@@ -166,6 +183,45 @@ def test_neither_the_order_of_blocks_nor_where_rows_begin_changes_what_is_kept()
         ]
         assert len(lost) >= 4
         assert max(lost) < 0.05
+
+
+def test_what_is_only_read_stays_longer_and_what_is_only_written_goes_sooner() -> None:
+    def of(loads: int, stores: int, way: str) -> list[dict[str, str]]:
+        wanted = (str(loads), str(stores), way)
+        return [row for row in turned() if (row["loads"], row["stores"], row["way"]) == wanted]
+
+    within = sum(int(row["crossed"]) for row in of(4, 0, "within")) / 4  # of no array
+    reads, stores = kept("0"), kept("1")
+    for row in of(16, 0, "looped"):
+        found, size = reads[int(row["mebibytes"])], int(row["mebibytes"]) << 20
+        lost, crossed = int(row["dram_read"]) / size, (int(row["crossed"]) - within) / size
+        assert float(found["lost"]) == pytest.approx(lost, abs=0.01)
+        assert float(found["crossed"]) == pytest.approx(crossed, abs=0.01)
+    for row in of(4, 0, "plain")[1:]:  # the first fills one wave
+        lost = int(row["dram_read"]) / (int(row["mebibytes"]) << 20)
+        assert float(reads[int(row["mebibytes"])]["lost_again"]) == pytest.approx(lost, abs=0.01)
+    for row in of(0, 4, "plain"):
+        stored = int(row["dram_write"]) / (int(row["mebibytes"]) << 20)
+        assert float(stores[int(row["mebibytes"])]["stored_again"]) == pytest.approx(
+            stored, abs=0.01
+        )
+
+
+@needs_tools
+@pytest.mark.parametrize("size", [16, 20, 28, 36, 40])
+def test_a_pass_over_what_is_read_takes_what_it_took_whatever_sms_have_a_block_more(
+    size: int,
+) -> None:
+    """320 blocks, say, are three on some SMs and two on others, which leave them more of the L2."""
+    (row,) = (
+        row for row in turned() if (row["way"], row["mebibytes"]) == ("looped", str(size))
+    )  # fmt: skip
+    floats, blocks = np.zeros(size << 18, np.float32), (size << 20) // (16 * 4096)
+    report = replay_compiled(
+        turnover_source(), kernel="pass_16_0_3", grid=blocks, block=256,
+        args=[floats, np.zeros(64, np.float32), np.uint32(2**32 - 1)],
+    )  # fmt: skip
+    assert report.time("H100").cycles == pytest.approx(float(row["cycles"]), rel=0.06)
 
 
 def test_stores_of_parts_take_a_sector_more_of_each_line() -> None:

@@ -14,23 +14,29 @@ from gpu_check.timing.errors import recorded
 from gpu_check.timing.kernels import read_cases
 from simulator.sass.arguments import argument
 from simulator.sass.replay import replay_compiled
+from simulator.sass.report import CompiledReport
 from simulator.timing.kernel_time import KernelTime
 from tests.sass_kernels import needs_compiler, needs_tools
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "gpu_check/data"
 TIMED = recorded(DATA / "h100_timed_kernels.csv")
+ELEVENTH = read_cases(HERE / "timed/eleventh.json")
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
 QUICK = ("transpose naive 1024", "transpose padded 1024", "polynomial", "hashes", "scan shared",
          "reduce", "weights")  # fmt: skip
 
 
-def time_of(case: dict[str, Any]) -> KernelTime:
+def report_of(case: dict[str, Any]) -> CompiledReport:
     return replay_compiled(
         Path(case["cubin"]), kernel=case["kernel"], grid=tuple(case["grid"]),
         block=tuple(case["block"]), shared_bytes=case["shared"], chip="H100",
         args=[argument(text, place) for place, text in enumerate(case["args"])],
-    ).time()  # fmt: skip
+    )  # fmt: skip
+
+
+def time_of(case: dict[str, Any]) -> KernelTime:
+    return report_of(case).time()
 
 
 def test_every_case_was_measured() -> None:
@@ -132,3 +138,17 @@ def test_what_tables_of_constants_and_unlike_blocks_take_is_told(name: str, off:
     found = time_of(cases[name])
     assert found.bound_cycles <= measured["least"]
     assert found.cycles == pytest.approx(measured["cycles"], rel=off)
+
+
+@pytest.mark.slow
+@needs_tools
+@pytest.mark.parametrize("pair", sorted({case["pair"] for case in ELEVENTH} - {""}))
+def test_kernels_of_a_pair_leave_the_same_results(pair: str) -> None:
+    cases = [case for case in ELEVENTH if case["pair"] == pair]
+    first, *others = [report_of(case).outputs for case in cases]
+    assert others
+    assert any(np.any(array) for text, array in zip(cases[0]["args"], first, strict=True)
+               if text.startswith("zeros:"))  # fmt: skip
+    for outputs in others:
+        for one, other in zip(first, outputs, strict=True):
+            assert np.array_equal(one, other)

@@ -94,8 +94,6 @@ def test_a_place_that_cannot_be_written_is_tolerated(
 def test_what_was_not_read_for_longest_goes(
     folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(kept, "_OFTEN", 1)
-    monkeypatch.setattr(kept, "_written", 0)
     monkeypatch.setattr(kept, "_bound", lambda folder: None)
     names = [kept.key(number) for number in range(8)]
     for number, name in enumerate(names):
@@ -105,8 +103,8 @@ def test_what_was_not_read_for_longest_goes(
     size = (folder / names[0]).stat().st_size
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parents[1]))
+    monkeypatch.setattr(kept, "_OFTEN", 1)
     monkeypatch.setattr(kept, limit, 4 * size if limit == "MOST_BYTES" else 4)
-    monkeypatch.setattr(kept, "_written", 0)
     kept.keep(kept.key("new"), CODE)
     left = {each.name for each in folder.iterdir()}
     assert left == {names[0], names[6], names[7], kept.key("new")}
