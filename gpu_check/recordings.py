@@ -226,7 +226,7 @@ PackagedTable = Literal[
     "h100_constant_operands", "h100_constants",
     "h100_dispatch", "h100_fences", "h100_fences_beside", "h100_fetch", "h100_fills",
     "h100_first_warps",
-    "h100_flight", "h100_gathers", "h100_gathers_beside",
+    "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
     "h100_gemm_stalls", "h100_kernels", "h100_latency", "h100_launches", "h100_local_memory",
     "h100_lost", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes", "h100_neighbour_counters",
     "h100_neighbour_waits", "h100_partitions", "h100_pass_bytes", "h100_passes", "h100_peaks",

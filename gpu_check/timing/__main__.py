@@ -23,6 +23,7 @@ from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
+from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.launches import measure_launches
@@ -99,6 +100,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "passes": measure_passes,
     "pass_bytes": measure_pass_bytes,
     "turnover": measure_turnover,
+    "found_again": measure_found_again,
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,

@@ -18,7 +18,8 @@ from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_
 from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
-from simulator.timing.residency import residency
+from simulator.timing.residency import residency, shared_residency
+from simulator.timing.sharing import shared_part
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
@@ -83,6 +84,8 @@ def estimate(
     size = float(found.read + found.written + found.unseen - found.both)
     written = found.written / max(found.read + found.written + found.unseen, 1)
     kept = residency(size, written, blocks > work.resident, chip)
+    part, sharers = shared_part(work, found)
+    kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
     share = _share(work, size) if kept.lost or kept.crossed else 0.0
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
@@ -96,6 +99,8 @@ def estimate(
     slow = machine["slowest_sm"] if is_one_wave else 1.0
     if is_one_wave:
         numbers["dram_holds"] = machine["dram_holds_wave"]
+    # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
+    numbers["dram_holds"] *= 1 - part + part / sharers
     for name in ("l2_rate", "store_rate", "dram_rate"):
         most = machine["store_alone"] if name == "store_rate" else alone
         numbers[name] = min(most, numbers[name] / busy / slow)

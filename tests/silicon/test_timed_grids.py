@@ -13,11 +13,14 @@ from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import table
+from simulator.timing.residency import residency, shared_residency
 from tests.sass_kernels import needs_tools
 from tests.unit.timing.works import Line, work
 
 DATA = Path(__file__).parents[2] / "gpu_check/data"
 H100 = Chip.of("H100")
+_LAUNCH = 676_608
+"""Bytes across the L2 of a launch that moves nothing else."""
 with (DATA / "h100_tails.csv").open() as _file:
     ROWS = list(csv.DictReader(_file))
 
@@ -114,7 +117,7 @@ def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded() -> 
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19  # read, and as many written: half of these go to the other part
         for name, kind, beside in (("lost", "dram_read", 0), ("stored", "dram_write", 0),
-                                   ("crossed", "crossed", half // 2)):  # fmt: skip
+                                   ("crossed", "crossed", half // 2 + _LAUNCH)):  # fmt: skip
             share = fmean((int(row[kind]) - beside) / half for row in each)
             assert float(found[size][name]) == pytest.approx(share, abs=0.065)
 
@@ -131,9 +134,55 @@ def test_blocks_that_follow_one_another_find_what_was_recorded() -> None:
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19
         lost = fmean(int(row["dram_read"]) / half for row in each)
-        crossed = fmean((int(row["crossed"]) - half // 2) / half for row in each)
+        crossed = fmean((int(row["crossed"]) - half // 2 - _LAUNCH) / half for row in each)
         assert float(found[size]["lost_again"]) == pytest.approx(lost, abs=0.05)
         assert float(found[size]["crossed_again"]) == pytest.approx(crossed, abs=0.05)
+
+
+def found_again() -> list[dict[str, str]]:
+    """Rows of second launches, and how much of what they read crosses the L2, beside the rest."""
+    with (DATA / "h100_found_again.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        size, is_copy = int(row["mebibytes"]) << 20, row["kind"] == "copies"
+        read, written = (size / 2, size / 2) if is_copy else (size, 0)
+        row["across"] = str((int(row["crossed"]) - _LAUNCH - written / 2) / read)
+    return rows
+
+
+def test_small_footprints_cross_as_much_in_several_waves_as_large_ones() -> None:
+    usual = {"shift": "0", "times": "1", "row": "0", "pieces": "1"}
+    several = [
+        row for row in found_again()
+        if usual.items() <= row.items() and int(row["blocks"]) > 132 * int(row["resident"])
+    ]  # fmt: skip
+    for size in (2, 4, 8, 12, 16, 20, 24, 28):
+        each = [float(row["across"]) for row in several if row["mebibytes"] == str(size)]
+        copied = [float(row["across"]) for row in several
+                  if (row["mebibytes"], row["kind"]) == (str(size), "copies")]  # fmt: skip
+        known = residency(size << 20, 0.5, True, H100).crossed
+        assert known == pytest.approx(fmean(each), abs=0.07)
+        assert known == pytest.approx(fmean(copied), abs=0.05)
+
+
+def test_what_sms_of_both_parts_read_takes_twice_its_room() -> None:
+    rows = [row for row in found_again() if int(row["times"]) > 1 and int(row["mebibytes"]) > 8]
+    assert {row["times"] for row in rows} == {"2", "8", "64"}
+    for row in rows:
+        size, times = int(row["mebibytes"]) << 20, int(row["times"])
+        kept = shared_residency(residency(size, 0, True, H100), size, 1.0, times, True, H100)
+        assert kept.lost == pytest.approx(int(row["dram_read"]) / size, abs=0.03)
+        assert kept.crossed == pytest.approx(float(row["across"]), abs=0.001)
+
+
+def test_neither_the_order_of_blocks_nor_where_rows_begin_changes_what_is_kept() -> None:
+    rows = [row for row in found_again() if (row["pieces"], row["times"]) == ("4", "1")]
+    for size in (16, 20, 24, 28):
+        lost = [
+            int(row["dram_read"]) / (size << 20) for row in rows if row["mebibytes"] == str(size)
+        ]
+        assert len(lost) >= 4
+        assert max(lost) < 0.05
 
 
 def test_what_is_only_read_stays_longer_and_what_is_only_written_goes_sooner() -> None:
