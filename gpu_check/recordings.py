@@ -222,12 +222,13 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
     "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_blocks",
-    "h100_branches", "h100_clock_classes", "h100_constant_lanes", "h100_constant_misses",
-    "h100_constant_operands", "h100_constants",
+    "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
+    "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
     "h100_dispatch", "h100_fences", "h100_fences_beside", "h100_fetch", "h100_fills",
     "h100_first_warps",
     "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
-    "h100_gemm_stalls", "h100_kernels", "h100_latency", "h100_launches", "h100_local_memory",
+    "h100_gemm_stalls", "h100_kernels", "h100_late_reads", "h100_latency",
+    "h100_launches", "h100_local_memory",
     "h100_lost", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes", "h100_neighbour_counters",
     "h100_neighbour_waits", "h100_partitions", "h100_pass_bytes", "h100_passes", "h100_peaks",
     "h100_pipes", "h100_places", "h100_queue", "h100_reach", "h100_rereads", "h100_residency",
@@ -242,7 +243,7 @@ PackagedTable = Literal[
     "h100_timed_seventh_estimates", "h100_timed_sixth",
     "h100_timed_sixth_estimates", "h100_timed_tenth", "h100_timed_tenth_estimates",
     "h100_timed_third", "h100_timed_third_estimates", "h100_tma", "h100_tpcs", "h100_traffic",
-    "h100_transposes", "h100_turnover", "h100_turns", "h100_waits", "h100_wgmma",
+    "h100_transposes", "h100_turnover", "h100_turns", "h100_waits", "h100_waves", "h100_wgmma",
     "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_gemm_stalls",
     "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h200_tags",
 ]  # fmt: skip

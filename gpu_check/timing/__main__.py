@@ -12,6 +12,7 @@ from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.blocks import measure_blocks
 from gpu_check.timing.branches import measure_branches
+from gpu_check.timing.conflicts_beside import measure_conflicts_beside
 from gpu_check.timing.constant_lanes import measure_constant_lanes
 from gpu_check.timing.constant_misses import measure_constant_misses
 from gpu_check.timing.constant_operands import measure_constant_operands
@@ -26,6 +27,7 @@ from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
+from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.lost import measure_lost
@@ -53,6 +55,7 @@ from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
+from gpu_check.timing.waves import measure_waves
 
 _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "pipes": measure_pipes,
@@ -104,6 +107,9 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,
+    "waves": measure_waves,
+    "late_reads": measure_late_reads,
+    "conflicts_beside": measure_conflicts_beside,
     "rereads": measure_rereads,
     "spread": measure_spread,
     "tpcs": measure_tpcs,

@@ -4,7 +4,8 @@ CASES.json is a list of launches: name, cubin (a path from the file's folder), k
 shared (bytes of dynamic shared memory), args (as `bankwise sass --arg` takes them); and pair (cases
 of a pair differ in layout alone). Every case is launched twice, and the second launch is read, with
 clocks and caches as they are. Cycles come from processes in which the profiler counts nothing else,
-so that no launch is repeated; pipes and stalls from one in which it repeats them.
+so that no launch is repeated; pipes and stalls from one in which it repeats them. So are bytes of
+DRAM: between repetitions the profiler leaves less in the L2 than a first launch does.
 """
 
 from __future__ import annotations

@@ -85,6 +85,7 @@ def estimate(
     written = found.written / max(found.read + found.written + found.unseen, 1)
     kept = residency(size, written, blocks > work.resident, chip)
     part, sharers = shared_part(work, found)
+    part *= found.read / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
     share = _share(work, size) if kept.lost or kept.crossed else 0.0
     is_one_wave = blocks <= work.resident

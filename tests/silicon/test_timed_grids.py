@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from gpu_check.recordings import packaged_table
 from gpu_check.timing.turnover import turnover_source
 from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
@@ -163,6 +164,33 @@ def test_small_footprints_cross_as_much_in_several_waves_as_large_ones() -> None
         known = residency(size << 20, 0.5, True, H100).crossed
         assert known == pytest.approx(fmean(each), abs=0.07)
         assert known == pytest.approx(fmean(copied), abs=0.05)
+
+
+def test_rows_of_any_length_cross_alike_in_several_waves() -> None:
+    found = []
+    for row in packaged_table("h100_waves"):
+        size = int(row["bytes"])
+        if int(row["blocks"]) <= 132 * int(row["resident"]) or size >= 17 << 20:
+            continue
+        written = size / 2 if row["way"] == "copies" else 0.0
+        crossed = (int(row["crossed"]) - _LAUNCH - written / 2) / (size - written)
+        known = residency(size, written / size, True, H100).crossed
+        assert crossed == pytest.approx(known, abs=0.11)
+        assert int(row["dram_read"]) < 1024
+        found.append(crossed)
+    assert fmean(found) == pytest.approx(0.28, abs=0.02)
+
+
+def test_blocks_far_apart_gain_nothing_by_reading_the_same() -> None:
+    """The estimate does not know it: `l2_shared` holds wherever two blocks read the same."""
+    by_blocks = [row for row in packaged_table("h100_late_reads") if row["by"] == "blocks"]
+    pairs = [
+        row for row in by_blocks if (row["sharers"], row["part"], row["late"]) == ("2", "8", "0")
+    ]
+    assert len(pairs) > 4
+    for row in pairs:
+        rate = float(row["bytes_per_cycle"])
+        assert (rate > 40) == (int(row["apart"]) <= 6), row
 
 
 def test_what_sms_of_both_parts_read_takes_twice_its_room() -> None:
