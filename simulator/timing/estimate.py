@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.code import ATOMICS, REDUCTIONS, code_arrays
 from simulator.timing.far import NUMBERS, PARTS
-from simulator.timing.footprint import SECTOR, Footprint, footprint, sectors_by_instruction
+from simulator.timing.footprint import footprint
 from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.residency import residency, shared_residency
-from simulator.timing.sharing import shared_part
+from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.traces import BlockTrace
@@ -84,14 +84,19 @@ def estimate(
     size = float(found.read + found.written + found.unseen - found.both)
     written = found.written / max(found.read + found.written + found.unseen, 1)
     kept = residency(size, written, blocks > work.resident, chip)
-    part, sharers = shared_part(work, found)
+    part, sharers = kept_twice(work, found)
     part *= found.read / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
     share = _share(work, size) if kept.lost or kept.crossed else 0.0
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
     busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
-    shared = min(machine["l2_shared"], machine["l2_rate"] * _sharers(work, found))
+    l1, reach = l1_bytes(work.shared_bytes, work.resident), int(machine["shared_reach"])
+    if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
+        shared = min(machine["l2_shared"], machine["l2_rate"] * readers(work, found))
+    else:
+        together = read_together(work, reach, l1)
+        shared = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
     numbers = dict(machine) | {"dram_share": kept.lost * share, "l2_rate": shared}
     numbers["dram_stored"], numbers["crossed"] = kept.stored * share, kept.crossed * share
     # An SM alone gets more of the L2 than its share when all are at work.
@@ -117,7 +122,7 @@ def estimate(
     rate = machine["atom_near_rate" if _meet_near(work) else "atom_rate"]
     numbers["atom_rate"] = min(machine["atom_alone"], rate / busy)
     numbers["atom_hot"] = _hot(work, machine) / blocks
-    numbers["local_missed"] = missed_share(work, l1_bytes(work.shared_bytes, work.resident))
+    numbers["local_missed"] = missed_share(work, l1)
     plan = _plan(work, blocks)
     run = run_sm(work, chip, numbers, plan, without=without)
     if run.cycles < 0:
@@ -202,21 +207,6 @@ def _rest(
         tail = run_sm(work, chip, numbers, np.arange(some) % len(work.traces), without=without)
         return whole * per_wave + min(float(tail.cycles), per_wave)
     return left / wave * per_wave
-
-
-def _sharers(work: Work, found: Footprint) -> float:
-    """Return how many blocks read the same bytes, on average over what the grid reads."""
-    stores = set(work.stores)
-    none = np.zeros(0, np.int64)
-    reads = [
-        len(np.unique(np.concatenate([none, *(
-            sectors for number, sectors in sectors_by_instruction(trace).items()
-            if number not in stores
-        )])))
-        for trace in work.traces
-    ]  # fmt: skip
-    asked = SECTOR * float(np.mean(reads)) * work.blocks
-    return max(1.0, asked / max(found.read + found.unseen, SECTOR))
 
 
 def _share(work: Work, size: float) -> float:

@@ -1,6 +1,13 @@
-"""How much of what a grid reads several blocks read, by what blocks side by side have in common."""
+"""What several blocks read: how much of it, and how fast the L2 gives what they read together.
+
+Blocks whose numbers follow one another lie on SMs that share their way to the L2. What several of
+them read comes faster; blocks further apart gain nothing (gpu_check/data/h100_late_reads.csv).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +16,13 @@ from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["shared_part"]
+__all__ = ["kept_twice", "l2_rate", "read_together", "readers"]
+
+_FEWEST = 3
+"""Blocks that tell what all of the grid read."""
 
 
-def shared_part(work: Work, found: Footprint) -> tuple[float, float]:
+def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
     """Return the share of what the grid reads that several blocks do, and how many, on average.
 
     The first block stands for all: what no other one that ran reads is taken to be its own. `found`
@@ -30,9 +40,62 @@ def shared_part(work: Work, found: Footprint) -> tuple[float, float]:
     return shared / every, max(1.0, SECTOR * common * work.blocks / shared)
 
 
+def readers(work: Work, found: Footprint) -> float:
+    """Return how many blocks read the same bytes, on average over what the grid reads."""
+    stores = set(work.stores)
+    asked = SECTOR * float(np.mean([len(_read(trace, stores)) for trace in work.traces]))
+    return max(1.0, asked * work.blocks / max(found.read + found.unseen, SECTOR))
+
+
+def l2_rate(own: float, shared: float, part: float, reach: int) -> float:
+    """Return bytes per cycle of an SM, where it reads a part of them together with others.
+
+    `own`: the rate where all read their own; `shared`: the most. What the next block reads, too,
+    `reach` blocks are taken to read, and the L2 sends it once.
+
+    >>> l2_rate(30.5, 50, 0, 6), l2_rate(30.5, 50, 1, 6)
+    (30.5, 50)
+    """
+    return min(shared, own / (1 - part * (1 - 1 / reach)))
+
+
+def read_together(work: Work, reach: int, l1_bytes: int) -> float:
+    """Return the part of what a block reads that blocks up to `reach` numbers away read, too.
+
+    What all blocks read and L1 holds is asked for once by each SM.
+    """
+    stores = set(work.stores)
+    traces = (*work.probes, *work.traces)
+    blocks = {_number(each, work.grid): _read(each, stores) for each in traces}
+    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= _FEWEST else _union(())
+    held = common if len(common) * SECTOR <= l1_bytes else common[:0]
+    asked = together = 0.0
+    for number, mine in blocks.items():
+        near = [
+            sectors for other, sectors in blocks.items()
+            if other != number and abs(other - number) <= reach
+        ]  # fmt: skip
+        if not near:
+            continue
+        for sectors, weight in (
+            (np.intersect1d(mine, held), 1 / max(1, work.resident)),
+            (np.setdiff1d(mine, held), 1.0),
+        ):
+            asked += weight * len(sectors)
+            together += weight * int(np.isin(sectors, _union(near)).sum())
+    return together / asked if asked else 0.0
+
+
+def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:
+    x, y, z = trace.block
+    return x + grid[0] * (y + grid[1] * z)
+
+
 def _read(trace: BlockTrace, stores: set[int]) -> NDArray[np.int64]:
     """Return the sectors that a block reads."""
-    found = [
-        sectors for number, sectors in sectors_by_instruction(trace).items() if number not in stores
-    ]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+    each = sectors_by_instruction(trace).items()
+    return _union(sectors for number, sectors in each if number not in stores)
+
+
+def _union(sectors: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *sectors]))

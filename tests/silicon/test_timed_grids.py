@@ -181,18 +181,6 @@ def test_rows_of_any_length_cross_alike_in_several_waves() -> None:
     assert fmean(found) == pytest.approx(0.28, abs=0.02)
 
 
-def test_blocks_far_apart_gain_nothing_by_reading_the_same() -> None:
-    """The estimate does not know it: `l2_shared` holds wherever two blocks read the same."""
-    by_blocks = [row for row in packaged_table("h100_late_reads") if row["by"] == "blocks"]
-    pairs = [
-        row for row in by_blocks if (row["sharers"], row["part"], row["late"]) == ("2", "8", "0")
-    ]
-    assert len(pairs) > 4
-    for row in pairs:
-        rate = float(row["bytes_per_cycle"])
-        assert (rate > 40) == (int(row["apart"]) <= 6), row
-
-
 def test_what_sms_of_both_parts_read_takes_twice_its_room() -> None:
     rows = [row for row in found_again() if int(row["times"]) > 1 and int(row["mebibytes"]) > 8]
     assert {row["times"] for row in rows} == {"2", "8", "64"}
