@@ -234,7 +234,7 @@ PackagedTable = Literal[
     "h100_pipes", "h100_places", "h100_queue", "h100_reach", "h100_rereads", "h100_residency",
     "h100_scattered_copies", "h100_shared_reads", "h100_spread", "h100_starts", "h100_store_parts",
     "h100_tails", "h100_timed_eighth", "h100_timed_eighth_estimates",
-    "h100_timed_estimates", "h100_timed_fifth",
+    "h100_timed_eleventh_estimates", "h100_timed_estimates", "h100_timed_fifth",
     "h100_timed_fifth_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
     "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
     "h100_timed_gemms_estimates", "h100_timed_kernels", "h100_timed_later_estimates",
