@@ -206,7 +206,9 @@ def test_a_sweep_killed_at_any_moment_is_continued(tmp_path: Path, moment: float
     again = sweep(even_only, STRIDES, store=store, progress=lambda done, _: told.append(done))
     assert again.to_dict() == sweep(even_only, STRIDES).to_dict()
     assert told[0] > 0  # not from the beginning
-    assert os.listdir(tmp_path) == ["store"]
+    # SQLite removes a journal that was only begun when it writes next: not where all was kept.
+    left = {"store-journal"} if len(set(told)) == 1 else set()
+    assert {*os.listdir(tmp_path)} - left == {"store"}
 
 
 def test_a_full_disk_keeps_what_was_written(
