@@ -22,6 +22,7 @@ from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
+from gpu_check.timing.few_warps import measure_few_warps
 from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.found_again import measure_found_again
@@ -107,6 +108,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,
+    "few_warps": measure_few_warps,
     "waves": measure_waves,
     "late_reads": measure_late_reads,
     "conflicts_beside": measure_conflicts_beside,
