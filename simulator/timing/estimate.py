@@ -139,7 +139,7 @@ def estimate(
         active += _rest(work, chip, numbers, run, left, without)
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
         late = 1 + machine["last_sm"] * work.resident / blocks
-        active *= _unlike_waves(work, chip, numbers, run, sms, late)
+        active *= _unlike_waves(work, chip, numbers, run, sms, late, without)
     return Estimate(active * _unlike(work, blocks, sms), run, blocks)
 
 
@@ -164,8 +164,9 @@ def _unlike(work: Work, blocks: int, sms: int) -> float:
 
 
 def _unlike_waves(
-    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, sms: int, late: float
-) -> float:
+    work: Work, chip: Chip, numbers: Mapping[str, float], run: SmRun, sms: int, late: float,
+    without: bool,
+) -> float:  # fmt: skip
     """Return how much later the last SM ends than the mean one, where unlike blocks follow others.
 
     `late`: by how much it does where they are alike, at least.
@@ -177,7 +178,8 @@ def _unlike_waves(
         return late
     each = [trace.instructions for trace in work.traces]
     longest = int(np.argmax(each))
-    alone = run_sm(work, chip, numbers, np.array([longest], dtype=np.int64)).cycles
+    plan = np.array([longest], dtype=np.int64)
+    alone = run_sm(work, chip, numbers, plan, without=without).cycles
     among = run.per_block * work.resident * each[longest] / (sum(each) / len(each))
     fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
     blocks = lengths(work)

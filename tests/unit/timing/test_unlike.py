@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator import Chip
+from simulator.timing.estimate import estimate
+from simulator.timing.machine import machine_of
 from simulator.timing.unlike import is_unlike, last_end, lengths
 from simulator.timing.work import Work
 from tests.unit.timing.works import Line, work
@@ -51,3 +54,24 @@ def test_a_block_is_as_long_as_the_nearest_that_ran() -> None:
 
 def test_like_blocks_are_told() -> None:
     assert not is_unlike(work([Line("FADD", "R0,R1,R2")], times=4, blocks=12, resident=4))
+
+
+def test_unlike_blocks_without_conflicts_take_what_blocks_take_that_have_none() -> None:
+    body = [Line("STS", "[R0],R1", cycles=32, floor=1), Line("FADD", "R0,R1,R2", stall=4)]
+    launch = work(body, blocks=1056, resident=4)
+    traces = []
+    for place, times in ((100, 8), (600, 16), (1000, 64)):
+        step = np.array([0] * times + [1])
+        begin = np.array([0, len(step)])
+        first = launch.traces[0]
+        traces.append(replace(first, block=(place, 0, 0), step=step, warp_begin=begin))
+    conflicts = replace(launch, traces=tuple(traces))
+    free = replace(first.rows, cycles=first.rows.floor)
+    none = replace(launch, traces=tuple(replace(each, rows=free) for each in traces))
+    h100 = Chip.of("H100")
+    machine = machine_of(h100)
+    assert machine is not None
+    found = [estimate(conflicts, h100, machine, without=True), estimate(none, h100, machine)]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].active == found[1].active
