@@ -13,10 +13,10 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_atomics"]
+__all__ = ["PATTERNS", "SOURCE", "measure_atomics"]
 
 _TURNS, _EACH = 16, 8
-_SOURCE = """
+SOURCE = """
 __device__ __forceinline__ unsigned mixed(unsigned x) {
     x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; return x ^ x >> 16;
 }
@@ -76,7 +76,7 @@ def measure_atomics(device: int = 0) -> list[dict[str, Any]]:
 
     rows = []
     with cupy.cuda.Device(device):
-        module = cupy.RawModule(code=_SOURCE)
+        module = cupy.RawModule(code=SOURCE)
         data = cupy.zeros((1 << 22) + 64, dtype=np.uint32)
         sink = cupy.zeros(1, dtype=np.uint32)
         for name in ("red", "atom", "red_float"):

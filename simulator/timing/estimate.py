@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -226,7 +226,7 @@ def _meet_near(work: Work) -> bool:
     chosen = _atomic_instructions(work)
     found = [
         trace.base[np.isin(trace.rows.number[trace.global_rows()], chosen)]
-        for trace in work.traces if len(chosen)
+        for trace in _several(work) if len(chosen)
     ]  # fmt: skip
     lines = np.concatenate([np.zeros(0, np.int64), *found])
     return bool(len(lines) and int(np.ptp(lines)) * 128 <= _NEAR)
@@ -238,6 +238,13 @@ def _atomic_instructions(work: Work) -> NDArray[np.int64]:
     return np.array([n for n, one in each if one.opcode.split(".")[0] in ATOMICS], np.int64)
 
 
+def _several(work: Work) -> Sequence[BlockTrace]:
+    """Return blocks that ran: where the SM has but one, those beside it that ran as probes, too."""
+    if len(work.traces) > 1:
+        return work.traces
+    return [*{trace.block: trace for trace in (*work.probes, *work.traces)}.values()]
+
+
 def _hot(work: Work, machine: Mapping[str, float]) -> float:
     """Return the cycles for which the L2 changes the kilobyte that most atomics meet in.
 
@@ -245,26 +252,27 @@ def _hot(work: Work, machine: Mapping[str, float]) -> float:
 
     One part of the L2 does all of a kilobyte, one sector after the other, and lanes that share a
     word one by one (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
-    where at least two of them meet.
+    where at least two of them meet, or where there is one block.
     """
-    chosen = _atomic_instructions(work)
+    chosen, ran = _atomic_instructions(work), _several(work)
     if not len(chosen):
         return 0.0
     sums: dict[int, float] = {}
     seen: dict[int, int] = {}
-    for trace in work.traces:
+    for trace in ran:
         found = _atomics(trace, chosen, machine)
         for place, cycles in found.items():
             sums[place] = sums.get(place, 0.0) + cycles
             seen[place] = seen.get(place, 0) + 1
-    shared = [cycles for place, cycles in sums.items() if seen[place] > 1]
+    fewest = min(work.blocks, 2)
+    shared = [cycles for place, cycles in sums.items() if seen[place] >= fewest]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
-                  for each in work.traces)  # fmt: skip
+                  for each in ran)  # fmt: skip
     hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
     # Blocks that ran may lie in few columns of the grid: the others change other words.
-    ran = footprint((), work.traces, work.grid, chosen.tolist()).written
+    known = footprint((), ran, work.grid, chosen.tolist()).written
     grid = footprint(work.probes, work.traces, work.grid, chosen.tolist()).written
-    return float(hottest * ran / max(grid, 1))
+    return float(hottest * known / max(grid, 1))
 
 
 def _reduced(work: Work, machine: Mapping[str, float]) -> float:
