@@ -95,7 +95,8 @@ def estimate(
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
         shared = min(machine["l2_shared"], machine["l2_rate"] * readers(work, found))
     else:
-        together = read_together(work, reach, l1)
+        of_sm = max(1.0, min(work.blocks / sms, work.resident))
+        together = read_together(work, reach, l1, of_sm)
         shared = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
     numbers = dict(machine) | {"dram_share": kept.lost * share, "l2_rate": shared}
     numbers["dram_stored"], numbers["crossed"] = kept.stored * share, kept.crossed * share

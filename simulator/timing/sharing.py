@@ -59,10 +59,11 @@ def l2_rate(own: float, shared: float, part: float, reach: int) -> float:
     return min(shared, own / (1 - part * (1 - 1 / reach)))
 
 
-def read_together(work: Work, reach: int, l1_bytes: int) -> float:
+def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     """Return the part of what a block reads that blocks up to `reach` numbers away read, too.
 
-    What all blocks read and L1 holds is asked for once by each SM.
+    What all blocks read and L1 holds is asked for once by each SM, which has `of_sm` blocks at a
+    time.
     """
     stores = set(work.stores)
     traces = (*work.probes, *work.traces)
@@ -78,7 +79,7 @@ def read_together(work: Work, reach: int, l1_bytes: int) -> float:
         if not near:
             continue
         for sectors, weight in (
-            (np.intersect1d(mine, held), 1 / max(1, work.resident)),
+            (np.intersect1d(mine, held), 1 / of_sm),
             (np.setdiff1d(mine, held), 1.0),
         ):
             asked += weight * len(sectors)

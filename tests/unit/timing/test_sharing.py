@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from simulator import Chip
+from simulator import Chip, replay_compiled
 from simulator.timing.machine import machine_of
 from simulator.timing.sharing import l2_rate, read_together
 from simulator.timing.work import Work
+from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
 from tests.unit.timing.works import Line, work
 
@@ -33,7 +34,7 @@ def test_blocks_read_together_as_fast_as_on_an_h100(row: dict[str, str]) -> None
     assert expected == pytest.approx(float(row["bytes_per_cycle"]), rel=tolerance)
 
 
-def reading(apart: int, lines: int = 8, resident: int = 1, at: tuple[int, ...] = (0, 1)) -> Work:
+def reading(apart: int, lines: int = 8, at: tuple[int, ...] = (0, 1)) -> Work:
     """Return blocks that load some lines each, so many lines further than the one before."""
     loads = [Line("LDG.E", "R4,[R6.64]", lines=lines)]
     made = work(loads, blocks=2, resident=2, apart=apart)
@@ -41,21 +42,44 @@ def reading(apart: int, lines: int = 8, resident: int = 1, at: tuple[int, ...] =
         replace(made.traces[0], block=(number, 0, 0), base=np.array([apart * number], np.int64))
         for number in at
     ]
-    return replace(made, grid=(64, 1, 1), traces=tuple(traces), resident=resident)
+    return replace(made, grid=(64, 1, 1), traces=tuple(traces))
 
 
 @pytest.mark.parametrize(("apart", "part"), [(0, 1.0), (4, 0.5), (8, 0.0), (100, 0.0)])
 def test_what_is_read_together_is_what_the_next_block_reads_too(apart: int, part: float) -> None:
-    assert read_together(reading(apart), REACH, HELD) == pytest.approx(part)
+    assert read_together(reading(apart), REACH, HELD, 1) == pytest.approx(part)
 
 
 def test_blocks_that_are_far_apart_share_nothing() -> None:
-    assert read_together(reading(0, at=(0, REACH)), REACH, HELD) == 1
-    assert read_together(reading(0, at=(0, REACH + 1)), REACH, HELD) == 0
+    assert read_together(reading(0, at=(0, REACH)), REACH, HELD, 1) == 1
+    assert read_together(reading(0, at=(0, REACH + 1)), REACH, HELD, 1) == 0
 
 
 def test_what_all_blocks_read_is_asked_for_once_by_an_sm() -> None:
     # Three blocks share lines 2 to 7, beside two of their own neighbours'.
-    many = [read_together(reading(1, at=(0, 1, 2), resident=each), REACH, HELD) for each in (1, 8)]
+    many = [read_together(reading(1, at=(0, 1, 2)), REACH, HELD, of_sm) for of_sm in (1, 8)]
     assert many[0] > many[1] > 0
-    assert read_together(reading(1, at=(0, 1, 2), resident=8), REACH, 0) == many[0]
+    assert read_together(reading(1, at=(0, 1, 2)), REACH, 0, 8) == many[0]
+
+
+_SOURCE = """
+extern "C" __global__ void sums(const float4 *all, const float4 *own, float *out) {
+    float sum = 0;
+    for (int k = 0; k < 16; ++k) sum += all[k * 256 + threadIdx.x].x;
+    for (int k = 0; k < 16; ++k) sum += own[(blockIdx.x * 16 + k) * 256 + threadIdx.x].x;
+    if (sum == 12345) *out = sum;
+}"""
+
+
+@needs_compiler
+def test_a_block_alone_on_its_sm_takes_the_same_however_many_the_sm_could_hold() -> None:
+    room = 120 << 10  # of shared memory: for one block
+    many, one = (
+        replay_compiled(
+            _SOURCE, grid=132, block=256, chip="H100", shared_bytes=shared,
+            args=[np.zeros(1 << 14, np.float32), np.zeros(132 << 14, np.float32),
+                  np.zeros(1, np.float32)],
+        ).time(chip="H100").active_cycles
+        for shared in (0, room)
+    )  # fmt: skip
+    assert many == one
