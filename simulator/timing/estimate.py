@@ -18,7 +18,7 @@ from simulator.timing.footprint import footprint
 from simulator.timing.local_memory import missed_share
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
-from simulator.timing.residency import residency, shared_residency
+from simulator.timing.residency import Residency, residency, shared_residency
 from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
@@ -87,7 +87,7 @@ def estimate(
     part, sharers = kept_twice(work, found)
     part *= found.read / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, size, part, sharers, blocks > work.resident, chip)
-    share = _share(work, size) if kept.lost or kept.crossed else 0.0
+    share = _share(work, size) if kept != Residency() else 0.0
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
     busy = work.blocks / (sms * blocks) if is_one_wave else 1.0

@@ -240,6 +240,25 @@ def test_a_pass_over_what_is_read_takes_what_it_took_whatever_sms_have_a_block_m
     assert report.time("H100").cycles == pytest.approx(float(row["cycles"]), rel=0.06)
 
 
+_STORES = """
+extern "C" __global__ void stores(float4 *out) {
+    for (int k = 0; k < 6; ++k)
+        out[(blockIdx.x * 6 + k) * blockDim.x + threadIdx.x] = make_float4(1, 2, 3, 4);
+}"""
+
+
+@needs_tools
+def test_what_is_only_written_goes_in_one_wave_though_nothing_is_read() -> None:
+    size = 24 << 20
+    report = replay_compiled(
+        _STORES, grid=1024, block=256, args=[np.zeros(size // 4, np.float32)], chip="H100"
+    )
+    counts = report.time(chip="H100").counts
+    expected = residency(size, 1.0, False, H100).stored
+    assert expected > 0.2
+    assert counts["dram_sectors"] / counts["l2_sectors"] == pytest.approx(expected, rel=0.01)
+
+
 def test_stores_of_parts_take_a_sector_more_of_each_line() -> None:
     machine = machine_of(H100)
     assert machine is not None
