@@ -1,7 +1,7 @@
 """What several blocks read: how much of it, and how fast the L2 gives what they read together.
 
 Blocks whose numbers follow one another lie on SMs that share their way to the L2. What several of
-them read comes faster; blocks further apart gain nothing (gpu_check/data/h100_late_reads.csv).
+them read comes faster; two further apart gain little (gpu_check/data/h100_late_reads.csv).
 """
 
 from __future__ import annotations
