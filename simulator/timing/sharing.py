@@ -67,7 +67,8 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     """
     stores = set(work.stores)
     traces = (*work.probes, *work.traces)
-    blocks = {_number(each, work.grid): _read(each, stores) for each in traces}
+    found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
+    blocks = {number: sectors for number, sectors in found if len(sectors)}
     common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= _FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0

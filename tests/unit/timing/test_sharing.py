@@ -62,6 +62,16 @@ def test_what_all_blocks_read_is_asked_for_once_by_an_sm() -> None:
     assert read_together(reading(1, at=(0, 1, 2)), REACH, 0, 8) == many[0]
 
 
+def test_a_block_that_reads_nothing_changes_nothing() -> None:
+    made = reading(1, at=(0, 1, 2))
+    idle = replace(
+        made.traces[0], block=(3, 0, 0), step=np.array([1]), warp_begin=np.array([0, 1]),
+        base=np.zeros(0, np.int64), base_begin=np.array([0, 0]),
+    )  # fmt: skip
+    more = replace(made, traces=(*made.traces, idle))
+    assert read_together(more, REACH, HELD, 8) == read_together(made, REACH, HELD, 8)
+
+
 _SOURCE = """
 extern "C" __global__ void sums(const float4 *all, const float4 *own, float *out) {
     float sum = 0;
