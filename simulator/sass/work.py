@@ -114,7 +114,10 @@ def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list
     wanted = min(turns, max(1, resident // size), _MOST_SAMPLES)
     numbers = [turn * turns // wanted * apart for turn in range(wanted)]
     # In the middle of its turn: a block at an edge of the grid is rarer than others.
-    numbers = [min(number + apart // 2, clusters - 1) for number in numbers]
+    numbers = [
+        number + (apart // 2 if number + apart <= clusters else (clusters - 1 - number) // 2)
+        for number in numbers
+    ]
     x, y, z = launch.cluster
     return [
         (number % axes[0] * x, number // axes[0] % axes[1] * y, number // axes[0] // axes[1] * z)

@@ -28,3 +28,12 @@ def test_blocks_that_differ_are_sampled_evenly_along_all_axes(grid: tuple[int, i
 def test_blocks_that_do_the_same_are_few() -> None:
     launch: Any = SimpleNamespace(grid=(32, 132, 1), cluster=(1, 1, 1))
     assert work._more_blocks(launch, [(0, 0, 0)], [300, 302]) == []
+
+
+@pytest.mark.parametrize("blocks", [134, 200, 266, 300, 520, 528, 529, 700, 1000])
+def test_the_last_block_does_not_stand_for_the_last_of_each_sm(blocks: int) -> None:
+    """It may do less than the others: it is one of many, and of an SM's blocks one in few."""
+    launch: Any = SimpleNamespace(grid=(blocks, 1, 1), cluster=(1, 1, 1))
+    found = [x for x, _, _ in work.sampled_blocks(launch, 8, 132)]
+    assert [x // 132 for x in found] == list(range(-(-blocks // 132)))
+    assert blocks % 132 == 1 or blocks - 1 not in found
