@@ -133,6 +133,7 @@ def estimate(
         # L1 holds what blocks share: more of what is left comes from DRAM.
         share = min(1.0, size / asked)
         numbers["dram_share"], numbers["crossed"] = kept.lost * share, kept.crossed * share
+        numbers["dram_stored"] = kept.stored * share
         run = run_sm(work, chip, numbers, plan, without=without)
     active = max(float(run.cycles), _reduced(work, machine))
     left = blocks - len(plan)

@@ -260,6 +260,30 @@ def test_what_is_only_written_goes_in_one_wave_though_nothing_is_read() -> None:
     assert counts["dram_sectors"] / counts["l2_sectors"] == pytest.approx(expected, rel=0.01)
 
 
+_SCALED = """
+extern "C" __global__ void scaled(const float4 *in, float4 *out, const float4 *table) {
+    float4 sum = in[blockIdx.x * 256 + threadIdx.x];
+    for (int k = 0; k < 4; ++k) sum.x += table[k * 256 + threadIdx.x].y;
+    out[blockIdx.x * 256 + threadIdx.x] = sum;
+}"""
+
+
+@needs_tools
+def test_what_l1_holds_for_all_blocks_does_not_keep_stores_from_dram() -> None:
+    """Blocks read a table of 16 KiB, each from L1, beside 4 KiB of their own: these are moved."""
+    half = 32 << 20
+    report = replay_compiled(
+        _SCALED, grid=half // 4096, block=256, chip="H100",
+        args=[np.zeros(half // 4, np.float32), np.zeros(half // 4, np.float32),
+              np.zeros(4096, np.float32)],
+    )  # fmt: skip
+    own = 2 * 128 * -(-half // 4096 // 132)  # sectors of an SM's blocks
+    known = residency(2 * half, 0.5, True, H100)
+    expected = own * (known.lost + known.stored) / 2
+    found = report.time(chip="H100").counts["dram_sectors"]
+    assert found == pytest.approx(expected, rel=0.02)
+
+
 def test_stores_of_parts_take_a_sector_more_of_each_line() -> None:
     machine = machine_of(H100)
     assert machine is not None
