@@ -114,8 +114,9 @@ def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list
     wanted = min(turns, max(1, resident // size), _MOST_SAMPLES)
     numbers = [turn * turns // wanted * apart for turn in range(wanted)]
     # In the middle of its turn: a block at an edge of the grid is rarer than others.
+    half = apart // 2
     numbers = [
-        number + (apart // 2 if number + apart <= clusters else (clusters - 1 - number) // 2)
+        number + (half if number + half < clusters - 1 else (clusters - 1 - number) // 2)
         for number in numbers
     ]
     x, y, z = launch.cluster
