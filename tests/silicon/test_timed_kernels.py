@@ -21,7 +21,9 @@ from tests.sass_kernels import needs_compiler, needs_tools
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "gpu_check/data"
 TIMED = recorded(DATA / "h100_timed_kernels.csv")
-ELEVENTH = read_cases(HERE / "timed/eleventh.json")
+PAIRED = [
+    case for name in ("eleventh", "twelfth") for case in read_cases(HERE / f"timed/{name}.json")
+]
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
 QUICK = ("transpose naive 1024", "transpose padded 1024", "polynomial", "hashes", "scan shared",
          "reduce", "weights")  # fmt: skip
@@ -142,9 +144,9 @@ def test_what_tables_of_constants_and_unlike_blocks_take_is_told(name: str, off:
 
 @pytest.mark.slow
 @needs_tools
-@pytest.mark.parametrize("pair", sorted({case["pair"] for case in ELEVENTH} - {""}))
+@pytest.mark.parametrize("pair", sorted({case["pair"] for case in PAIRED} - {""}))
 def test_kernels_of_a_pair_leave_the_same_results(pair: str) -> None:
-    cases = [case for case in ELEVENTH if case["pair"] == pair]
+    cases = [case for case in PAIRED if case["pair"] == pair]
     first, *others = [report_of(case).outputs for case in cases]
     assert others
     assert any(np.any(array) for text, array in zip(cases[0]["args"], first, strict=True)
