@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simulator.sass.lift.block import Block, join
 from simulator.sass.lift.line import NEVER, Line, SourceOperand
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
@@ -82,7 +84,9 @@ def _imad(line: Line) -> Emit:
     a, b = line.source(), line.source()
     c = line.source(words=2 if wide or high else 1)
     if wide or high:
-        if a.changed or b.changed or c.changed:
+        plain = replace(c, negative=False)  # the pair is negated as a whole
+        carries = line.has("X") or carry_out is not None
+        if a.changed or b.changed or plain.changed or (c.negative and carries):
             raise DecodeProblem("sign of IMAD.WIDE or IMAD.HI")
         carry_in = line.condition(NEVER) if line.has("X") else NEVER
         if not line.has("X"):
@@ -90,8 +94,8 @@ def _imad(line: Line) -> Emit:
 
         def emit_wide(block: Block) -> None:
             left, right = (block.read(each).resized(64, signed) for each in (a, b))
-            product = left * right
-            total = product + block.pair(c)
+            product, addend = left * right, block.pair(plain)
+            total = product + (0 - addend if c.negative else addend)
             carry = total < product
             if carry_in != NEVER:
                 one = block.condition(carry_in)

@@ -92,7 +92,19 @@ def test_two_words_are_added_with_a_carry(a: int, b: int, minus: bool) -> None:
     assert outcome.register(10)[0] == (a + b) & 0xFFFFFFFF
 
 
-@pytest.mark.parametrize("line", ["RPCMOV.64 Rpc, R4", "RPCMOV.32 Rpc.MID, R4",
+@given(PAIR, PAIR)
+@settings(max_examples=examples(20), deadline=None)
+def test_a_pair_is_taken_from_a_product(a: int, b: int) -> None:
+    lines = ["IMAD.WIDE.U32 R8, R4, 0x800, -R6", "IMAD.WIDE R10, R4, R5, -R6"]
+    outcome = run_warp(lines, values(a, b))
+    low, high = a & 0xFFFFFFFF, a >> 32
+    assert wide(outcome.read, 8) == (low * 0x800 - b) % (1 << 64)
+    product = signed(low << 32) * signed(high << 32) >> 64
+    assert wide(outcome.read, 10) == (product - b) % (1 << 64)
+
+
+@pytest.mark.parametrize("line", ["IMAD.WIDE.U32 R8, P0, R4, R5, -R6", "IMAD.WIDE R8, -R4, R5, R6",
+                                  "RPCMOV.64 Rpc, R4", "RPCMOV.32 Rpc.MID, R4",
                                   "IMNMX.S64 P0, PT, R14, R4, R6, PT, !PT"])  # fmt: skip
 def test_forms_that_were_not_seen_are_refused(line: str) -> None:
     assert decode(program(line), KERNEL).problems
