@@ -35,12 +35,13 @@ from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
+from gpu_check.timing.neighbour_stores import measure_neighbour_stores
 from gpu_check.timing.neighbours import measure_neighbours
 from gpu_check.timing.partitions import measure_first_warps, measure_partitions
 from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
-from gpu_check.timing.pipes import measure_mixes, measure_pipes
+from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
 from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
@@ -48,6 +49,7 @@ from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
+from gpu_check.timing.store_halves import measure_store_halves
 from gpu_check.timing.store_parts import measure_store_parts
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.tails import measure_tails
@@ -57,6 +59,7 @@ from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
+from gpu_check.timing.windows import measure_windows
 
 _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "pipes": measure_pipes,
@@ -116,6 +119,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "spread": measure_spread,
     "tpcs": measure_tpcs,
     "places": measure_places,
+    "matrices": measure_matrices,
+    "neighbour_stores": measure_neighbour_stores,
+    "store_halves": measure_store_halves,
+    "windows": measure_windows,
 }
 
 

@@ -21,11 +21,11 @@ from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["CASES", "measure_misses"]
+__all__ = ["CASES", "SOURCE", "measure_misses"]
 
 _TURNS = 32
 _LOADS = 4
-_SOURCE = """
+SOURCE = """
 template <bool KEPT> __device__ void run(const unsigned* data, unsigned lines, unsigned share,
                                          long long* when, unsigned* sink) {
     const unsigned lane = threadIdx.x % 32, me = blockIdx.x * blockDim.x + threadIdx.x;
@@ -102,7 +102,7 @@ def _launch_all(device: int) -> list[float]:
     found = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         path = Path(folder, "misses.cubin")
-        source = _SOURCE.replace("TURNS", str(_TURNS)).replace("LOADS", str(_LOADS))
+        source = SOURCE.replace("TURNS", str(_TURNS)).replace("LOADS", str(_LOADS))
         path.write_bytes(compiled(source, Path(folder)))
         module = cupy.RawModule(path=str(path))
         data, sink = cupy.zeros(1 << 22, dtype=np.uint32), cupy.zeros(1, dtype=np.uint32)

@@ -8,6 +8,7 @@ warp instruction. The loop itself adds about one instruction to 64.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,15 +183,28 @@ _MMA = {
 }
 """mma shapes: PTX, registers of A, B and C, SASS."""
 
+_MATRICES = {
+    "HMMA.1688.F16": ("m16n8k8.row.col.f16.f16.f16.f16", 2, 1, 2, "HMMA.1688.F16"),
+    "IMMA.16816.S8.S8": ("m16n8k16.row.col.s32.s8.s8.s32", 2, 1, 4, "IMMA.16816.S8.S8"),
+    "IMMA.8816.S8.S8": ("m8n8k16.row.col.s32.s8.s8.s32", 1, 1, 2, "IMMA.8816.S8.S8"),
+    "DMMA.8x8x4": ("m8n8k4.row.col.f64.f64.f64.f64", 1, 1, 2, "DMMA.8x8x4"),
+    "DMMA.16x8x4": ("m16n8k4.row.col.f64.f64.f64.f64", 2, 1, 4, "DMMA.16x8x4"),
+    "DMMA.16x8x8": ("m16n8k8.row.col.f64.f64.f64.f64", 4, 2, 4, "DMMA.16x8x8"),
+    "DMMA.16x8x16": ("m16n8k16.row.col.f64.f64.f64.f64", 8, 4, 4, "DMMA.16x8x16"),
+}
+"""Others, recorded by themselves."""
+
 
 def _mma(shape: str, a: int, b: int, c: int) -> str:
     """Write an mma whose accumulator is its chain."""
-    kind = "f" if ".f32.f" in shape or ".f32.b" in shape or ".f32.t" in shape else "r"
+    doubles = ".f64" in shape
+    floats = ".f32.f" in shape or ".f32.b" in shape or ".f32.t" in shape
+    kind, given = ("d", "d") if doubles else ("f" if floats else "r", "r")
     accumulator = ", ".join(f'"+{kind}"(C[k][{i}])' for i in range(c))
     cs = ", ".join(f"%{i}" for i in range(c))
     registers_a = ", ".join(f"%{c + i}" for i in range(a))
     registers_b = ", ".join(f"%{c + a + i}" for i in range(b))
-    inputs = ", ".join(f'"r"(A[{i}])' for i in range(a + b))
+    inputs = ", ".join(f'"{given}"(A[{i}])' for i in range(a + b))
     return (
         f'asm volatile("mma.sync.aligned.{shape} {{{cs}}}, {{{registers_a}}}, {{{registers_b}}},'
         f' {{{cs}}};" : {accumulator} : {inputs});'
@@ -228,19 +242,20 @@ def source(name: str, *, apart: bool) -> tuple[str, str]:
     """Return the kernel's function name and CUDA source; `apart`: eight chains, else one."""
     chains = _CHAINS if apart else 1
     function = "".join(c if c.isalnum() else "_" for c in name) + ("_apart" if apart else "_chain")
-    if name in _MMA:
-        shape, a, b, c, _ = _MMA[name]
-        kind = "float" if _mma(shape, a, b, c).find('"+f"') > 0 else "int"
+    if name in _MMA or name in _MATRICES:
+        shape, a, b, c, _ = (_MMA | _MATRICES)[name]
+        text = _mma(shape, a, b, c)
+        kind = "float" if '"+f"' in text else "double" if '"+d"' in text else "int"
+        given = "double" if kind == "double" else "int"
         declare = (
-            f"int A[{a + b}]; {kind} C[{chains}][{c}];"
+            f"{given} A[{a + b}]; {kind} C[{chains}][{c}];"
             f" for (int i = 0; i < {a + b}; ++i) A[i] = zeros[(threadIdx.x + i) & 31];"
             f" for (int k = 0; k < {chains}; ++k) for (int i = 0; i < {c}; ++i) C[k][i] = seed;"
         )
-        each = _mma(shape, a, b, c)
         use = f"{kind} sum = 0; for (int k = 0; k < {chains}; ++k) sum += C[k][0];"
         copies = _COPIES // chains
         body = "\n".join(
-            each.replace("[k]", f"[{k}]") for _ in range(copies) for k in range(chains)
+            text.replace("[k]", f"[{k}]") for _ in range(copies) for k in range(chains)
         )
         use += " if (sum == 12345) *sink = 1;"
         return function, _HEAD.format(
@@ -278,12 +293,17 @@ def measure_pipes(device: int = 0) -> list[dict[str, Any]]:
     return _measured([*OPS, *_MMA], device)
 
 
+def measure_matrices(device: int = 0) -> list[dict[str, Any]]:
+    """Time further matrix products, as `measure_pipes` does, of up to 8 warps."""
+    return _measured([*_MATRICES], device, WARPS[:-2])
+
+
 def measure_mixes(device: int = 0) -> list[dict[str, Any]]:
     """Time what MIXES holds, as `measure_pipes` does."""
     return _measured([*MIXES], device)
 
 
-def _measured(names: list[str], device: int) -> list[dict[str, Any]]:
+def _measured(names: list[str], device: int, counts: Sequence[int] = WARPS) -> list[dict[str, Any]]:
     chip = open_gpu(device)
     import cupy
 
@@ -295,7 +315,7 @@ def _measured(names: list[str], device: int) -> list[dict[str, Any]]:
                 continue
             row: dict[str, Any] = {"op": name}
             row["latency"] = _timed(cupy, name, False, 1, zeros)
-            for warps in WARPS:
+            for warps in counts:
                 row[f"warps_{warps}"] = _timed(cupy, name, True, warps, zeros)
             rows.append(row)
     return rows

@@ -1,9 +1,9 @@
 """What cp.async takes whose rows in shared memory begin at multiples of other sizes than a row.
 
 A warp copies rows; sources are rows 1 KiB apart that the L2 holds. In shared memory rows lie
-`pitch` bytes apart. Under the profiler, per copy of a warp: elapsed cycles, what L1 was asked for,
-what the L2 looked up, and the sectors that came to the SM (`filled`). Those of few turns are taken
-off.
+`pitch` bytes apart, and a row's pieces, one per lane, `apart` bytes. Under the profiler, per copy
+of a warp: elapsed cycles, what L1 was asked for, what the L2 looked up, and the sectors that came
+to the SM (`filled`). Those of few turns are taken off.
 
 `python -m gpu_check.timing.scattered_copies CUBIN` is the process that ncu watches.
 """
@@ -21,7 +21,7 @@ from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["CASES", "measure_scattered_copies"]
+__all__ = ["CASES", "SOURCE", "measure_scattered_copies"]
 
 _METRICS = [
     "sm__cycles_elapsed.max",
@@ -31,22 +31,22 @@ _METRICS = [
     "l1tex__m_xbar2l1tex_read_sectors.sum",
 ]
 _TURNS, _EACH = 16, 4
-_SOURCE = """
-template <int BYTES> __device__ void run(const char* data, int pitch, int lanes, int shift,
-                                         int from, int turns, unsigned* sink) {
+SOURCE = """
+template <int BYTES> __device__ void run(const char* data, int pitch, int lanes, int apart,
+                                         int span, int shift, int from, int turns,
+                                         unsigned* sink) {
     extern __shared__ __align__(1024) char s[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int row = lane / lanes, place = lane % lanes;
-    const int rows = 32 / lanes;
-    const unsigned to = (unsigned)__cvta_generic_to_shared(s) + (4 * warp * rows + row) * pitch
-                        + place * BYTES + shift;
+    const unsigned to = (unsigned)__cvta_generic_to_shared(s) + 4 * warp * span + row * pitch
+                        + place * apart + shift;
     const char* source = data + ((blockIdx.x * blockDim.x / 32 + warp) * 61 % 512) * 8192
                          + row * 1024 + place * BYTES + from;
     #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn) {
         #pragma unroll
         for (int k = 0; k < EACH; ++k) {
-            const unsigned here = to + k * rows * pitch;
+            const unsigned here = to + k * span;
             if (BYTES == 16)
                 asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(here),
                              "l"(source + k * 128));
@@ -61,11 +61,11 @@ template <int BYTES> __device__ void run(const char* data, int pitch, int lanes,
     if (s[threadIdx.x] == 123) *sink = 1;
 }
 #define KERNEL(B) extern "C" __global__ void copies##B(const char* data, int pitch, int lanes, \\
-    int shift, int from, int turns, unsigned* sink) \\
-    { run<B>(data, pitch, lanes, shift, from, turns, sink); }
+    int apart, int span, int shift, int from, int turns, unsigned* sink) \\
+    { run<B>(data, pitch, lanes, apart, span, shift, from, turns, sink); }
 KERNEL(4) KERNEL(8) KERNEL(16)
 """
-CASES = [
+_ROWS = [
     (16, 4, pitch, shift, 0) for pitch in (64, 80, 96, 112, 128, 144) for shift in (0, 16)
 ] + [
     (16, 8, pitch, shift, 0) for pitch in (128, 144, 160, 192, 272) for shift in (0, 16, 64)
@@ -78,7 +78,15 @@ CASES = [
     (4, 32, 128, 0, 0), (4, 32, 132, 4, 0), (4, 16, 64, 0, 0), (4, 16, 68, 0, 0),
     (4, 32, 128, 0, 4),
 ]  # fmt: skip
-"""Bytes of a lane, lanes of a row, pitch, begin in shared memory, begin of the sources."""
+CASES = [(size, lanes, pitch, size, *begins) for size, lanes, pitch, *begins in _ROWS] + [
+    (16, lanes, 16, apart, 0, 0)
+    for lanes, apart in [
+        (2, 528),
+        *((lanes, apart) for lanes in (4, 8) for apart in (128, 144, 528)),
+    ]
+]
+"""Bytes of a lane, lanes of a row, pitch, how far its pieces are apart, begin in shared memory,
+begin of the sources."""
 _WARPS = 8
 
 
@@ -90,7 +98,7 @@ def measure_scattered_copies(device: int = 0) -> list[dict[str, Any]]:
     chip = open_gpu(device)
     with TemporaryDirectory() as folder:
         path = Path(folder, "copies.cubin")
-        path.write_bytes(compiled(_SOURCE.replace("EACH", str(_EACH)), Path(folder)))
+        path.write_bytes(compiled(SOURCE.replace("EACH", str(_EACH)), Path(folder)))
         command = [
             sys.executable,
             "-m",
@@ -105,7 +113,7 @@ def measure_scattered_copies(device: int = 0) -> list[dict[str, Any]]:
                 few, many = (metrics_of(next(rows), _METRICS) for _ in range(2))
                 copies = _TURNS * _EACH * _WARPS * 2
                 cycles, *counts = (b - a for a, b in zip(few, many, strict=True))
-                names = ("bytes", "lanes", "pitch", "shift", "source")
+                names = ("bytes", "lanes", "pitch", "apart", "shift", "source")
                 given = dict(zip(names, case, strict=True))
                 each = [round(count / sms / copies, 3) for count in counts]
                 found.append(
@@ -125,15 +133,15 @@ def _launch_all(path: str, device: int) -> None:
         data, sink = cupy.zeros(1 << 24, dtype=np.uint8), cupy.zeros(1, dtype=np.uint32)
         for bytes_, *given in CASES:
             kernel = module.get_function(f"copies{bytes_}")
-            lanes, pitch = given[0], given[1]
-            shared = _WARPS * 4 * (32 // lanes) * pitch + 1024
+            lanes, pitch, apart, *begins = given
+            span = max(32 // lanes * pitch, lanes * apart)
+            shared = _WARPS * 4 * span + 1024
             kernel.max_dynamic_shared_size_bytes = shared
-            pitch_, lanes_, shift, source = pitch, lanes, *given[2:]
             for blocks in (1, sms):
                 for turns in (_TURNS, 3 * _TURNS):
                     kernel(
                         (blocks,), (32 * _WARPS,),
-                        (data, *map(np.int32, (pitch_, lanes_, shift, source, turns)), sink),
+                        (data, *map(np.int32, (pitch, lanes, apart, span, *begins, turns)), sink),
                         shared_mem=shared,
                     )  # fmt: skip
         cupy.cuda.Device(device).synchronize()
