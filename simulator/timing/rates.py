@@ -176,8 +176,15 @@ _TENSOR = (
     ("HMMA.1688", 4.21, 17.13),
     ("HMMA.1684", 4.21, 17.13),
     ("IMMA.16832", 6.22, 24.15),
+    ("IMMA.16816", 4.2, 17.13),
+    ("IMMA.8816", 4.14, 14.14),
+    ("DMMA.8x8x4", 16.08, 26.12),
+    ("DMMA.16x8x4", 16.11, 34.11),
+    ("DMMA.16x8x8", 32.33, 50.14),
+    ("DMMA.16x8x16", 64.3, 82.06),
 )
-"""Opcodes, cycles per instruction of a sub-partition, latency: h100_pipes.csv."""
+"""Opcodes, cycles per instruction of a sub-partition, latency: h100_pipes.csv and, of IMMA of K 16
+and DMMA, h100_matrices.csv."""
 
 
 def rates_of(chip: ChipLike) -> Rates:
@@ -208,11 +215,11 @@ def _number(cell: str) -> float | None:
 def _product(opcode: str) -> tuple[str, float] | None:
     """Return the type and the multiply-adds, of one warp, of a matrix product; else None."""
     name, *modifiers = opcode.split(".")
-    shapes = [each for each in modifiers if re.fullmatch(r"64x\d+x\d+|(8|16)8\d+", each)]
+    shapes = [each for each in modifiers if re.fullmatch(r"\d+x\d+x\d+|(8|16)8\d+", each)]
     if name not in _PRODUCTS or not shapes:
         return None
     m, n, k = _shape(shapes[0])
-    products = m * n * k / (4 if "x" in shapes[0] else 1)  # a warpgroup's: four warps share it
+    products = m * n * k / (4 if m == 64 else 1)  # a warpgroup's: four warps share it
     return _type(name, modifiers), products
 
 
@@ -222,8 +229,8 @@ _PRODUCTS = ("HMMA", "IMMA", "BMMA", "DMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA")
 def _shape(text: str) -> tuple[int, int, int]:
     """Read a shape.
 
-    >>> _shape("16816"), _shape("884"), _shape("64x256x16")
-    ((16, 8, 16), (8, 8, 4), (64, 256, 16))
+    >>> _shape("16816"), _shape("884"), _shape("8x8x4"), _shape("64x256x16")
+    ((16, 8, 16), (8, 8, 4), (8, 8, 4), (64, 256, 16))
     """
     if "x" in text:
         m, n, k = map(int, text.split("x"))

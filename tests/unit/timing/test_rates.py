@@ -27,6 +27,17 @@ def _recorded() -> dict[str, dict[str, float]]:
     }
 
 
+@pytest.mark.parametrize("row", packaged_table("h100_matrices"), ids=lambda row: row["op"])
+def test_matrix_products_take_what_they_took(row: dict[str, str]) -> None:
+    rate = rates_of("H100")[row["op"]]
+    best = min(float(row[f"warps_{warps}"]) for warps in (4, 8))
+    assert rate.pipes == ("tensor",)
+    assert rate.interval == pytest.approx(best * SUB_PARTITIONS, rel=0.02)
+    assert rate.latency == pytest.approx(float(row["latency"]), abs=0.05)
+    assert rate.peak is not None
+    assert rate.peak <= rate.interval
+
+
 def test_every_opcode_of_the_machine_has_a_group() -> None:
     from simulator.sass.lift.table import OPCODES
 
