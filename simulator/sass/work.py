@@ -42,10 +42,8 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
     more = _more_blocks(launch, firsts, [sum(map(len, did.steps)) for _, did in found])
     found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
-    probed = [] if size > 1 else [
-        (block, tracer.take())
-        for block, _ in launch.noting(probe_blocks(launch.grid), tracers)
-    ]  # fmt: skip
+    probes = [_block_of(cluster, launch) for cluster in probe_blocks(_clusters(launch))]
+    probed = [(block, tracers[rank].take()) for block, rank in launch.noting(probes, tracers)]
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -107,7 +105,7 @@ def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list
     Blocks are given out in the order of the grid, so an SM's are as far apart as there are SMs.
     As many as are resident at a time are taken, over the whole grid.
     """
-    axes = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
+    axes = _clusters(launch)
     clusters, size = prod(axes), prod(launch.cluster)
     apart = min(clusters, max(1, multiprocessors // size))
     turns = -(-clusters // apart)
@@ -119,8 +117,21 @@ def sampled_blocks(launch: GridRun, resident: int, multiprocessors: int) -> list
         number + (half if number + half < clusters - 1 else (clusters - 1 - number) // 2)
         for number in numbers
     ]
-    x, y, z = launch.cluster
     return [
-        (number % axes[0] * x, number // axes[0] % axes[1] * y, number // axes[0] // axes[1] * z)
+        _block_of(
+            (number % axes[0], number // axes[0] % axes[1], number // axes[0] // axes[1]), launch
+        )
         for number in sorted(set(numbers))
     ]
+
+
+def _clusters(launch: GridRun) -> Dim3:
+    """Return how many clusters a grid has on each axis."""
+    x, y, z = (blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True))
+    return x, y, z
+
+
+def _block_of(cluster: Dim3, launch: GridRun) -> Dim3:
+    """Return the first block of a cluster."""
+    x, y, z = (at * size for at, size in zip(cluster, launch.cluster, strict=True))
+    return x, y, z

@@ -7,7 +7,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_STORES", "PARTS", "access", "from_l2", "to_l2"]
+__all__ = ["NUMBERS", "OF_ATOMICS", "OF_L2", "OF_STORES", "PARTS", "access", "from_l2", "to_l2"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -32,7 +32,7 @@ _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_REQUEST = NUMBERS.index("store_request")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
-_OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MIX = 2654435761
 """An odd number: products with it lie all over a range."""
 _BITS = (1 << 30) - 1
@@ -136,7 +136,7 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
     """
     state.counts[5] += sectors
     cycles = max(32 * sectors / rate, machine[_REQUEST])
-    there = _ask(state, _OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+    there = _ask(state, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
     # What is asked for takes the way on which stores go.
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
@@ -152,12 +152,12 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
     far_away = _far_away(state, sectors, share)
     if far_away:
         if few:  # it goes behind what the L2 was asked for before
-            state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[_OF_L2])
+            state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
         cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * far_away / rate, 0.0)
-            state.free[_OF_L2] += held * machine[_DRAM_HOLDS]
+            state.free[OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
     state.loaded = max(state.loaded, int(there))
     return int(there)
@@ -221,7 +221,7 @@ def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
     few words wait for each other there, and loads do not wait for them.
     """
     state.counts[5] += sectors
-    there = _ask(state, _OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
+    there = _ask(state, OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
     there = max(there, _ask(state, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
     return int(there + machine[_ATOM_LATENCY])

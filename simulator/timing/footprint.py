@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import product
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ Parts = dict[tuple[tuple[int, int], ...], list[Numbers]]
 """By how far and how often it moves: sectors at the origin."""
 _EDGES = 2
 """Blocks of an axis that are all at its edges."""
+_WORDS = 8
+"""Of a sector: addresses move by whole words."""
 _UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
@@ -47,10 +50,22 @@ class Footprint:
     written: int
     covers_grid: bool
     """Whether every instruction's are the whole grid's, but for blocks at its far edges."""
-    unseen: int = 0
-    """What blocks that did not run are likely to touch beside: no part of a bound."""
+    unseen_read: int = 0
+    """What blocks that did not run are likely to read beside: no part of a bound."""
+    unseen_written: int = 0
+    """The same of what they write."""
     both: int = 0
-    """What is read and written."""
+    """What is read and written, or likely to be."""
+
+    @property
+    def reads(self) -> int:
+        """What the grid is likely to read."""
+        return self.read + self.unseen_read
+
+    @property
+    def writes(self) -> int:
+        """What it is likely to write."""
+        return self.written + self.unseen_written
 
 
 def probe_blocks(grid: Dim3) -> list[Dim3]:
@@ -98,21 +113,26 @@ def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
 
 
 def footprint(
-    probes: Sequence[BlockTrace], traces: Sequence[BlockTrace], grid: Dim3, stores: Iterable[int]
-) -> Footprint:
+    probes: Sequence[BlockTrace], traces: Sequence[BlockTrace], grid: Dim3,
+    stores: Iterable[int], cluster: Dim3 = (1, 1, 1),
+) -> Footprint:  # fmt: skip
     """Return the bytes that a grid reads and writes at least.
 
-    `probes`: the blocks of `probe_blocks`, in that order, or none. `traces`: other blocks that
-    were executed. `stores`: the instructions that write.
+    `probes`: the blocks of `probe_blocks`, in that order, or none; of a grid of clusters, all
+    blocks of the clusters there. `traces`: other blocks that were executed. `stores`: the
+    instructions that write.
     """
     if not probes and not traces:
         return Footprint(0, 0, True)
-    places = [trace.block for trace in (*probes, *traces)]
+    grid = _divided(grid, cluster)
+    places = [_divided(trace.block, cluster) for trace in (*probes, *traces)]
     each = [sectors_by_instruction(trace) for trace in (*probes, *traces)]
+    if prod(cluster) > 1:
+        places, each = _of_clusters(places, each)
     numbers = sorted(set().union(*each))
     empty = np.zeros(0, np.int64)
     written, covers = set(stores), True
-    irregular = []
+    irregular: dict[bool, list[tuple[list[Numbers], int]]] = {True: [], False: []}
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}
     for number in numbers:
@@ -129,17 +149,39 @@ def footprint(
         if not whole:
             ran = dict(zip(places, blocks, strict=True))  # one may have run twice
             inside = _moved_inside(ran, grid)
-            if inside:
-                likely[number in written].setdefault(inside[0], []).append(inside[1])
-            else:
-                irregular.append(([*ran.values()], _united({steps: [common], (): blocks})))
-    unseen = _likely(irregular, prod(grid))
-    read, touched = _united(parts[False]), _united(parts[True])
-    for kind, known in ((False, read), (True, touched)):
-        if likely[kind]:
-            unseen += max(0, _united(_joined(parts[kind], likely[kind])) - known)
-    both = max(0, read + touched - _united(_joined(parts[False], parts[True])))
-    return Footprint(read * SECTOR, touched * SECTOR, covers, unseen * SECTOR, both * SECTOR)
+            for moves, shape in inside:
+                likely[number in written].setdefault(moves, []).append(shape)
+            if not inside:
+                known = _united({steps: [common], (): blocks})
+                irregular[number in written].append(([*ran.values()], known))
+    found, count = {}, prod(grid)
+    for kind in (False, True):
+        known, all_of = _united(parts[kind]), _joined(parts[kind], likely[kind])
+        more = _united(all_of) - known if likely[kind] else 0
+        found[kind] = (known * SECTOR, (more + _likely(irregular[kind], count)) * SECTOR, all_of)
+    (read, unseen_read, reads), (touched, unseen_written, writes) = found[False], found[True]
+    both = max(0, _united(reads) + _united(writes) - _united(_joined(reads, writes))) * SECTOR
+    return Footprint(read, touched, covers, unseen_read, unseen_written, both)
+
+
+def _divided(place: Dim3, cluster: Dim3) -> Dim3:
+    x, y, z = (at // size for at, size in zip(place, cluster, strict=True))
+    return x, y, z
+
+
+def _of_clusters(
+    places: Sequence[Dim3], each: Sequence[Mapping[int, Numbers]]
+) -> tuple[list[Dim3], list[dict[int, Numbers]]]:
+    """Return clusters, and what the blocks of each touch together, by instruction."""
+    found: dict[Dim3, dict[int, list[Numbers]]] = {}
+    for place, touched in zip(places, each, strict=True):
+        for number, sectors in touched.items():
+            found.setdefault(place, {}).setdefault(number, []).append(sectors)
+    together = [
+        {number: np.unique(np.concatenate(sectors)) for number, sectors in of_cluster.items()}
+        for of_cluster in found.values()
+    ]
+    return list(found), together
 
 
 def _joined(first: Parts, second: Parts) -> Parts:
@@ -227,15 +269,20 @@ def _moved(
 
 def _moved_inside(
     blocks: Mapping[Dim3, Numbers], grid: Dim3
-) -> tuple[tuple[tuple[int, int], ...], Numbers] | None:
-    """Return what moves by a constant among blocks that are at no edge; None: it does not.
+) -> list[tuple[tuple[tuple[int, int], ...], Numbers]]:
+    """Return what moves by constants among blocks that are at no edge; nothing: it does not.
 
     Addresses that wrap around or are held within bounds do so at the grid's edges alone. As
-    `_moved` has it, but bounds do without: the blocks at the edges touch something else.
+    `_moved` has it, but bounds do without: the blocks at the edges touch something else. Where a
+    step is some sectors and a part of one, every second, fourth or eighth block is a whole number
+    of sectors further: an element for each of those that one in so many begins with.
 
     >>> wraps = {(x, 0, 0): np.array([8 * x, 8 * x + 7]) for x in (2, 3, 5)}
     >>> _moved_inside(wraps | {(0, 0, 0): np.array([0, 63])}, (8, 1, 1))
-    (((8, 8),), array([0, 7]))
+    [(((8, 8),), array([0, 7]))]
+    >>> halves = {(x, 0, 0): np.array([5 * x // 2, 5 * x // 2 + 1]) for x in (2, 3, 5, 6)}
+    >>> _moved_inside(halves, (8, 1, 1))
+    [(((5, 4),), array([0, 1])), (((5, 4),), array([3, 4]))]
     """
     axes = [axis for axis in range(3) if grid[axis] > 1]
     inner = {
@@ -244,22 +291,33 @@ def _moved_inside(
         and not any(grid[axis] > _EDGES and block[axis] in (0, grid[axis] - 1) for axis in axes)
     }  # fmt: skip
     if len(inner) < max(_FEWEST, len(axes) + 1):
-        return None
-    places = np.array([[block[axis] for axis in axes] + [1] for block in inner], np.float64)
-    first = np.array([sectors[0] for sectors in inner.values()])
-    solved, _, rank, _ = np.linalg.lstsq(places, (first - first[0]).astype(np.float64))
-    if rank < places.shape[1]:
-        return None
-    steps = np.rint(solved[:-1]).astype(np.int64)
-    shapes = [
-        sectors - int(steps @ place)
-        for sectors, place in zip(inner.values(), places[:, :-1].astype(np.int64), strict=True)
+        return []
+    places = np.array([[block[axis] for axis in axes] for block in inner], np.int64)
+    means = np.array([float(sectors.mean()) for sectors in inner.values()])
+    known = np.column_stack([places, np.ones(len(places))])
+    solved, _, rank, _ = np.linalg.lstsq(known, means - means[0])
+    if rank <= len(axes):
+        return []
+    steps = np.rint(_WORDS * solved[:-1]).astype(np.int64)
+    mine, *others = [
+        sectors - (at - places[0]) @ steps // _WORDS
+        for sectors, at in zip(inner.values(), places, strict=True)
     ]
-    if any(not np.array_equal(shape, shapes[0]) for shape in shapes):
-        return None
-    counts = [grid[axis] for axis in axes]
-    moves = zip(steps.tolist(), counts, strict=True)
-    return tuple((step, count) for step, count in moves if step), shapes[0]
+    # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
+    late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
+    near = np.unique([mine + by for by in late])
+    if not all(np.isin(each, near).all() for each in others):
+        return []
+    if len(late) == 1 and any(len(each) != len(mine) for each in others):
+        return []
+    every = [int(_WORDS // gcd(step, _WORDS)) for step in steps.tolist()]
+    found = []
+    for first in product(*map(range, every)):
+        begin = mine + ((np.array(first) - places[0]) @ steps + _WORDS // 2) // _WORDS
+        moves = zip(steps.tolist(), every, [grid[axis] for axis in axes], first, strict=True)
+        moved = [(step * by // _WORDS, -(-(size - at) // by)) for step, by, size, at in moves]
+        found.append((tuple((step, count) for step, count in moved if step), begin))
+    return found
 
 
 def _united(parts: Parts) -> int:

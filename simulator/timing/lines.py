@@ -17,7 +17,7 @@ from simulator.law.copies import LINE, TAG_PARITIES
 from simulator.law.counting import count
 from simulator.law.masks import active_table
 
-__all__ = ["copy_fills", "load_cycles", "store_cycles"]
+__all__ = ["copy_asks", "copy_fills", "load_cycles", "store_cycles"]
 
 _TAG_BANKS = 4
 _LOADS = {8: "LDS.64", 16: "LDS.128"}
@@ -119,4 +119,29 @@ def copy_fills(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) ->
     """
     active = active_table(masks) & (sources != NO_SOURCE)
     pairs = (sources // _SECTOR << 32) + targets // _SECTOR
+    return _distinct(np.where(active, pairs, _NOWHERE))
+
+
+def copy_asks(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) -> Numbers:
+    """Return how many lines copies of 16 bytes per lane ask the L2 for.
+
+    A line is asked for once for each line of shared memory that it goes to; where no more than a
+    sector of it is copied, once (`gpu_check/data/h100_scattered_copies.csv`, apart).
+
+    >>> lane = np.arange(32)[None]
+    >>> mask = np.full(1, 0xFFFFFFFF, np.uint32)
+    >>> apart = lane % 8 * 128 + lane // 8 * 16
+    >>> [int(copy_asks(targets, 16 * lane, mask)[0]) for targets in (16 * lane, apart)]
+    [4, 32]
+
+    Parameters
+    ----------
+    targets, sources, masks
+        Those of `copy_fills`.
+    """
+    active = active_table(masks) & (sources != NO_SOURCE)
+    line, sector = sources // LINE, sources // _SECTOR
+    same = (line[:, :, None] == line[:, None, :]) & active[:, :, None] & active[:, None, :]
+    several = (same & (sector[:, :, None] != sector[:, None, :])).any(axis=2)
+    pairs = (line << 32) + np.where(several, targets // LINE, 0)
     return _distinct(np.where(active, pairs, _NOWHERE))

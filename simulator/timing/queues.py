@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import NUMBERS, access, from_l2, to_l2
+from simulator.timing.far import NUMBERS, OF_L2, access, from_l2, to_l2
 from simulator.timing.state import GROUPS, NEVER, QUEUE, Kind, Stall
 
 __all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
 
+_REQUEST = NUMBERS.index("request")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _DRAM_STORED, _CONSTANT_WORD = NUMBERS.index("dram_stored"), NUMBERS.index("constant_word")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
@@ -211,7 +212,7 @@ def _send(
     entry = state.entry[queue, state.head[queue]]
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
     kind = code[number].kind
-    held, extra, sent = code[number].data, 0, 0
+    held, extra, sent, asked = code[number].data, 0, 0, 0
     share = machine[_DRAM_SHARE]
     done = now + code[number].latency
     if code[number].constant:
@@ -221,8 +222,12 @@ def _send(
         if trace[at + 1]:
             cycles = trace[at + 3] if without else trace[at + 2]
             held += cycles
-            extra += cycles - trace[at + 3] + trace[at + 5]
+            extra += cycles - trace[at + 3]
             sent = trace[at + 4]
+            if code[number].bypasses:
+                asked = trace[at + 5]
+            else:
+                extra += trace[at + 5]
         else:
             held += trace[at + 2]
             # Sectors that go to two places of shared memory are sent twice, to this SM alone.
@@ -230,10 +235,16 @@ def _send(
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
             first = trace[state.bases + base] + state.apart[warp]
+            busy = state.free[OF_L2]
             there = access(trace, state, machine, at, first, kind, bypasses, share, now)
             base += 1
             if again > 0:
-                there = max(there, from_l2(state, machine, again, 0.0, rate, now))
+                # Each line of shared memory asks anew for a line.
+                taken = state.free[OF_L2] - max(busy, now)
+                cycles = max(32 * sent / rate, asked * machine[_REQUEST]) - taken
+                if cycles > 0:
+                    more = from_l2(state, machine, again, 0.0, 32 * again / cycles, now)
+                    there = max(there, more)
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
         state.adu_free += code[number].adu * (sent - 1)

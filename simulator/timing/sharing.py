@@ -33,7 +33,7 @@ def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
     stores = set(work.stores)
     mine, *others = (_read(trace, stores) for trace in work.probes)
     common = int(np.isin(mine, np.concatenate([np.zeros(0, np.int64), *others])).sum())
-    every = found.read + found.unseen
+    every = found.reads
     shared = every - SECTOR * (len(mine) - common) * work.blocks
     if not common or shared <= 0:
         return 0.0, 1.0
@@ -44,7 +44,7 @@ def readers(work: Work, found: Footprint) -> float:
     """Return how many blocks read the same bytes, on average over what the grid reads."""
     stores = set(work.stores)
     asked = SECTOR * float(np.mean([len(_read(trace, stores)) for trace in work.traces]))
-    return max(1.0, asked * work.blocks / max(found.read + found.unseen, SECTOR))
+    return max(1.0, asked * work.blocks / max(found.reads, SECTOR))
 
 
 def l2_rate(own: float, shared: float, part: float, reach: int) -> float:

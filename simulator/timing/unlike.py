@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simulator.timing.work import Work
 
-__all__ = ["is_unlike", "last_end", "lengths"]
+__all__ = ["is_unlike", "last_end", "lengths", "most_to_do"]
 
 _UNLIKE = 0.02
 _FEWEST = 3
@@ -31,34 +31,51 @@ def is_unlike(work: Work) -> bool:
     return max(each) > (1 + _UNLIKE) * min(each)
 
 
-def lengths(work: Work) -> NDArray[np.float64]:
-    """Return how much each block of the grid executes beside the mean of those that ran.
+def lengths(work: Work, ran: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Return how much each block executes beside the mean of those that ran.
 
-    It is what the nearest one did, in shares of the grid's axes.
+    `ran`: which of those that ran; None: all blocks of the grid, each as the nearest that ran.
     """
+    did = np.array([trace.instructions for trace in work.traces], np.float64)
+    mean: float = did.mean()
+    found: NDArray[np.float64] = did[_nearest(work) if ran is None else ran] / mean
+    return found
+
+
+def most_to_do(work: Work, sms: int) -> NDArray[np.int64]:
+    """Return the blocks of the SM that executes most, where all begin at once.
+
+    They are places among `work.traces`: blocks that ran, each the nearest to one of the SM's.
+    """
+    did = np.array([trace.instructions for trace in work.traces], np.int64)
+    nearest = _nearest(work)
+    sums = [int(did[nearest[sm::sms]].sum()) for sm in range(min(sms, work.blocks))]
+    return nearest[int(np.argmax(sums)) :: sms]
+
+
+def _nearest(work: Work) -> NDArray[np.int64]:
+    """Return for each block of the grid the nearest one that ran, in shares of the grid's axes."""
     size = np.array(work.grid, np.float64)
     ran = np.array([trace.block for trace in work.traces]) / size
-    did = np.array([trace.instructions for trace in work.traces], np.float64)
     x, y, _ = work.grid
-    found = np.empty(work.blocks)
+    found = np.empty(work.blocks, np.int64)
     for begin in range(0, work.blocks, _AT_A_TIME):
         number = np.arange(begin, min(begin + _AT_A_TIME, work.blocks))
         place = np.stack([number % x, number // x % y, number // (x * y)], axis=1) / size
         away = ((place[:, None] - ran[None]) ** 2).sum(axis=2)
-        found[number] = did[away.argmin(axis=1)]
-    mean: float = did.mean()
-    return found / mean
+        found[number] = away.argmin(axis=1)
+    return found
 
 
 def last_end(work: list[float], sms: int, resident: int, fastest: float) -> float:
-    """Return when the last block ends, in units of what the mean SM takes with all slots taken.
+    """Return when the last block ends, in units of what a block of 1.0 takes with all slots taken.
 
     An SM's blocks share it; of few, each goes `fastest` times as fast as among `resident`.
 
     >>> last_end([1.0] * 8, 2, 2, 2.0), last_end([1.0] * 7 + [5.0], 2, 2, 2.0)
-    (1.0, 1.3333333333333333)
-    >>> round(last_end([1.0] * 7 + [5.0], 2, 2, 1.0), 2)
-    2.0
+    (2.0, 4.0)
+    >>> last_end([1.0] * 7 + [5.0], 2, 2, 1.0)
+    6.0
     """
     place = 0
     done = [0.0] * sms  # what a block that was there from the beginning has had
@@ -85,4 +102,4 @@ def last_end(work: list[float], sms: int, resident: int, fastest: float) -> floa
             place += 1
         if held[sm]:
             heappush(ends, (now + (held[sm][0] - done[sm]) / speed(len(held[sm])), sm))
-    return now * sms * resident / sum(work)
+    return now

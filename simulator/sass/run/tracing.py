@@ -21,7 +21,7 @@ from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import START, WARP
-from simulator.timing.lines import copy_fills, load_cycles, store_cycles
+from simulator.timing.lines import copy_asks, copy_fills, load_cycles, store_cycles
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class _Row:
     """Of global memory: each line from the first lane's on, and its sectors as bits."""
     away: int = 0
     """Of a neighbour's memory: tenths of cycles of the way there."""
+    asked: int = 0
+    """Of a copy into shared memory: lines that it asks the L2 for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,8 @@ class Tracer:
             size, held = len(lanes) * site.width, (cycles[place], floors[place])
             if not is_shared:
                 held = loads.get(place) or (store_cycles(size, [mask for _, mask in lines]),) * 2
-            row = _Row(site.number, is_shared, *held, fills.get(place, sectors[place]), size, lines)
+            sent, asked = fills.get(place, (sectors[place], 0))
+            row = _Row(site.number, is_shared, *held, sent, size, lines, asked=asked)
             named[place] = self._rows.setdefault(row, len(self._rows))
         return named
 
@@ -184,8 +187,8 @@ class Tracer:
                 found.update(zip(places.tolist(), pairs, strict=True))
         return found
 
-    def _fills(self, noted: Noted) -> dict[int, int]:
-        """Return the sectors that the L2 sends for copies of 16 bytes, by their rows."""
+    def _fills(self, noted: Noted) -> dict[int, tuple[int, int]]:
+        """Return the sectors that the L2 sends for copies of 16 bytes, and the lines asked for."""
         chosen = np.array([site.op == _BYPASSING for site in self.sites] or [False])
         places = np.flatnonzero(chosen[noted.heads[:, 0]])
         if not len(places):
@@ -193,7 +196,9 @@ class Tracer:
         targets = noted.trace[places].astype(np.int64) + noted.heads[places, 2:3]
         sources = noted.sources[places].astype(np.int64)
         masks = noted.heads[places, 1].view(np.uint32)
-        return dict(zip(places.tolist(), copy_fills(targets, sources, masks).tolist(), strict=True))
+        pairs = zip(copy_fills(targets, sources, masks).tolist(),
+                    copy_asks(targets, sources, masks).tolist(), strict=True)  # fmt: skip
+        return dict(zip(places.tolist(), pairs, strict=True))
 
     def beside(self) -> Tracer:
         """Return a tracer of another block that runs at the same time: it knows the same steps."""
@@ -213,7 +218,7 @@ class Tracer:
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
         lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
-        names = ("number", "cycles", "floor", "sectors", "bytes", "away")
+        names = ("number", "cycles", "floor", "sectors", "bytes", "away", "asked")
         columns = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in names}
         is_shared = np.array([row.is_shared for row in rows], np.bool_)
         table = AccessRows(

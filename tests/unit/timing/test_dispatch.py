@@ -8,7 +8,8 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from simulator import Chip
-from simulator.timing.estimate import SmRun, _reduced, _unlike, estimate, run_sm
+from simulator.timing.atomics import reduced_cycles
+from simulator.timing.estimate import SmRun, estimate, run_sm
 from simulator.timing.local_memory import frame_words, is_indexed
 from simulator.timing.machine import machine_of
 from tests.unit.timing.test_sm import run
@@ -75,7 +76,7 @@ def test_bulk_reductions_to_one_kilobyte_wait_for_each_other_and_copies_do_not()
         instructions = work([Line(opcode, "[UR4],[UR6],UR8")]).instructions
         traces = [SimpleNamespace(copied={0: np.arange(32)})] * 2
         given = SimpleNamespace(instructions=instructions, traces=traces, blocks=528)
-        return _reduced(cast(Any, given), {"atom_sector": 0.8})
+        return reduced_cycles(cast(Any, given), {"atom_sector": 0.8})
 
     assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(528 * 32 * 0.8)
     assert cycles("UBLKCP.G.S") == 0
@@ -96,17 +97,3 @@ def test_a_load_waits_before_the_l2_as_many_sms_ask(
     machine = machine_of(h100) or {}
     estimate(work([Line("FADD", "R0,R1,R2")], blocks=blocks), h100, machine)
     assert given[0] == pytest.approx(machine["l2_wait"] * share)
-
-
-def test_the_sm_that_drew_most_is_the_last_where_all_blocks_begin_at_once() -> None:
-    def unlike(executed: list[int], *, blocks: int, resident: int) -> float:
-        traces = [SimpleNamespace(instructions=count) for count in executed]
-        given = SimpleNamespace(traces=traces, resident=resident, blocks=132 * blocks)
-        return _unlike(cast(Any, given), blocks, 132)
-
-    assert unlike([90, 100, 110], blocks=4, resident=4) == pytest.approx(
-        1 + 2.6 * 0.0816 / 2, rel=1e-2
-    )
-    assert unlike([90, 100, 110], blocks=5, resident=4) == 1  # who ends first gets the next
-    assert unlike([100, 100, 100], blocks=4, resident=4) == 1
-    assert unlike([90, 110], blocks=4, resident=4) == 1  # two tell too little

@@ -122,8 +122,51 @@ def test_addresses_that_wrap_around_are_told_by_blocks_at_no_edge() -> None:
     others = [trace((at, 0, 0), 2 * (at - 1), 2) for at in (3, 6, 10)]
     found = footprint(probes, others, grid, [])
     # What the first block wraps to is taken to lie before all others.
-    assert found.read + found.unseen == (32 + 2) * 4 * SECTOR
+    assert found.reads == (32 + 2) * 4 * SECTOR
     assert not found.covers_grid
+
+
+def sectors_of(block: Dim3, sectors: np.ndarray, number: int = 0) -> BlockTrace:
+    """A block whose one warp touches sectors with one instruction."""
+    lines, masks = sectors // 4, 1 << sectors % 4
+    rows = AccessRows(
+        numbers(number), np.array([False]), numbers(0), numbers(0), numbers(len(sectors)),
+        numbers(32 * len(sectors)), numbers(0, len(sectors)), lines - lines[0], masks,
+    )  # fmt: skip
+    steps = Steps(numbers(number), numbers(1), numbers(32), numbers(0, 1), numbers(0))
+    first = numbers(int(lines[0]))
+    return BlockTrace(block, steps, rows, numbers(0, 1), numbers(0), numbers(0, 1), first)
+
+
+@given(st.integers(8, 40), st.integers(1, 400), st.integers(24, 400))
+def test_rows_that_do_not_begin_with_sectors_are_likely_to_be_all_of_them(
+    blocks: int, words: int, width: int
+) -> None:
+    """Each block reads `width` words, `words` further than the one before."""
+    grid = (blocks, 1, 1)
+
+    def touched(block: int) -> np.ndarray:
+        begin = 4000 + block * words
+        return np.arange(begin // 8, (begin + width - 1) // 8 + 1)
+
+    probes = [sectors_of(each, touched(each[0])) for each in probe_blocks(grid)]
+    others = [sectors_of((at, 0, 0), touched(at)) for at in range(2, blocks - 2, 2)]
+    found = footprint(probes, others, grid, [])
+    every = len(np.unique(np.concatenate([touched(block) for block in range(blocks)])))
+    # Of a block's first and last sector each may be taken to be its neighbour's.
+    assert abs(found.reads / SECTOR - every) <= 1.5 * blocks
+    assert found.read <= every * SECTOR
+
+
+def test_a_cluster_is_one_block() -> None:
+    """Blocks of a pair read every other line; four pairs lie side by side."""
+    probes = [
+        trace((2 * x + rank, 0, 0), 2 * x + rank, 1)
+        for x, *_ in probe_blocks((50, 1, 1)) for rank in (0, 1)
+    ]  # fmt: skip
+    found = footprint(probes, [], (100, 1, 1), [], (2, 1, 1))
+    assert found.read == 100 * 128
+    assert found.covers_grid
 
 
 def test_what_is_read_and_written_is_told() -> None:

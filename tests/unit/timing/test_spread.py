@@ -59,7 +59,8 @@ def test_the_spread_is_what_was_recorded() -> None:
     }  # fmt: skip
     near = rows["L2", 1]
     assert (int(near["q90"]) - int(near["q10"])) / 0.8 == pytest.approx(
-        MACHINE["l2_spread"], rel=0.02
+        MACHINE["l2_spread"],
+        rel=0.03,  # two recordings: 60 and 58.75
     )
     mean = {count: float(rows["DRAM", count]["mean"]) for count in (1, 2, 4)}
     # The slowest of n draws from a range of one is expected at n / (n + 1).

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator import Chip
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
-from simulator.timing.unlike import is_unlike, last_end, lengths
+from simulator.timing.unlike import is_unlike, last_end, lengths, most_to_do
 from simulator.timing.work import Work
 from tests.unit.timing.works import Line, work
 
@@ -24,13 +24,14 @@ def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_b
     blocks: list[float], sms: int, resident: int, fastest: float
 ) -> None:
     found = last_end(blocks, sms, resident, min(fastest, resident))
-    assert found >= 1 - 1e-9
-    assert found <= sms * resident + 1e-9
+    mean = sum(blocks) / (sms * resident)
+    assert mean - 1e-9 <= found <= sum(blocks) + 1e-9
 
 
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
 def test_whole_waves_of_like_blocks_end_together(sms: int, resident: int, waves: int) -> None:
-    assert last_end([2.0] * (sms * resident * waves), sms, resident, 1.0) == pytest.approx(1)
+    found = last_end([2.0] * (sms * resident * waves), sms, resident, 1.0)
+    assert found == pytest.approx(2 * waves)
 
 
 def differing() -> Work:
@@ -50,6 +51,12 @@ def test_a_block_is_as_long_as_the_nearest_that_ran() -> None:
     assert is_unlike(launch)
     found = lengths(launch) * 5  # the mean one executes five instructions
     assert found.tolist() == pytest.approx([3, 3, 3, 3, 5, 5, 5, 5, 5, 7, 7, 7])
+
+
+def test_the_sm_that_has_most_to_do_is_found() -> None:
+    # SM 1 of 4 has the blocks 1, 5 and 9: the nearest that ran are those at 1, 6 and 11.
+    assert most_to_do(differing(), 4).tolist() == [0, 1, 2]
+    assert most_to_do(differing(), 12).tolist() == [2]
 
 
 def test_like_blocks_are_told() -> None:

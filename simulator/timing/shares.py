@@ -1,0 +1,120 @@
+"""What one SM gets of the L2 and of DRAM while the others work, too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.law.chips import Chip
+from simulator.timing.atomics import hot_cycles, meet_near
+from simulator.timing.footprint import footprint
+from simulator.timing.local_memory import missed_share
+from simulator.timing.machine import l1_bytes
+from simulator.timing.residency import Residency, residency, shared_residency
+from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
+from simulator.timing.work import Work
+
+__all__ = ["Held", "held_of", "numbers_of", "sms_of"]
+
+_PAIR = 2
+"""Blocks of a cluster that every SM can hold one of."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the L2 holds of a grid's memory when a launch begins, and how fast it gives it."""
+
+    size: float
+    """Bytes that the grid touches, each once."""
+    kept: Residency
+    share: float
+    """Of the L2's sectors that come from DRAM, where nothing is kept."""
+    part: float
+    """Of what is touched that several blocks read."""
+    sharers: float
+    """So many, on average."""
+    l2_rate: float
+    """Bytes per cycle of an SM, all SMs at work."""
+
+
+def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
+    """Return what the L2 holds when a launch begins that touches what it touched before."""
+    sms = sms_of(work, chip, machine)
+    several = -(-work.blocks // sms) > work.resident
+    found = footprint(work.probes, work.traces, work.grid, work.stores, work.cluster)
+    size = float(found.reads + found.writes - found.both)
+    written = found.writes / max(found.reads + found.writes, 1)
+    kept = residency(size, written, several, chip)
+    part, sharers = kept_twice(work, found)
+    part *= found.reads / max(size, 1.0)  # measured where nothing is written
+    kept = shared_residency(kept, size, part, sharers, several, chip)
+    share = _share(work, size) if kept != Residency() else 0.0
+    reach = int(machine["shared_reach"])
+    if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
+        rate = min(machine["l2_shared"], machine["l2_rate"] * readers(work, found))
+    else:
+        l1 = l1_bytes(work.shared_bytes, work.resident)
+        of_sm = max(1.0, min(work.blocks / sms, work.resident))
+        together = read_together(work, reach, l1, of_sm)
+        rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
+    return Held(size, kept, share, part, sharers, rate)
+
+
+def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
+    """Return how many SMs a launch can use: clusters of more than two blocks leave some idle."""
+    sms = chip.multiprocessors or 1
+    return min(sms, int(machine["cluster_sms"])) if math.prod(work.cluster) > _PAIR else sms
+
+
+def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -> dict[str, float]:
+    """Return the machine's numbers as one SM finds them."""
+    blocks = -(-work.blocks // sms)
+    is_one_wave = blocks <= work.resident
+    # In one wave SMs that have fewer blocks leave the others more of the L2.
+    busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
+    numbers = dict(machine) | {
+        "dram_share": held.kept.lost * held.share,
+        "dram_stored": held.kept.stored * held.share,
+        "crossed": held.kept.crossed * held.share,
+        "l2_rate": held.l2_rate,
+        "atom_rate": machine["atom_near_rate" if meet_near(work) else "atom_rate"],
+        "atom_hot": hot_cycles(work, machine) / blocks,
+        "local_missed": missed_share(work, l1_bytes(work.shared_bytes, work.resident)),
+    }
+    # In one wave no SM does the work of another: the slowest one is the last.
+    slow = machine["slowest_sm"] if is_one_wave else 1.0
+    if is_one_wave:
+        numbers["dram_holds"] = machine["dram_holds_wave"]
+    # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
+    numbers["dram_holds"] *= 1 - held.part + held.part / held.sharers
+    # An SM alone gets more of the L2 than its share when all are at work.
+    most = max(machine["l2_alone"], machine["l2_shared"])
+    for name, limit in (
+        ("l2_rate", most), ("dram_rate", most), ("store_rate", machine["store_alone"]),
+    ):  # fmt: skip
+        numbers[name] = min(limit, numbers[name] / busy / slow)
+    numbers["l2_own"] = min(most, machine["l2_rate"] / busy)
+    numbers["tma_l2_rate"] = min(machine["tma_rate"], held.l2_rate / busy)
+    numbers["atom_rate"] = min(machine["atom_alone"], numbers["atom_rate"] / busy)
+    for name in ("request", "store_request"):
+        numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
+    numbers["store_asked"] = min(machine["store_asked"], numbers["request"])
+    for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
+        numbers[name] *= busy
+    if math.prod(work.cluster) > 1:
+        for name in ("launch_interval", "launch_warp"):
+            numbers[name] = machine[f"{name}_cluster"]
+    return numbers
+
+
+def _share(work: Work, size: float) -> float:
+    """Return the share of L2's sectors that come from DRAM, where nothing of so many bytes is left.
+
+    Each sector comes from DRAM once; what blocks share is found in the L2 by those that come later.
+    """
+    sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
+    asked = 32.0 * float(np.mean(sectors)) * work.blocks
+    return min(1.0, size / asked) if asked else 0.0

@@ -1,0 +1,115 @@
+"""Microbenchmarks of accesses, simulated as they were recorded on an H100."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing import misses, neighbour_stores, scattered_copies, windows
+from simulator import replay_compiled
+from tests.sass_kernels import needs_compiler
+
+pytestmark = needs_compiler
+
+Row = Mapping[str, str]
+
+
+def cycles(source: str, kernel: str, blocks: int, warps: int, args: Sequence[Any]) -> float:
+    """Cycles of the simulated SM."""
+    report = replay_compiled(
+        source, kernel=kernel, grid=blocks, block=32 * warps, args=args, chip="H100"
+    )
+    found = report.time("H100").active_cycles
+    assert found is not None
+    return found
+
+
+def ids(row: Row) -> str:
+    return " ".join([*row.values()][:6])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in packaged_table("h100_windows")
+     if row["warps"] in ("16", "32") and row["how"] != "held"],
+    ids=ids,
+)  # fmt: skip
+def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
+    """Lines that are on their way make no load longer that has parts of several."""
+    sms, warps = int(row["sms"]), int(row["warps"])
+
+    def of(turns: int) -> float:
+        given = (64, 64 * 26, turns)
+        return cycles(
+            windows.SOURCE, f"windows_{row['how']}", sms, warps,
+            [np.zeros(8 << 20, np.float32), *map(np.int32, given), np.zeros(sms, np.int64),
+             np.zeros(1, np.float32)],
+        )  # fmt: skip
+
+    each = (of(24) - of(12)) / (12 * 8 * warps)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in packaged_table("h100_neighbour_stores")
+     if (row["blocks"], row["warps"]) == ("128", "8")],
+    ids=ids,
+)  # fmt: skip
+def test_stores_to_neighbours_take_what_they_took(row: Row) -> None:
+    cluster, around = row["cluster"], np.int32(row["around"])
+    pitch = np.int32(neighbour_stores.PITCHES[row["what"]])
+    source = neighbour_stores.SOURCE.replace("CLUSTER", cluster)
+
+    def of(turns: int) -> float:
+        # One block per SM: clusters of four and eight leave some idle.
+        args = [np.zeros(120, np.int64), np.int32(turns), pitch, around]
+        return cycles(source, f"stores_{cluster}", 120, 8, args)
+
+    each = (of(34) - of(18)) / (16 * 4 * 8)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.24)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in packaged_table("h100_misses")
+     if (row["how"], row["sms"], row["warps"]) == ("passed", "1", "32")
+     and int(row["lines"]) >= 8],
+    ids=ids,
+)  # fmt: skip
+def test_an_sm_alone_asks_for_a_line_per_cycle(row: Row) -> None:
+    source = misses.SOURCE.replace("TURNS", "16").replace("LOADS", "4")
+    lines, share = int(row["kibibytes"]) * 8, 32 // int(row["lines"])
+    args = [np.zeros(1 << 22, np.uint32), np.uint32(lines), np.uint32(share),
+            np.zeros(1, np.int64), np.zeros(1, np.uint32)]  # fmt: skip
+    each = cycles(source, "passed", 1, 32, args) / (20 * 4 * 32)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.1)
+
+
+@pytest.mark.parametrize("row", [row for row in packaged_table("h100_scattered_copies")
+                                 if (row["sms"], row["bytes"]) == ("132", "16")
+                                 and row["lanes"] != "32" and row["source"] in ("0", "32")],
+                         ids=ids)  # fmt: skip
+def test_scattered_copies_take_what_they_took(row: Row) -> None:
+    """Not those from sources in the middle of a sector, and of rows of 512 bytes: up to 39 %."""
+    given = [int(row[name]) for name in ("lanes", "pitch", "apart", "shift", "source")]
+    lanes, pitch, apart = given[:3]
+    span = max(32 // lanes * pitch, lanes * apart)
+    source = scattered_copies.SOURCE.replace("EACH", "4")
+
+    def of(turns: int) -> float:
+        report = replay_compiled(
+            source, kernel="copies16", grid=132, block=256, chip="H100",
+            shared_bytes=8 * 4 * span + 1024,
+            args=[np.zeros(1 << 24, np.uint8),
+                  *map(np.int32, (pitch, lanes, apart, span, *given[3:], turns)),
+                  np.zeros(1, np.uint32)],
+        )  # fmt: skip
+        return report.time("H100").active_cycles or 0
+
+    each = (of(24) - of(8)) / (16 * 4 * 8)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.3)
