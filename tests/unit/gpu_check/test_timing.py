@@ -182,6 +182,8 @@ def test_every_recorded_bound_held() -> None:
         ("eighth_estimates", "eighth", 42, 49),
         ("ninth_estimates", "ninth", 29, 33),
         ("tenth_estimates", "tenth", 36, 39),
+        ("eleventh_estimates", "eleventh", 40, 50),
+        ("twelfth_estimates", "twelfth", 44, 48),
     ],
 )
 def test_so_many_launches_lie_within_the_range(model: str, chip: str, many: int, all_: int) -> None:
@@ -225,6 +227,8 @@ def test_the_page_shows_the_third_set_held_out(capsys: pytest.CaptureFixture[str
         ("eighth", 49, 7, "off by 8.2% on average, by 29.9% at most; 38 within 12 %"),
         ("ninth", 33, 9, "off by 7.7% on average, by 23.0% at most; 26 within 12 %"),
         ("tenth", 39, 12, "off by 7.5% on average, by 29.2% at most; 32 within 12 %"),
+        ("eleventh", 50, 16, "off by 11.8% on average, by 51.8% at most; 38 within 12 %"),
+        ("twelfth", 48, 17, "off by 5.1% on average, by 25.7% at most; 42 within 12 %"),
     ],
 )
 def test_the_page_shows_a_set_held_out(
