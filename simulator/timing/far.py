@@ -7,7 +7,17 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import PLACES, WAYS, Kind
 
-__all__ = ["NUMBERS", "OF_ATOMICS", "OF_L2", "OF_STORES", "PARTS", "access", "from_l2", "to_l2"]
+__all__ = [
+    "NUMBERS",
+    "OF_ATOMICS",
+    "OF_L2",
+    "OF_STORES",
+    "PARTS",
+    "WHOLE",
+    "access",
+    "from_l2",
+    "to_l2",
+]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -18,7 +28,8 @@ NUMBERS = (
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
-    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
+    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
+    "store_room",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -29,7 +40,8 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
-_STORE_REQUEST = NUMBERS.index("store_request")
+_STORE_ROOM = NUMBERS.index("store_room")
+_STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
 OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
@@ -42,7 +54,9 @@ _MOST_LOAD = 0.97
 _LINE = 4
 """Sectors."""
 PARTS = 4
-"""The bit of a line's mask behind its sectors': an access takes parts of them alone."""
+"""The bit of a line's mask behind its sectors': each lane takes a part of a sector of its own."""
+WHOLE = PARTS + 1
+"""The next one: an access takes all bytes of its sectors."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
@@ -75,7 +89,7 @@ def access(
         way = _find(state, index, line, kind == _STORE)
         if kind == _STORE:
             state.counts[6] += sectors
-            to_l2(state, machine, sectors, machine[_DRAM_STORED], mask >> PARTS & 1, now)
+            to_l2(state, machine, sectors, machine[_DRAM_STORED], mask >> PARTS, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
                 state.free[OF_STORES] += machine[_STORE_READ]
@@ -148,7 +162,9 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
         crossed = int(state.cross_rest)
         state.cross_rest -= crossed
         state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
-        there = max(there, state.free[OF_STORES] + machine[_L2])
+        # It waits for stores that are on that way, not for all that wait for it.
+        room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
+        there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2])
     far_away = _far_away(state, sectors, share)
     if far_away:
         if few:  # it goes behind what the L2 was asked for before
@@ -182,13 +198,14 @@ def _line(
 
 
 @jit()
-def to_l2(state: Any, machine: Any, sectors: int, share: float, more: int, now: int) -> int:
+def to_l2(state: Any, machine: Any, sectors: int, share: float, how: int, now: int) -> int:
     """Store sectors to the L2, which DRAM takes a share of; when they are there.
 
-    `more`: so many sectors more their way takes, since they are parts of sectors.
+    `how`: 1 where each is a part of one, so that its way takes a sector more; 2: all are whole.
     """
     state.counts[5] += sectors
-    cycles = max(32 * (sectors + more) / machine[_STORE_RATE], machine[_STORE_REQUEST])
+    least = machine[_STORE_LINE if how & 2 else _STORE_REQUEST]
+    cycles = max(32 * (sectors + (how & 1)) / machine[_STORE_RATE], least)
     there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
     far_away = _far_away(state, sectors, share)
     if far_away:

@@ -99,7 +99,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["l2_own"] = min(most, machine["l2_rate"] / busy)
     numbers["tma_l2_rate"] = min(machine["tma_rate"], held.l2_rate / busy)
     numbers["atom_rate"] = min(machine["atom_alone"], numbers["atom_rate"] / busy)
-    for name in ("request", "store_request"):
+    for name in ("request", "store_line", "store_request"):
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
     numbers["store_asked"] = min(machine["store_asked"], numbers["request"])
     for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking

@@ -58,6 +58,12 @@ class AccessRows:
         own = (self.sectors >= _WARP) & (self.bytes < self.sectors * _SECTOR)
         return np.repeat(own.astype(np.int64), np.diff(self.line_begin))
 
+    @property
+    def whole(self) -> Numbers:
+        """Of each line, whether its access takes all bytes of all its sectors: 1 or 0."""
+        filled = self.bytes >= self.sectors * _SECTOR
+        return np.repeat(filled.astype(np.int64), np.diff(self.line_begin))
+
 
 @dataclass(frozen=True, eq=False)
 class Steps:
