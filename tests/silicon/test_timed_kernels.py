@@ -22,7 +22,9 @@ HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "gpu_check/data"
 TIMED = recorded(DATA / "h100_timed_kernels.csv")
 PAIRED = [
-    case for name in ("eleventh", "twelfth") for case in read_cases(HERE / f"timed/{name}.json")
+    case
+    for name in ("eleventh", "twelfth", "thirteenth")
+    for case in read_cases(HERE / f"timed/{name}.json")
 ]
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
 QUICK = ("transpose naive 1024", "transpose padded 1024", "polynomial", "hashes", "scan shared",
