@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.local_memory import frame_words, is_indexed, local_sectors
+from simulator.timing.local_memory import local_sectors
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
@@ -46,7 +46,6 @@ _FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
     table = np.zeros(len(instructions), dtype=CODE)
-    words = frame_words(instructions)
     for number, each in enumerate(instructions):
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
@@ -72,8 +71,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,
-            "sectors": local_sectors(each, words),
-            "indexed": is_indexed(each),
+            "sectors": local_sectors(each),
             "port": _port(each),
             "written": _written(each, kind),
             "constant": "c[" in each.operands,

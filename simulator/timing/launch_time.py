@@ -15,7 +15,6 @@ from simulator.law.chips import Chip, ChipLike
 from simulator.results.tables import Columns
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
-from simulator.timing.local_memory import is_indexed
 from simulator.timing.machine import machine_of
 from simulator.timing.pipes import TimeBound, bound_of
 from simulator.timing.spinning import spins
@@ -94,7 +93,7 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             "the other blocks of a cluster are taken to go in step: no block waits for them longer"
             " than for its own warps"
         )
-    notes += _indexed_locals(work) + _indexed_constants(work)
+    notes += _indexed_constants(work)
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
@@ -107,14 +106,6 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             " others are taken to go on as those did"
         )
     return notes
-
-
-def _indexed_locals(work: Work) -> list[str]:
-    """Say that arrays in local memory are indexed: by which lane's index is not known."""
-    place = _first(work, is_indexed)
-    said = "its lanes are taken to have indices of their own"
-    known = f"{place} indexes an array in local memory: {said}; with the same it is faster"
-    return [known] if place else []
 
 
 def _indexed_constants(work: Work) -> list[str]:

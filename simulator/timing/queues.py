@@ -251,11 +251,13 @@ def _send(
         done += int(machine[_CONSTANT_WORD] * (sent - 1))
     sectors = code[number].sectors
     if sectors:  # of local memory: L1 holds what is stored
+        if sent > 0:  # lanes have several indices
+            sectors = sectors // 4 * sent
         held += -(-sectors // 4)
         if kind == _STORE:
-            each = 1 if code[number].indexed else 4
+            each = 1 if sent > 0 else 4
             for _ in range(sectors // each):
-                to_l2(state, machine, each, 0.0, 0 if each == 1 else 2, now)
+                to_l2(state, machine, each, 0.0, 0 if sent > 0 else 2, now)
         else:
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)

@@ -136,8 +136,7 @@ CODE = np.dtype(
         ("source", np.int64, (SLOTS,)),  # registers of operands; -1: none is read
         ("wide", np.int64, (SLOTS,)),  # registers of an operand
         ("reuse", np.int64),
-        ("sectors", np.int64),  # of local memory
-        ("indexed", np.int64),  # whether lanes have indices of their own there
+        ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("written", np.int64, (2,)),  # registers of each bank that a load brings
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("constant", np.int64),  # whether it reads a constant bank

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from gpu_check.timing import misses, neighbour_stores, scattered_copies, windows
+from gpu_check.timing import local_memory, misses, neighbour_stores, scattered_copies, windows
 from simulator import replay_compiled
 from tests.sass_kernels import needs_compiler
 
@@ -113,3 +113,22 @@ def test_scattered_copies_take_what_they_took(row: Row) -> None:
 
     each = (of(24) - of(8)) / (16 * 4 * 8)
     assert each == pytest.approx(float(row["cycles"]), rel=0.3)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in packaged_table("h100_local_memory")
+     if (row["does"], row["words"], row["sms"], row["warps"]) == ("stores", "32", "132", "32")],
+    ids=ids,
+)  # fmt: skip
+def test_stores_to_local_memory_take_what_they_took_by_their_indices(row: Row) -> None:
+    """Of arrays that L1 holds: 32 warps' of 128 words it does not."""
+    does, how, words = row["does"], row["index"], int(row["words"])
+
+    def of(turns: int) -> float:
+        args = [np.zeros(132, np.int64), np.zeros(1, np.int32), np.zeros(32, np.int32)]
+        source = local_memory.local_source(does, how, words)
+        return cycles(source, f"local_{does}_{how}_{words}", 132, 32, [*args, np.int32(turns)])
+
+    each = (of(8) - of(4)) / (4 * 16 * 32)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.2)

@@ -60,7 +60,7 @@ def _by_memory(at: Emitter, what: str, options: tuple[int, ...]) -> None:
     for memory, lanes, places, number in (
         ("global", mask & ~shared & ~away & ~local, addresses, site),
         ("shared", shared, narrow, site + 1),
-        ("local", local, narrow, site),
+        ("local", local, narrow, at.i64(-1)),
     ):
         with at.when(lanes != 0):
             _access(at, f"{what}_{memory}", lanes, places, (*rows, number), options)

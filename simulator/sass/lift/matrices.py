@@ -9,8 +9,8 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import CONSTANT, CONSTANT_SHIFT, NUMBER, ROW, VALUE, Fault
-from simulator.sass.lift.memory import shuffled, stacked
+from simulator.sass.lift.layout import NUMBER, ROW, Fault
+from simulator.sass.lift.memory import note_words, shuffled, stacked
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -19,7 +19,7 @@ from simulator.sass.lift.spaces import (
     refuse,
     trace,
 )
-from simulator.sass.lift.state import context, field, note, pointer, record
+from simulator.sass.lift.state import context, field, pointer, record
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
@@ -145,21 +145,6 @@ def _sources(at: Emitter, block: Value, copied: Value, mask: Value, sources: Val
     return mask.by_lane.choose(known, 0)
 
 
-def _note_words(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many different words lanes read of a constant bank, where they are several."""
-    with at.when(field(at, block, "noting") != 0, likely=False):
-        listed = stacked(at, offsets)
-        found = at.variable(at.i64(0))
-        with at.bits_of(mask) as lane:
-            word = at.load(listed, I32, lane.resized(64) * 4)
-            same = (offsets == word).ballot & mask
-            found.set(found.get() + (same.lowest == lane).resized(64))
-        several = (found.get() > 1) & (number >= 0)
-        with at.when(several):
-            which = number << CONSTANT_SHIFT
-            note(at, block, found.get() | which | 1 << CONSTANT | 1 << VALUE)
-
-
 # ---- LDC. --------------------------------------------------------------------------------------
 @helper(I1, POINTER, I32, WORDS, I64, I64)
 def load_constant(at: Emitter, width: int, signed: int, bank: int, by_offset: int) -> None:
@@ -167,7 +152,7 @@ def load_constant(at: Emitter, width: int, signed: int, bank: int, by_offset: in
     warp, mask, offsets, row, number = at.arguments
     block = context(at, warp)
     listed, rows = stacked(at, offsets), at.beside(warp, row)
-    _note_words(at, block, mask, offsets, number)
+    note_words(at, block, mask, offsets, number)
     ends, banks = pointer(at, block, "bank_at"), pointer(at, block, "banks")
     with at.bits_of(mask) as lane:
         here = lane.resized(64) * 4

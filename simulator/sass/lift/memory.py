@@ -7,14 +7,14 @@ that are counted. It gives a bit: whether there was no fault.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import ROW, VALUE
+from simulator.sass.lift.layout import CONSTANT, CONSTANT_SHIFT, ROW, VALUE
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -29,11 +29,13 @@ from simulator.sass.lift.state import context, field, note
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
-__all__ = ["shuffled", "stacked"]
+__all__ = ["note_words", "shuffled", "stacked"]
 
 _NARROW = [POINTER, I32, WORDS, I64, I64]
 _WIDE = [POINTER, I32, vector(I64), I64, I64]
 _FOUR = ir.VectorType(I32, 4)
+_SECTORS = 4
+"""Of local memory, that a warp accesses whose lanes have one index."""
 
 
 @helper(I1, *_NARROW)
@@ -94,6 +96,8 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
         trace(at, block, warp, site, place)
         if access is _store and find is in_shared:
             _note_value(at, block, place, at.beside(warp, row), width)
+    if find is in_local:  # `site` is the instruction's number, where it is known
+        _note_sectors(at, block, mask, addresses, site)
     if find is in_shared:
         (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
@@ -111,6 +115,41 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
             first = first * 0x01000193 + word
         with at.when(differs == 0):
             note(at, block, first.resized(64) | 1 << VALUE)
+
+
+def note_words(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
+    """Note how many different words lanes read of a constant bank, where they are several."""
+    _note_places(at, block, mask, offsets, number, lambda lane: mask, 2)
+
+
+def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
+    """Note how many sectors lanes access of words of local memory, where they have several indices.
+
+    Words of eight lanes side by side share a sector, if they have the same index.
+    """
+
+    def alike(lane: Value) -> Value:
+        return mask & (at.i32(255) << (lane.resized(32) & 24))
+
+    _note_places(at, block, mask, offsets, number, alike, _SECTORS + 1)
+
+
+def _note_places(
+    at: Emitter, block: Value, mask: Value, offsets: Value, number: Value,
+    alike: Callable[[Value], Value], least: int,
+) -> None:  # fmt: skip
+    """Note how many lanes are the first with their offset among those that `alike` gives."""
+    with at.when(field(at, block, "noting") != 0, likely=False):
+        listed = stacked(at, offsets)
+        found = at.variable(at.i64(0))
+        with at.bits_of(mask) as lane:
+            word = at.load(listed, I32, lane.resized(64) * 4)
+            same = (offsets == word).ballot & alike(lane)
+            found.set(found.get() + (same.lowest == lane).resized(64))
+        several = (found.get() > least - 1) & (number >= 0)
+        with at.when(several):
+            which = number << CONSTANT_SHIFT
+            note(at, block, found.get() | which | 1 << CONSTANT | 1 << VALUE)
 
 
 # ---- Loads. ------------------------------------------------------------------------------------

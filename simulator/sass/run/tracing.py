@@ -130,7 +130,7 @@ class Tracer:
                 self._bases[warp].append(mine)
 
     def _constants(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows of reads of a constant bank at several words: so many sectors.
+        """Return the rows of accesses to constants or local memory at so many places: sectors.
 
         A barrier that is turned off has a row, too, of none.
         """

@@ -199,11 +199,3 @@ def test_the_range_is_said_in_a_sentence() -> None:
 def test_an_indexed_table_of_constants_has_a_note(place: str, has_note: bool) -> None:
     found = time_of(work([Line("ULDC.64", f"UR8,{place}")]), "H100")
     assert any("constant memory" in note for note in found.notes) == has_note
-
-
-@pytest.mark.parametrize(
-    ("place", "has_note"), [("[R4+0x10]", True), ("[R1+0x8]", False), ("[R1]", False)]
-)
-def test_an_indexed_array_in_local_memory_has_a_note(place: str, has_note: bool) -> None:
-    found = time_of(work([Line("STL", f"{place},R5")]), "H100")
-    assert any("local memory" in note for note in found.notes) == has_note

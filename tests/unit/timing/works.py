@@ -28,6 +28,8 @@ class Line:
     floor: int = 0
     lines: int = 0
     """Lines of global memory, a sector of each."""
+    places: int = 0
+    """Words of constants, or sectors of local memory, that lanes access."""
     guard: str = ""
 
 
@@ -48,7 +50,9 @@ def work(
         )
         for place, line in enumerate(lines)
     )  # fmt: skip
-    numbered = [(place, line) for place, line in enumerate(body) if line.cycles or line.lines]
+    numbered = [
+        (place, line) for place, line in enumerate(body) if line.cycles or line.lines or line.places
+    ]
     touched = np.array([line.lines for _, line in numbered], dtype=np.int64)
     begin = np.concatenate([[0], np.cumsum(touched)]).astype(np.int64)
     rows = AccessRows(
@@ -56,7 +60,7 @@ def work(
         is_shared=touched == 0,
         cycles=np.array([line.cycles for _, line in numbered], dtype=np.int64),
         floor=np.array([line.floor for _, line in numbered], dtype=np.int64),
-        sectors=touched,
+        sectors=np.array([line.places or line.lines for _, line in numbered], dtype=np.int64),
         bytes=np.full(len(numbered), 128, dtype=np.int64) * (touched > 0),
         line_begin=begin,
         line=np.concatenate([np.arange(count) for count in [0, *touched]]).astype(np.int64),

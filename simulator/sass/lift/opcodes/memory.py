@@ -123,7 +123,7 @@ def _load(line: Line) -> Emit:
     def emit(block: Block) -> None:
         addresses = where(block)
         row = block.landing(target, max(1, width // 4))
-        number = block.at.i64(block.site)
+        number = block.at.i64(line.number if space == "local" else block.site)
         block.check(block.help(f"load_{space}", addresses, row, number, options=options))
 
     return emit
@@ -139,7 +139,7 @@ def _store(line: Line) -> Emit:
     def emit(block: Block) -> None:
         addresses = where(block)
         row = block.stored(data, max(1, width // 4))
-        number = block.at.i64(block.site)
+        number = block.at.i64(line.number if space == "local" else block.site)
         block.check(block.help(f"store_{space}", addresses, row, number, options=(width, 0)))
 
     return emit
