@@ -113,6 +113,15 @@ def _finding(errors: Mapping[str, list[tuple[str, float, float, float]]]) -> str
     name = "estimate" if errors.get("estimate") else "bound"
     off = [abs(point[3]) for point in errors[name]]
     return (
-        f"{plural(len(off), 'kernel')}: the {name} is off by {fmean(off):.2g} % on average,"
-        f" by {max(off):.2g} % at most"
+        f"{plural(len(off), 'kernel')}: the {name} is off by {_percent(fmean(off))} on average,"
+        f" by {_percent(max(off))} at most"
     )
+
+
+def _percent(share: float) -> str:
+    """Return two digits, or all before the point.
+
+    >>> _percent(9.46), _percent(752.7)
+    ('9.5 %', '753 %')
+    """
+    return f"{share:.2g} %" if share < 99.5 else f"{share:.0f} %"
