@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpu_check.recordings import packaged_table
+from gpu_check.recordings import PackagedTable, packaged_table
 from gpu_check.timing import local_memory, misses, neighbour_stores, scattered_copies, windows
 from simulator import replay_compiled
 from tests.sass_kernels import needs_compiler
@@ -28,15 +28,22 @@ def cycles(source: str, kernel: str, blocks: int, warps: int, args: Sequence[Any
     return found
 
 
-def ids(row: Row) -> str:
-    return " ".join([*row.values()][:6])
+def rows(name: PackagedTable, quick: Mapping[str, Collection[str]], **fixed: str) -> list[Any]:
+    """Return rows of a recording; those are slow that are not among the quick ones' values."""
+    found = []
+    for row in packaged_table(name):
+        if all(row[column] == value for column, value in fixed.items()):
+            is_quick = all(row[column] in values for column, values in quick.items())
+            marks = () if is_quick else pytest.mark.slow
+            found.append(pytest.param(row, id=" ".join([*row.values()][:6]), marks=marks))
+    return found
 
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in packaged_table("h100_windows")
-     if row["warps"] in ("16", "32") and row["how"] != "held"],
-    ids=ids,
+    [*rows("h100_windows", {"sms": ["132"]}, how="shifted", warps="32"),
+     *rows("h100_windows", {"sms": ["132"]}, how="rows", warps="32"),
+     *rows("h100_windows", {"sms": []}, how="shifted", warps="16")],
 )  # fmt: skip
 def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
     """Lines that are on their way make no load longer that has parts of several."""
@@ -55,11 +62,8 @@ def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    "row",
-    [row for row in packaged_table("h100_neighbour_stores")
-     if (row["blocks"], row["warps"]) == ("128", "8")],
-    ids=ids,
-)  # fmt: skip
+    "row", rows("h100_neighbour_stores", {"cluster": ["4"]}, blocks="128", warps="8")
+)
 def test_stores_to_neighbours_take_what_they_took(row: Row) -> None:
     cluster, around = row["cluster"], np.int32(row["around"])
     pitch = np.int32(neighbour_stores.PITCHES[row["what"]])
@@ -76,10 +80,9 @@ def test_stores_to_neighbours_take_what_they_took(row: Row) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in packaged_table("h100_misses")
-     if (row["how"], row["sms"], row["warps"]) == ("passed", "1", "32")
-     and int(row["lines"]) >= 8],
-    ids=ids,
+    [each for lines in ("8", "16", "32")
+     for each in rows("h100_misses", {"lines": ["16"]}, how="passed", sms="1", warps="32",
+                      lines=lines)],
 )  # fmt: skip
 def test_an_sm_alone_asks_for_a_line_per_cycle(row: Row) -> None:
     source = misses.SOURCE.replace("TURNS", "16").replace("LOADS", "4")
@@ -90,10 +93,17 @@ def test_an_sm_alone_asks_for_a_line_per_cycle(row: Row) -> None:
     assert each == pytest.approx(float(row["cycles"]), rel=0.1)
 
 
-@pytest.mark.parametrize("row", [row for row in packaged_table("h100_scattered_copies")
-                                 if (row["sms"], row["bytes"]) == ("132", "16")
-                                 and row["lanes"] != "32" and row["source"] in ("0", "32")],
-                         ids=ids)  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [*rows("h100_scattered_copies", {"pitch": ["16", "64", "144"], "shift": ["0"]},
+           sms="132", bytes="16", source="0", lanes="4"),
+     *rows("h100_scattered_copies", {"pitch": ["16"], "apart": ["16", "144", "528"]},
+           sms="132", bytes="16", source="0", lanes="8"),
+     *rows("h100_scattered_copies", {"pitch": ["16", "64"]},
+           sms="132", bytes="16", source="0", lanes="2"),
+     *rows("h100_scattered_copies", {"pitch": ["16"]},
+           sms="132", bytes="16", source="0", lanes="1")],
+)  # fmt: skip
 def test_scattered_copies_take_what_they_took(row: Row) -> None:
     """Not those from sources in the middle of a sector, and of rows of 512 bytes: up to 39 %."""
     given = [int(row[name]) for name in ("lanes", "pitch", "apart", "shift", "source")]
@@ -116,11 +126,8 @@ def test_scattered_copies_take_what_they_took(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    "row",
-    [row for row in packaged_table("h100_local_memory")
-     if (row["does"], row["words"], row["sms"], row["warps"]) == ("stores", "32", "132", "32")],
-    ids=ids,
-)  # fmt: skip
+    "row", rows("h100_local_memory", {}, does="stores", words="32", sms="132", warps="32")
+)
 def test_stores_to_local_memory_take_what_they_took_by_their_indices(row: Row) -> None:
     """Of arrays that L1 holds: 32 warps' of 128 words it does not."""
     does, how, words = row["does"], row["index"], int(row["words"])
