@@ -221,7 +221,8 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
-    "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_blocks",
+    "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_behind",
+    "h100_blocks",
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
     "h100_dispatch", "h100_fences", "h100_fences_beside", "h100_fetch", "h100_few_warps",
@@ -232,10 +233,11 @@ PackagedTable = Literal[
     "h100_launches", "h100_local_memory",
     "h100_lost", "h100_matrices", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes",
     "h100_neighbour_counters", "h100_neighbour_stores",
-    "h100_neighbour_waits", "h100_partitions", "h100_pass_bytes", "h100_passes", "h100_peaks",
+    "h100_neighbour_waits", "h100_order", "h100_partitions", "h100_pass_bytes",
+    "h100_passes", "h100_peaks",
     "h100_pipes", "h100_places", "h100_queue", "h100_reach", "h100_rereads", "h100_residency",
-    "h100_scattered_copies", "h100_shared_reads", "h100_spread", "h100_starts", "h100_store_halves",
-    "h100_store_parts",
+    "h100_scattered_copies", "h100_shared_reads", "h100_slots", "h100_spread", "h100_starts",
+    "h100_store_halves", "h100_store_parts", "h100_streams",
     "h100_tails", "h100_timed_eighth", "h100_timed_eighth_estimates",
     "h100_timed_eleventh", "h100_timed_eleventh_estimates", "h100_timed_estimates",
     "h100_timed_fifth",
