@@ -172,11 +172,14 @@ def _divided(place: Dim3, cluster: Dim3) -> Dim3:
 def _of_clusters(
     places: Sequence[Dim3], each: Sequence[Mapping[int, Numbers]]
 ) -> tuple[list[Dim3], list[dict[int, Numbers]]]:
-    """Return clusters, and what the blocks of each touch together, by instruction."""
-    found: dict[Dim3, dict[int, list[Numbers]]] = {}
+    """Return clusters, and what the blocks of each touch together, by instruction.
+
+    One that touches nothing is among them: it tells that not all clusters do as the first ones.
+    """
+    found: dict[Dim3, dict[int, list[Numbers]]] = {place: {} for place in places}
     for place, touched in zip(places, each, strict=True):
         for number, sectors in touched.items():
-            found.setdefault(place, {}).setdefault(number, []).append(sectors)
+            found[place].setdefault(number, []).append(sectors)
     together = [
         {number: np.unique(np.concatenate(sectors)) for number, sectors in of_cluster.items()}
         for of_cluster in found.values()

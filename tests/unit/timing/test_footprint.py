@@ -1,5 +1,6 @@
 """Footprints: the union over a grid equals what running every block would give."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -167,6 +168,23 @@ def test_a_cluster_is_one_block() -> None:
     found = footprint(probes, [], (100, 1, 1), [], (2, 1, 1))
     assert found.read == 100 * 128
     assert found.covers_grid
+
+
+def test_clusters_that_touch_nothing_are_left_out() -> None:
+    """Of 50 pairs the first ten read: what the others would is no part of a bound."""
+
+    def block(number: int) -> BlockTrace:
+        return sectors_of((number, 0, 0), np.arange(4 * number, 4 * number + 4))
+
+    def idle(number: int) -> BlockTrace:
+        return replace(block(number), step=numbers(), warp_begin=numbers(0, 0),
+                       base=numbers(), base_begin=numbers(0, 0))  # fmt: skip
+
+    pairs = [x for x, *_ in probe_blocks((50, 1, 1))]
+    probes = [(block if x < 10 else idle)(2 * x + rank) for x in pairs for rank in (0, 1)]
+    found = footprint(probes, [], (100, 1, 1), [], (2, 1, 1))
+    assert found.read == 4 * 128  # of the pairs 0 and 1, which ran
+    assert not found.covers_grid
 
 
 def test_what_is_read_and_written_is_told() -> None:
