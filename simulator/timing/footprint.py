@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from math import gcd, prod
 
@@ -56,6 +57,8 @@ class Footprint:
     """The same of what they write."""
     both: int = 0
     """What is read and written, or likely to be."""
+    first_read: int = 0
+    """Of what is read, what was there before: no warp wrote it without having read it."""
 
     @property
     def reads(self) -> int:
@@ -112,6 +115,31 @@ def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
     return np.unique(np.concatenate(parts)).astype(np.int64)
 
 
+def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
+    """Return the instructions by which warps write sectors that they did not read before.
+
+    In which order the warps of a block, or blocks, come is not known. But where all that write a
+    sector have read it, it was read before it was written. Of copies no order is known.
+    """
+    rows = trace.global_rows()
+    warps = np.repeat(np.arange(len(trace.base_begin) - 1), np.diff(trace.base_begin))
+    each = np.stack([warps, rows, trace.base], axis=1)
+    _, first = np.unique(each, axis=0, return_index=True)
+    warps, rows, bases = each[np.sort(first)].T
+    counts = np.diff(trace.rows.line_begin)[rows]
+    begin = np.repeat(trace.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
+    place = begin + np.arange(counts.sum())
+    lines = np.repeat(bases, counts) + trace.rows.line[place]
+    which = np.repeat(np.stack([warps, trace.rows.number[rows]], axis=1), counts, axis=0)
+    of_line = trace.rows.mask[place][:, None] >> np.arange(4) & 1 != 0
+    at, part = np.nonzero(of_line)
+    _, first = np.unique(
+        np.stack([which[at, 0], lines[at] * 4 + part], axis=1), axis=0, return_index=True
+    )
+    begun = {int(number) for number in np.unique(which[at[first], 1])}
+    return (begun | set(trace.copied)) & stores
+
+
 def footprint(
     probes: Sequence[BlockTrace], traces: Sequence[BlockTrace], grid: Dim3,
     stores: Iterable[int], cluster: Dim3 = (1, 1, 1),
@@ -135,6 +163,7 @@ def footprint(
     irregular: dict[bool, list[tuple[list[Numbers], int]]] = {True: [], False: []}
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}
+    of_one: dict[int, Parts] = {}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
         of_kind = parts[number in written]
@@ -144,6 +173,7 @@ def footprint(
         if probes:
             steps, common = _moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
+        of_one[number] = _joined({(): blocks}, {steps: [common]})
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
@@ -151,6 +181,7 @@ def footprint(
             inside = _moved_inside(ran, grid)
             for moves, shape in inside:
                 likely[number in written].setdefault(moves, []).append(shape)
+                of_one[number] = _joined(of_one[number], {moves: [shape]})
             if not inside:
                 known = _united({steps: [common], (): blocks})
                 irregular[number in written].append(([*ran.values()], known))
@@ -161,7 +192,12 @@ def footprint(
         found[kind] = (known * SECTOR, (more + _likely(irregular[kind], count)) * SECTOR, all_of)
     (read, unseen_read, reads), (touched, unseen_written, writes) = found[False], found[True]
     both = max(0, _united(reads) + _united(writes) - _united(_joined(reads, writes))) * SECTOR
-    return Footprint(read, touched, covers, unseen_read, unseen_written, both)
+    first_read = read
+    if both:  # of what is written, but was not read before, the grid reads what it made
+        made = set().union(*(_written_first(trace, written) for trace in (*probes, *traces)))
+        own: Parts = reduce(_joined, (of_one[number] for number in sorted(made)), {})
+        first_read = max(0, _united(_joined(parts[False], own)) - _united(own)) * SECTOR
+    return Footprint(read, touched, covers, unseen_read, unseen_written, both, first_read)
 
 
 def _divided(place: Dim3, cluster: Dim3) -> Dim3:
