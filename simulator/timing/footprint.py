@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
+__all__ = ["FEWEST", "SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
 
 SECTOR = 32
 """Bytes."""
 _BY_CHANCE = 4.0
 """Sectors that draws would share: where those of blocks share none, blocks are not draws."""
-_FEWEST = 3
-"""Blocks that tell something of the others."""
+FEWEST = 3
+"""Blocks that ran, at least, that tell something of the others."""
 _HALVINGS = 50
 _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
@@ -257,7 +257,7 @@ def _unseen(blocks: Sequence[Numbers], count: int) -> int:
     """
     ran = len(blocks)
     size = sum(map(len, blocks)) / max(ran, 1)
-    if ran < _FEWEST or ran >= count or size < 1:
+    if ran < FEWEST or ran >= count or size < 1:
         return 0
     union = np.unique(np.concatenate(blocks))
 
@@ -329,7 +329,7 @@ def _moved_inside(
         if len(sectors)
         and not any(grid[axis] > _EDGES and block[axis] in (0, grid[axis] - 1) for axis in axes)
     }  # fmt: skip
-    if len(inner) < max(_FEWEST, len(axes) + 1):
+    if len(inner) < max(FEWEST, len(axes) + 1):
         return []
     places = np.array([[block[axis] for axis in axes] for block in inner], np.int64)
     means = np.array([float(sectors.mean()) for sectors in inner.values()])

@@ -12,14 +12,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.footprint import FEWEST, SECTOR, Footprint, sectors_by_instruction
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["kept_twice", "l2_rate", "read_together", "readers"]
-
-_FEWEST = 3
-"""Blocks that tell what all of the grid read."""
 
 
 def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
@@ -69,7 +66,7 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     traces = (*work.probes, *work.traces)
     found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
     blocks = {number: sectors for number, sectors in found if len(sectors)}
-    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= _FEWEST else _union(())
+    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0
     for number, mine in blocks.items():
