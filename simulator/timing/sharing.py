@@ -34,7 +34,9 @@ def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
     shared = every - SECTOR * (len(mine) - common) * work.blocks
     if not common or shared <= 0:
         return 0.0, 1.0
-    return shared / every, max(1.0, SECTOR * common * work.blocks / shared)
+    # What the first block shares, others may not: no more blocks than there are read it.
+    sharers = SECTOR * common * work.blocks / shared
+    return shared / every, min(max(1.0, sharers), float(work.blocks))
 
 
 def readers(work: Work, found: Footprint) -> float:
