@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.timing.control import control
-from simulator.timing.footprint import probe_blocks
+from simulator.timing.footprint import FEWEST, probe_blocks
 from simulator.timing.work import Work, WorkInstruction
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
     found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
-    more = _more_blocks(launch, firsts, [sum(map(len, did.steps)) for _, did in found])
-    found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
     probes = [_block_of(cluster, launch) for cluster in probe_blocks(_clusters(launch))]
     probed = [(block, tracers[rank].take()) for block, rank in launch.noting(probes, tracers)]
+    more = _more_blocks(launch, firsts, *([sum(map(len, did.steps)) for _, did in each]
+                                          for each in (found, probed)))  # fmt: skip
+    found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -75,19 +76,30 @@ def _resident(launch: GridRun, chip: Chip) -> int:
     return max(held.blocks, 1)
 
 
-def _more_blocks(launch: GridRun, firsts: list[Dim3], lengths: list[int]) -> list[Dim3]:
+def _more_blocks(
+    launch: GridRun, firsts: list[Dim3], lengths: list[int], probed: list[int]
+) -> list[Dim3]:
     """Return more blocks where those that ran did not do the same: their mean is to be the grid's.
 
-    `lengths`: steps of each block that ran. The blocks lie as evenly as multiples of powers of a
-    ratio do, one for each axis, so that no row or column of the grid stands for it (Roberts, "The
-    Unreasonable Effectiveness of Quasirandom Sequences": the golden ratio, and those beyond).
+    `lengths`: steps of each block that ran; `probed`: the same of blocks at the grid's ends. One
+    block tells nothing of the others, and two little: then those at the ends tell, too. Where more
+    ran, an end tells only if it does more than they: others often do less there, and are few.
+
+    The blocks lie as evenly as multiples of powers of a ratio do, one for each axis, so that no row
+    or column of the grid stands for it (Roberts, "The Unreasonable Effectiveness of Quasirandom
+    Sequences": the golden ratio, and those beyond).
     """
-    size = prod(launch.cluster)
-    if size > 1 or not lengths or max(lengths) <= (1 + _UNLIKE) * min(lengths):
+    most = max(lengths, default=0) if len(firsts) >= FEWEST else 0
+    lengths = [*lengths, *(each for each in probed if each > most)]
+    if prod(launch.cluster) > 1 or max(lengths) <= (1 + _UNLIKE) * min(lengths):
         return []
-    blocks = prod(launch.grid)
+    x, y, z = launch.grid
+    blocks = x * y * z
     mean = max(sum(lengths) / len(lengths), 1)
     wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / mean)) - len(firsts)
+    if wanted + len(firsts) == blocks:
+        every = [(at % x, at // x % y, at // (x * y)) for at in range(blocks)]
+        return [block for block in every if block not in firsts]
     axes = [axis for axis in range(3) if launch.grid[axis] > 1]
     ratio = _RATIOS[len(axes)]
     found = []

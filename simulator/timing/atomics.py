@@ -14,13 +14,11 @@ from simulator.timing.work import Work
 
 __all__ = ["hot_cycles", "meet_near", "reduced_cycles"]
 
-_NEAR = 1 << 20
-"""Bytes that atomics change: of more than these they are measured apart."""
 _WORDS = 8
 """Of a sector: more lanes than those share words."""
 
 
-def meet_near(work: Work) -> bool:
+def meet_near(work: Work, machine: Mapping[str, float]) -> bool:
     """Whether the grid's atomics change so few lines that these meet in a part of the L2."""
     chosen = _atomic_instructions(work)
     found = [
@@ -28,7 +26,7 @@ def meet_near(work: Work) -> bool:
         for trace in _several(work) if len(chosen)
     ]  # fmt: skip
     lines = np.concatenate([np.zeros(0, np.int64), *found])
-    return bool(len(lines) and int(np.ptp(lines)) * 128 <= _NEAR)
+    return bool(len(lines) and int(np.ptp(lines)) * 128 <= machine["atom_near"])
 
 
 def _atomic_instructions(work: Work) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,12 @@ _OF_ADU = ("LDC", "S2UR")
 _ADU = 2.0
 """Cycles of an SM: `sm__inst_executed_pipe_adu.sum.peak_sustained` (h100_peaks.csv); barriers have
 an interval of their own."""
-_MEETS = 7
-"""Cycles behind a BSYNC beyond its stall count: `gpu_check/data/h100_branches.csv`, a warp, 32
-lanes: 70.1 for what takes 63.5 without."""
 _FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 
 
-def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
+def code_arrays(
+    instructions: tuple[WorkInstruction, ...], rates: Rates, machine: Mapping[str, float]
+) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
     table = np.zeros(len(instructions), dtype=CODE)
     for number, each in enumerate(instructions):
@@ -61,7 +61,7 @@ def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
-            "stall": bits.stall + (_MEETS if name == "BSYNC" else 0),
+            "stall": bits.stall + (int(machine["meets"]) if name == "BSYNC" else 0),
             "yields": bits.yields,
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,

@@ -29,7 +29,7 @@ NUMBERS = (
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
-    "store_room", "data_turn", "data_missed",
+    "store_room", "data_turn", "data_missed", "load_memory", "load_most",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -40,6 +40,7 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_ROOM = NUMBERS.index("store_room")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _ATOM_HOT = NUMBERS.index("atom_hot")
@@ -48,9 +49,6 @@ OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _MIX = 2654435761
 """An odd number: products with it lie all over a range."""
 _BITS = (1 << 30) - 1
-_MEMORY = 1000.0
-"""Cycles over which a place's load is taken."""
-_MOST_LOAD = 0.97
 _LINE = 4
 """Sectors."""
 PARTS = 4
@@ -127,7 +125,7 @@ def _find(state: Any, index: int, line: int, is_store: bool) -> int:
 
 
 @jit()
-def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
+def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: int) -> float:
     """Ask a place for some cycles of its work; when it is done, but for the latency.
 
     The busier it was lately, the longer a request waits before: `wait` cycles where it is half
@@ -135,10 +133,10 @@ def _ask(state: Any, place: int, cycles: float, wait: float, now: int) -> float:
     """
     begin = max(float(now), state.free[place])
     state.free[place] = begin + cycles
-    past = min((now - state.load_at[place]) / _MEMORY, 1.0)
+    past = min((now - state.load_at[place]) / machine[_MEMORY], 1.0)
     state.load[place] = state.load[place] * (1 - past) + cycles
     state.load_at[place] = now
-    load = min(state.load[place] / _MEMORY, _MOST_LOAD)
+    load = min(state.load[place] / machine[_MEMORY], machine[_MOST_LOAD])
     return float(max(begin, now + wait * load / (1 - load)) + cycles)
 
 
@@ -150,7 +148,7 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
     """
     state.counts[5] += sectors
     cycles = max(32 * sectors / rate, machine[_REQUEST])
-    there = _ask(state, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
+    there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
     # What is asked for takes the way on which stores go.
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
@@ -170,7 +168,7 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
         if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
         cycles = 32 * far_away / machine[_DRAM_RATE]
-        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * far_away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
@@ -206,11 +204,11 @@ def to_l2(state: Any, machine: Any, sectors: int, share: float, how: int, now: i
     state.counts[5] += sectors
     least = machine[_STORE_LINE if how & 2 else _STORE_REQUEST]
     cycles = max(32 * (sectors + (how & 1)) / machine[_STORE_RATE], least)
-    there = _ask(state, OF_STORES, cycles, 0.0, now) + machine[_L2]
+    there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     far_away = _far_away(state, sectors, share)
     if far_away:
         cycles = 32 * far_away / machine[_DRAM_RATE]
-        far = _ask(state, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         # What stores drive out goes to DRAM before more of them are taken.
         state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
         there = max(there, far + machine[_DRAM])
@@ -238,7 +236,7 @@ def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
     few words wait for each other there, and loads do not wait for them.
     """
     state.counts[5] += sectors
-    there = _ask(state, OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
-    there = max(there, _ask(state, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
+    there = _ask(state, machine, OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
+    there = max(there, _ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
     return int(there + machine[_ATOM_LATENCY])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from math import gcd, prod
 
@@ -20,14 +21,14 @@ from numpy.typing import NDArray
 
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
+__all__ = ["FEWEST", "SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
 
 SECTOR = 32
 """Bytes."""
 _BY_CHANCE = 4.0
 """Sectors that draws would share: where those of blocks share none, blocks are not draws."""
-_FEWEST = 3
-"""Blocks that tell something of the others."""
+FEWEST = 3
+"""Blocks that ran, at least, that tell something of the others."""
 _HALVINGS = 50
 _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
@@ -56,6 +57,8 @@ class Footprint:
     """The same of what they write."""
     both: int = 0
     """What is read and written, or likely to be."""
+    first_read: int = 0
+    """Of what is read, what was there before: no warp wrote it without having read it."""
 
     @property
     def reads(self) -> int:
@@ -112,6 +115,31 @@ def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
     return np.unique(np.concatenate(parts)).astype(np.int64)
 
 
+def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
+    """Return the instructions by which warps write sectors that they did not read before.
+
+    In which order the warps of a block, or blocks, come is not known. But where all that write a
+    sector have read it, it was read before it was written. Of copies no order is known.
+    """
+    rows = trace.global_rows()
+    warps = np.repeat(np.arange(len(trace.base_begin) - 1), np.diff(trace.base_begin))
+    each = np.stack([warps, rows, trace.base], axis=1)
+    _, first = np.unique(each, axis=0, return_index=True)
+    warps, rows, bases = each[np.sort(first)].T
+    counts = np.diff(trace.rows.line_begin)[rows]
+    begin = np.repeat(trace.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
+    place = begin + np.arange(counts.sum())
+    lines = np.repeat(bases, counts) + trace.rows.line[place]
+    which = np.repeat(np.stack([warps, trace.rows.number[rows]], axis=1), counts, axis=0)
+    of_line = trace.rows.mask[place][:, None] >> np.arange(4) & 1 != 0
+    at, part = np.nonzero(of_line)
+    _, first = np.unique(
+        np.stack([which[at, 0], lines[at] * 4 + part], axis=1), axis=0, return_index=True
+    )
+    begun = {int(number) for number in np.unique(which[at[first], 1])}
+    return (begun | set(trace.copied)) & stores
+
+
 def footprint(
     probes: Sequence[BlockTrace], traces: Sequence[BlockTrace], grid: Dim3,
     stores: Iterable[int], cluster: Dim3 = (1, 1, 1),
@@ -135,6 +163,7 @@ def footprint(
     irregular: dict[bool, list[tuple[list[Numbers], int]]] = {True: [], False: []}
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}
+    of_one: dict[int, Parts] = {}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
         of_kind = parts[number in written]
@@ -144,6 +173,7 @@ def footprint(
         if probes:
             steps, common = _moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
+        of_one[number] = _joined({(): blocks}, {steps: [common]})
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
@@ -151,6 +181,7 @@ def footprint(
             inside = _moved_inside(ran, grid)
             for moves, shape in inside:
                 likely[number in written].setdefault(moves, []).append(shape)
+                of_one[number] = _joined(of_one[number], {moves: [shape]})
             if not inside:
                 known = _united({steps: [common], (): blocks})
                 irregular[number in written].append(([*ran.values()], known))
@@ -158,10 +189,16 @@ def footprint(
     for kind in (False, True):
         known, all_of = _united(parts[kind]), _joined(parts[kind], likely[kind])
         more = _united(all_of) - known if likely[kind] else 0
-        found[kind] = (known * SECTOR, (more + _likely(irregular[kind], count)) * SECTOR, all_of)
+        unseen = _likely(irregular[kind], count, all_of)
+        found[kind] = (known * SECTOR, (more + unseen) * SECTOR, all_of)
     (read, unseen_read, reads), (touched, unseen_written, writes) = found[False], found[True]
     both = max(0, _united(reads) + _united(writes) - _united(_joined(reads, writes))) * SECTOR
-    return Footprint(read, touched, covers, unseen_read, unseen_written, both)
+    first_read = read
+    if both:  # of what is written, but was not read before, the grid reads what it made
+        made = set().union(*(_written_first(trace, written) for trace in (*probes, *traces)))
+        own: Parts = reduce(_joined, (of_one[number] for number in sorted(made)), {})
+        first_read = max(0, _united(_joined(parts[False], own)) - _united(own)) * SECTOR
+    return Footprint(read, touched, covers, unseen_read, unseen_written, both, first_read)
 
 
 def _divided(place: Dim3, cluster: Dim3) -> Dim3:
@@ -172,11 +209,14 @@ def _divided(place: Dim3, cluster: Dim3) -> Dim3:
 def _of_clusters(
     places: Sequence[Dim3], each: Sequence[Mapping[int, Numbers]]
 ) -> tuple[list[Dim3], list[dict[int, Numbers]]]:
-    """Return clusters, and what the blocks of each touch together, by instruction."""
-    found: dict[Dim3, dict[int, list[Numbers]]] = {}
+    """Return clusters, and what the blocks of each touch together, by instruction.
+
+    One that touches nothing is among them: it tells that not all clusters do as the first ones.
+    """
+    found: dict[Dim3, dict[int, list[Numbers]]] = {place: {} for place in places}
     for place, touched in zip(places, each, strict=True):
         for number, sectors in touched.items():
-            found.setdefault(place, {}).setdefault(number, []).append(sectors)
+            found[place].setdefault(number, []).append(sectors)
     together = [
         {number: np.unique(np.concatenate(sectors)) for number, sectors in of_cluster.items()}
         for of_cluster in found.values()
@@ -188,11 +228,14 @@ def _joined(first: Parts, second: Parts) -> Parts:
     return {key: first.get(key, []) + second.get(key, []) for key in {**first, **second}}
 
 
-def _likely(instructions: Sequence[tuple[Sequence[Numbers], int]], count: int) -> int:
+def _likely(
+    instructions: Sequence[tuple[Sequence[Numbers], int]], count: int, regular: Parts
+) -> int:
     """Return the sectors that blocks that did not run are likely to touch beside what is known.
 
     `instructions`: for each the sectors of each block that ran, and how many are known of the
-    grid. Together they are no more than lie between the first and the last sector.
+    grid. Together they are no more than lie between the first and the last sector; of these, other
+    instructions may touch a part of which the rule is known (`regular`).
     """
     found = sum(
         max(0, _unseen(blocks, count) + len(np.unique(np.concatenate(blocks))) - known)
@@ -201,7 +244,11 @@ def _likely(instructions: Sequence[tuple[Sequence[Numbers], int]], count: int) -
     if not found:
         return 0
     union = np.unique(np.concatenate([each for blocks, _ in instructions for each in blocks]))
-    return min(found, int(union[-1] - union[0]) + 1 - len(union))
+    between = np.arange(union[0], union[-1] + 1)
+    if len(between) > _MOST:
+        return found
+    free = _united(_joined(regular, {(): [between]})) - _united(regular)
+    return min(found * free // len(between), len(between) - len(union))
 
 
 def _unseen(blocks: Sequence[Numbers], count: int) -> int:
@@ -218,7 +265,7 @@ def _unseen(blocks: Sequence[Numbers], count: int) -> int:
     """
     ran = len(blocks)
     size = sum(map(len, blocks)) / max(ran, 1)
-    if ran < _FEWEST or ran >= count or size < 1:
+    if ran < FEWEST or ran >= count or size < 1:
         return 0
     union = np.unique(np.concatenate(blocks))
 
@@ -290,7 +337,7 @@ def _moved_inside(
         if len(sectors)
         and not any(grid[axis] > _EDGES and block[axis] in (0, grid[axis] - 1) for axis in axes)
     }  # fmt: skip
-    if len(inner) < max(_FEWEST, len(axes) + 1):
+    if len(inner) < max(FEWEST, len(axes) + 1):
         return []
     places = np.array([[block[axis] for axis in axes] for block in inner], np.int64)
     means = np.array([float(sectors.mean()) for sectors in inner.values()])

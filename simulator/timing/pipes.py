@@ -257,19 +257,19 @@ def _memory_cycles(
     found = footprint(work.probes, work.traces, work.grid, work.stores, work.cluster)
     own = [footprint((), (trace,), (1, 1, 1), work.stores) for trace in work.traces]
     sms = chip.multiprocessors or 1
-    # No SM has a block's data before the kernel begins.
-    read = max(found.read, min(work.blocks, sms) * min(each.read for each in own))
+    # No SM has a block's data before the kernel begins. What a grid wrote it may find in a cache.
+    read = max(found.first_read, min(work.blocks, sms) * min(each.first_read for each in own))
     written = max(found.written / sms, *(each.written for each in own), 0)
     cycles: dict[str, float] = {}
     for name, amount in (
-        ("to_sm", max(read / sms, *(each.read for each in own), 0)),
+        ("to_sm", max(read / sms, *(each.first_read for each in own), 0)),
         ("from_sm", written),
         ("l2", read + found.written),
     ):
         rate = memory_rate(f"{name}_bytes", chip)
         if rate is not None:
             cycles[name] = amount / rate
-    cycles |= far_cycles(found.read, found.written, chip, clock_mhz)
+    cycles |= far_cycles(found.first_read, found.written, chip, clock_mhz)
     notes = []
     if not found.covers_grid:
         notes.append(

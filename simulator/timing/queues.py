@@ -150,7 +150,7 @@ def _send(
             held += cycles
             extra += cycles - trace[at + 3]
             sent = trace[at + 4]
-            if code[number].bypasses:
+            if kind == _COPY:
                 asked = trace[at + 5]
             else:
                 extra += trace[at + 5]
@@ -160,7 +160,8 @@ def _send(
             else:
                 held += trace[at + 2]
             # Sectors that go to two places of shared memory are sent twice, to this SM alone.
-            again = sent - _sectors(trace, state, at) if code[number].bypasses else 0
+            is_sent = kind == _COPY and code[number].bypasses
+            again = sent - _sectors(trace, state, at) if is_sent else 0
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
             first = trace[state.bases + base] + state.apart[warp]

@@ -83,7 +83,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_stored": held.kept.stored * held.share,
         "crossed": held.kept.crossed * held.share,
         "l2_rate": held.l2_rate,
-        "atom_rate": machine["atom_near_rate" if meet_near(work) else "atom_rate"],
+        "atom_rate": machine["atom_near_rate" if meet_near(work, machine) else "atom_rate"],
         "atom_hot": hot_cycles(work, machine) / blocks,
         "local_missed": missed_share(work, l1_bytes(work.shared_bytes, work.resident)),
     }

@@ -6,38 +6,62 @@ them read comes faster; two further apart gain little (gpu_check/data/h100_late_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.footprint import FEWEST, SECTOR, Footprint, sectors_by_instruction
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["kept_twice", "l2_rate", "read_together", "readers"]
 
-_FEWEST = 3
-"""Blocks that tell what all of the grid read."""
+_FARTHEST = 16
+"""Blocks away on an axis of the grid."""
 
 
 def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
     """Return the share of what the grid reads that several blocks do, and how many, on average.
 
-    The first block stands for all: what no other one that ran reads is taken to be its own. `found`
-    is what the grid touches. Without probes nothing is known to be shared.
+    The first block stands for all: what no other one reads that ran, or lies around it as those do,
+    is taken to be its own. `found` is what the grid touches. Without probes nothing is known to be
+    shared.
     """
     if not work.probes:
         return 0.0, 1.0
     stores = set(work.stores)
-    mine, *others = (_read(trace, stores) for trace in work.probes)
-    common = int(np.isin(mine, np.concatenate([np.zeros(0, np.int64), *others])).sum())
+    blocks = {trace.block: _read(trace, stores) for trace in work.probes}
+    mine = blocks.pop((0, 0, 0), _union(()))
+    common = int(np.isin(mine, _union([*blocks.values(), *_around(mine, blocks)])).sum())
     every = found.reads
     shared = every - SECTOR * (len(mine) - common) * work.blocks
     if not common or shared <= 0:
         return 0.0, 1.0
-    return shared / every, max(1.0, SECTOR * common * work.blocks / shared)
+    # What the first block shares, others may not: no more blocks than there are read it.
+    sharers = SECTOR * common * work.blocks / shared
+    return shared / every, min(max(1.0, sharers), float(work.blocks))
+
+
+def _around(
+    mine: NDArray[np.int64], blocks: Mapping[tuple[int, int, int], NDArray[np.int64]]
+) -> list[NDArray[np.int64]]:
+    """Return what blocks around the first one read, where the next one on an axis reads as it does.
+
+    `mine`: the sectors of the first block. They move by a constant from block to block then.
+    """
+    found = []
+    for unit in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+        following = blocks.get(unit)
+        if following is None or not len(mine) or len(following) != len(mine):
+            continue
+        step = int(following[0] - mine[0])
+        if not step or (following - mine != step).any():
+            continue
+        for away in range(1, min(_FARTHEST, int(mine[-1] - mine[0]) // abs(step)) + 1):
+            found += [mine - away * step, mine + away * step]
+    return found
 
 
 def readers(work: Work, found: Footprint) -> float:
@@ -69,7 +93,7 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     traces = (*work.probes, *work.traces)
     found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
     blocks = {number: sectors for number, sectors in found if len(sectors)}
-    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= _FEWEST else _union(())
+    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0
     for number, mine in blocks.items():

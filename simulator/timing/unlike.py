@@ -11,13 +11,12 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.footprint import FEWEST
 from simulator.timing.work import Work
 
 __all__ = ["is_unlike", "last_end", "lengths", "most_to_do"]
 
 _UNLIKE = 0.02
-_FEWEST = 3
-"""Blocks that tell how much blocks differ."""
 _MOST = 1 << 16
 """Blocks: of more, the last ones are a small part."""
 _AT_A_TIME = 1 << 12
@@ -26,7 +25,7 @@ _AT_A_TIME = 1 << 12
 def is_unlike(work: Work) -> bool:
     """Whether blocks that ran differ in what they execute, and the grid is not too large."""
     each = [trace.instructions for trace in work.traces]
-    if len(each) < _FEWEST or work.blocks > _MOST:
+    if len(each) < min(FEWEST, work.blocks) or work.blocks > _MOST:
         return False
     return max(each) > (1 + _UNLIKE) * min(each)
 

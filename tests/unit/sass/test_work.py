@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from simulator.sass import work
 def test_blocks_that_differ_are_sampled_evenly_along_all_axes(grid: tuple[int, int, int]) -> None:
     """Every eighth of each axis has its share of them, but for a third."""
     launch: Any = SimpleNamespace(grid=grid, cluster=(1, 1, 1))
-    found = work._more_blocks(launch, [(0, 0, 0)], [100, 300])
+    found = work._more_blocks(launch, [(0, 0, 0)], [100, 300], [])
     assert 100 < len(found) < 128
     assert len(set(found)) == len(found)
     for axis, size in enumerate(grid):
@@ -27,7 +28,22 @@ def test_blocks_that_differ_are_sampled_evenly_along_all_axes(grid: tuple[int, i
 
 def test_blocks_that_do_the_same_are_few() -> None:
     launch: Any = SimpleNamespace(grid=(32, 132, 1), cluster=(1, 1, 1))
-    assert work._more_blocks(launch, [(0, 0, 0)], [300, 302]) == []
+    assert work._more_blocks(launch, [(0, 0, 0)], [300, 302], [300]) == []
+
+
+def test_the_grids_ends_tell_where_few_ran_and_where_they_do_more() -> None:
+    launch: Any = SimpleNamespace(grid=(132, 1, 1), cluster=(1, 1, 1))
+    one, many = [(66, 0, 0)], [(at, 0, 0) for at in (20, 60, 100)]
+    assert len(work._more_blocks(launch, one, [300], [300, 200])) > 60
+    assert len(work._more_blocks(launch, many, [300] * 3, [300, 900])) > 60
+    assert work._more_blocks(launch, many, [300] * 3, [300, 200]) == []
+
+
+def test_of_a_small_grid_all_blocks_are_sampled() -> None:
+    launch: Any = SimpleNamespace(grid=(3, 2, 2), cluster=(1, 1, 1))
+    found = work._more_blocks(launch, [(1, 1, 0)], [300], [100, 300])
+    assert {*found, (1, 1, 0)} == set(product(range(3), range(2), range(2)))
+    assert len(found) == 11
 
 
 @pytest.mark.parametrize("blocks", [134, 200, 266, 300, 520, 528, 529, 700, 1000])

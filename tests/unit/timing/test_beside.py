@@ -147,15 +147,18 @@ def test_every_number_of_the_machine_has_a_source() -> None:
 
 def test_an_arrival_at_a_neighbour_comes_later_than_one_at_home() -> None:
     lines = [Line("STAS", "[R2.64],R4"), Line("SYNCS.ARRIVE.TRANS64", "RZ,[UR4],RZ")]
-    numbers = code_arrays(work(lines).instructions, rates_of(H100))["number"]
+    numbers = code_arrays(work(lines).instructions, rates_of(H100), MACHINE)["number"]
     assert numbers.tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
     ("opcode", "fact", "share"),
-    [("LD.E", "neighbour_load", "neighbour_loads"), ("ATOM.E.ADD", "neighbour_atom",
-                                                    "neighbour_atoms")],
-)  # fmt: skip
+    [
+        ("LD.E", "neighbour_load", "neighbour_loads"),
+        ("LD.E.STRONG.GPU", "neighbour_load", "neighbour_loads"),
+        ("ATOM.E.ADD.STRONG.GPU", "neighbour_atom", "neighbour_atoms"),
+    ],
+)
 def test_an_access_to_a_neighbour_takes_its_way_longer(opcode: str, fact: str, share: str) -> None:
     lines = [Line(opcode, "R0,[R2]", write=0, floor=1), Line("FADD", "R0,R0,R1", waits=1)]
     found = work(lines, times=32)

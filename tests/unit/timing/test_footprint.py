@@ -1,5 +1,6 @@
 """Footprints: the union over a grid equals what running every block would give."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -169,6 +170,23 @@ def test_a_cluster_is_one_block() -> None:
     assert found.covers_grid
 
 
+def test_clusters_that_touch_nothing_are_left_out() -> None:
+    """Of 50 pairs the first ten read: what the others would is no part of a bound."""
+
+    def block(number: int) -> BlockTrace:
+        return sectors_of((number, 0, 0), np.arange(4 * number, 4 * number + 4))
+
+    def idle(number: int) -> BlockTrace:
+        return replace(block(number), step=numbers(), warp_begin=numbers(0, 0),
+                       base=numbers(), base_begin=numbers(0, 0))  # fmt: skip
+
+    pairs = [x for x, *_ in probe_blocks((50, 1, 1))]
+    probes = [(block if x < 10 else idle)(2 * x + rank) for x in pairs for rank in (0, 1)]
+    found = footprint(probes, [], (100, 1, 1), [], (2, 1, 1))
+    assert found.read == 4 * 128  # of the pairs 0 and 1, which ran
+    assert not found.covers_grid
+
+
 def test_what_is_read_and_written_is_told() -> None:
     rows = AccessRows(
         numbers(0, 1), np.array([False, False]), numbers(0, 0), numbers(0, 0), numbers(4, 4),
@@ -182,3 +200,53 @@ def test_what_is_read_and_written_is_told() -> None:
     ]  # fmt: skip
     found = footprint(probes, [], (8, 1, 1), [1])
     assert found.read == found.written == found.both == 8 * 4 * SECTOR
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 6)), min_size=1, max_size=12),
+       st.lists(st.tuples(st.integers(0, 1), st.integers(0, 6)), max_size=12))  # fmt: skip
+def test_no_order_of_warps_reads_less_of_what_was_there_before(
+    one: list[tuple[int, int]], other: list[tuple[int, int]]
+) -> None:
+    """Two warps load and store lines, in any order: what they find there is at least so much."""
+    steps = Steps(numbers(0, 1), numbers(1, 1), numbers(32, 32), numbers(0, 1, 2), numbers(0, 1))
+    rows = AccessRows(
+        numbers(0, 1), np.array([False, False]), numbers(0, 0), numbers(0, 0), numbers(4, 4),
+        numbers(128, 128), numbers(0, 1, 2), numbers(0, 0), numbers(15, 15),
+    )  # fmt: skip
+    did, lines = (np.array(each, np.int64) for each in zip(*one, *other, strict=True))
+    begins = numbers(0, len(one), len(one) + len(other))
+    found = footprint(
+        (), [BlockTrace((0, 0, 0), steps, rows, begins, did, begins, lines)], (1, 1, 1), [1]
+    )
+    for sequence in ([*one, *other], [*other, *one]):
+        made: set[int] = set()
+        read: set[int] = set()
+        for is_store, line in sequence:
+            if is_store:
+                made.add(line)
+            elif line not in made:
+                read.add(line)
+        assert found.first_read <= 128 * len(read)
+    assert found.first_read <= found.read
+    if not {line for is_store, line in (*one, *other) if is_store}:
+        assert found.first_read == found.read
+
+
+def test_what_each_warp_reads_before_it_writes_was_there_before() -> None:
+    rows = AccessRows(
+        numbers(0, 1), np.array([False, False]), numbers(0, 0), numbers(0, 0), numbers(4, 4),
+        numbers(128, 128), numbers(0, 1, 2), numbers(0, 0), numbers(15, 15),
+    )  # fmt: skip
+
+    def read(order: tuple[int, int]) -> int:
+        steps = Steps(numbers(0), numbers(2), numbers(32), numbers(0, 2), numbers(*order))
+
+        def block(at: tuple[int, int, int]) -> BlockTrace:
+            lines = np.full(2, at[0], np.int64)
+            return BlockTrace(at, steps, rows, numbers(0, 1), numbers(0), numbers(0, 2), lines)
+
+        probes = [block(at) for at in probe_blocks((8, 1, 1))]
+        return footprint(probes, [], (8, 1, 1), [1]).first_read
+
+    assert read((0, 1)) == 8 * 128  # added to in place
+    assert read((1, 0)) == 0

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
+from simulator.timing.estimate import run_sm
 from simulator.timing.work import Work
-from tests.unit.timing.test_sm import MACHINE, run
+from tests.unit.timing.test_sm import H100, MACHINE, run
 from tests.unit.timing.works import Line, work
 
 
@@ -82,3 +83,25 @@ def test_lanes_that_meet_again_take_what_they_took_on_an_h100() -> None:
     met, not_met = (run(work(each, times=64)).cycles / 64 for each in (body, without))
     # A branch of the recorded loop takes 63.5 cycles as its instructions say.
     assert met - not_met == pytest.approx(measured - 63.5, abs=0.5)
+
+
+LOADS = [
+    *[Line("LDG.E", "R4,[R6.64]", write=0, lines=8)] * 4,
+    Line("FADD", "R0,R0,R4", waits=1),
+]
+
+
+@pytest.mark.parametrize(
+    ("fact", "body"),
+    [
+        ("meets", [Line("BSYNC", "B0", stall=5), Line("FADD", "R0,R0,R1", stall=4)]),
+        ("load_memory", LOADS),
+        ("load_most", LOADS),
+    ],
+)
+def test_a_number_of_the_chip_changes_what_it_takes(fact: str, body: list[Line]) -> None:
+    made, plan = work(body, warps=8, times=16), np.zeros(1, np.int64)
+    less, more = (
+        run_sm(made, H100, {**MACHINE, fact: MACHINE[fact] * by}, plan).cycles for by in (0.5, 1.0)
+    )
+    assert less != more

@@ -7,8 +7,9 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from simulator import Chip, replay_compiled
+from simulator.timing.footprint import Footprint
 from simulator.timing.machine import machine_of
-from simulator.timing.sharing import l2_rate, read_together
+from simulator.timing.sharing import kept_twice, l2_rate, read_together
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
@@ -70,6 +71,28 @@ def test_a_block_that_reads_nothing_changes_nothing() -> None:
     )  # fmt: skip
     more = replace(made, traces=(*made.traces, idle))
     assert read_together(more, REACH, HELD, 8) == read_together(made, REACH, HELD, 8)
+
+
+def kept(apart: int, blocks: int, lines: int) -> tuple[float, float]:
+    """What a grid shares whose blocks read 8 lines, and which reads some lines in all."""
+    made = reading(apart)
+    made = replace(made, grid=(blocks, 1, 1), probes=made.traces)
+    return kept_twice(made, Footprint(32 * lines, 0, True))
+
+
+def test_what_each_block_reads_alone_is_not_shared() -> None:
+    assert kept(apart=8, blocks=64, lines=8 * 64) == (0.0, 1.0)
+
+
+def test_what_all_blocks_read_is_shared_by_all() -> None:
+    assert kept(apart=0, blocks=64, lines=8) == (1.0, 64.0)
+
+
+@pytest.mark.parametrize("lines", [9, 16, 33, 40, 260])
+def test_no_more_blocks_share_than_there_are(lines: int) -> None:
+    part, sharers = kept(apart=4, blocks=8, lines=lines)
+    assert 0 <= part <= 1
+    assert 1 <= sharers <= 8
 
 
 _SOURCE = """

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import Chip
+from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
 from simulator.timing.unlike import is_unlike, last_end, lengths, most_to_do
 from simulator.timing.work import Work
+from tests.sass_kernels import needs_compiler
 from tests.unit.timing.works import Line, work
 
 works = st.lists(st.floats(0.1, 9), min_size=1, max_size=60)
@@ -82,3 +83,24 @@ def test_unlike_blocks_without_conflicts_take_what_blocks_take_that_have_none() 
     assert found[0] is not None
     assert found[1] is not None
     assert found[0].active == found[1].active
+
+
+_STAIRS = """
+extern "C" __global__ void stairs(float *out, int first) {
+    float v = threadIdx.x;
+    #pragma unroll 1
+    for (int turn = 0; turn < 100 * (first + blockIdx.x); ++turn) v = v * 1.5f + 1;
+    out[threadIdx.x] = v;
+}"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("blocks", [2, 4, 132])
+def test_a_grid_of_a_block_per_sm_takes_what_its_longest_takes(blocks: int) -> None:
+    def active(grid: int, first: int) -> int:
+        args = [np.zeros(64, np.float32), np.int32(first)]
+        found = replay_compiled(_STAIRS, grid=grid, block=64, args=args, chip="H100").time("H100")
+        assert found.active_cycles is not None
+        return found.active_cycles
+
+    assert active(blocks, 1) == pytest.approx(active(1, blocks), rel=0.02)
