@@ -159,6 +159,26 @@ def test_rows_that_do_not_begin_with_sectors_are_likely_to_be_all_of_them(
     assert found.read <= every * SECTOR
 
 
+def test_what_no_rule_tells_is_not_counted_where_others_read() -> None:
+    """Each block reads four lines by a rule, and four of any other block's."""
+    grid = (64, 1, 1)
+    drawn = np.random.default_rng(0).permutation(64)
+
+    def block(at: int) -> BlockTrace:
+        rows = AccessRows(
+            numbers(0, 1), np.array([False, False]), numbers(0, 0), numbers(0, 0),
+            numbers(16, 16), numbers(512, 512), numbers(0, 4, 8), np.tile(np.arange(4), 2),
+            np.full(8, 15),
+        )  # fmt: skip
+        steps = Steps(numbers(0), numbers(2), numbers(32), numbers(0, 2), numbers(0, 1))
+        bases = numbers(4 * at, 4 * int(drawn[at]))
+        return BlockTrace((at, 0, 0), steps, rows, numbers(0, 1), numbers(0), numbers(0, 2), bases)
+
+    probes = [block(x) for x, *_ in probe_blocks(grid)]
+    found = footprint(probes, [block(at) for at in range(2, 62, 6)], grid, [])
+    assert found.reads == 64 * 4 * 128
+
+
 def test_a_cluster_is_one_block() -> None:
     """Blocks of a pair read every other line; four pairs lie side by side."""
     probes = [

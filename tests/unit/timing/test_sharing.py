@@ -88,6 +88,13 @@ def test_what_all_blocks_read_is_shared_by_all() -> None:
     assert kept(apart=0, blocks=64, lines=8) == (1.0, 64.0)
 
 
+def test_what_blocks_around_read_is_shared_on_both_sides() -> None:
+    """Each block reads eight lines, a line further than the one before: eight read each line."""
+    part, sharers = kept(apart=1, blocks=64, lines=71)
+    assert part == 1.0
+    assert sharers == pytest.approx(8 * 64 / 71)
+
+
 @pytest.mark.parametrize("lines", [9, 16, 33, 40, 260])
 def test_no_more_blocks_share_than_there_are(lines: int) -> None:
     part, sharers = kept(apart=4, blocks=8, lines=lines)
