@@ -21,7 +21,7 @@ _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
-_QUEUED, _SHARED, _LOAD = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.LOAD)
+_SHARED, _LOAD = int(Kind.SHARED), int(Kind.LOAD)
 _STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
 _COPIES_WAIT, _ATOMIC = int(Kind.COPIES_WAIT), int(Kind.ATOMIC)
 _WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)

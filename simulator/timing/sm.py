@@ -32,20 +32,17 @@ _YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
 _CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
 
-_PLAIN, _QUEUED, _SHARED = int(Kind.PLAIN), int(Kind.QUEUED), int(Kind.SHARED)
+_QUEUED, _SHARED, _PRODUCT = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PRODUCT)
 _LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
-_ATOMIC = int(Kind.ATOMIC)
 _PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
-_PRODUCT = int(Kind.PRODUCT)
-_FORGET = int(Kind.FORGET)
+_ATOMIC, _FORGET = int(Kind.ATOMIC), int(Kind.FORGET)
 _COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
-_EXIT, _FENCE_KIND = int(Kind.EXIT), int(Kind.FENCE)
+_FENCE_KIND = int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
 _MIO, _LG, _MATH = (
     int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE), int(Stall.MATH_PIPE_THROTTLE),
 )  # fmt: skip
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
-_MEMBAR = int(Stall.MEMBAR)
 _SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 
@@ -295,9 +292,11 @@ def _issue(
     after = state.instruction[warp]
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
-    arrives = kind in (_BARRIER, _ARRIVE) and rows == 0  # it has a row where it is turned off
+    # A barrier has a row where it is turned off, and where registers say which it is.
+    name = trace[state.accesses + 6 * (row - 1) + 4] if rows else 0
+    arrives = kind in (_BARRIER, _ARRIVE) and (rows == 0 or name)
     if arrives:
-        _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
+        _arrive(code, state, machine, name, warp, number, state.warps_of_block, now)
     if kind != _BARRIER or not arrives:  # who opens a barrier waits until it is open, too
         evaluate(code, state, warp)
     return -1
@@ -366,11 +365,13 @@ def _account(
 
 @jit()
 def _arrive(
-    code: Any, state: Any, machine: Any, stalls: Any, warp: int, number: int, warps: int, now: int
+    code: Any, state: Any, machine: Any, name: int, warp: int, number: int, warps: int, now: int
 ) -> None:
-    """Arrive at a barrier, and open it where all have."""
+    """Arrive at a barrier; open it where all have. `name`, if it is in registers: see layout.py."""
     slot = warp // warps
-    barrier = code[number].number
+    barrier, needed = code[number].number, code[number].warps
+    if name:
+        barrier, needed = name - 1 & 15, name - 1 >> 4
     taken = max(state.barrier_free, float(now)) + machine[_BARRIER_INTERVAL]
     state.barrier_free = taken
     state.arrival[slot, barrier] = int(taken)
@@ -379,8 +380,7 @@ def _arrive(
         state.arrived_at[warp] = barrier
         state.next[warp] = NEVER
         state.why[warp] = _AT_BARRIER
-    needed = code[number].warps if code[number].warps else state.alive[slot]
-    if state.arrived[slot, barrier] >= needed:
+    if state.arrived[slot, barrier] >= (needed if needed else state.alive[slot]):
         _open(code, state, machine, slot, barrier, warps)
 
 
