@@ -10,6 +10,7 @@ from typing import Any
 
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.behind import measure_behind
 from gpu_check.timing.blocks import measure_blocks
 from gpu_check.timing.branches import measure_branches
 from gpu_check.timing.conflicts_beside import measure_conflicts_beside
@@ -47,10 +48,12 @@ from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
+from gpu_check.timing.slots import measure_order, measure_slots
 from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.store_halves import measure_store_halves
 from gpu_check.timing.store_parts import measure_store_parts
+from gpu_check.timing.streams import measure_streams
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.tails import measure_tails
 from gpu_check.timing.tpcs import measure_places, measure_tpcs
@@ -123,6 +126,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "neighbour_stores": measure_neighbour_stores,
     "store_halves": measure_store_halves,
     "windows": measure_windows,
+    "behind": measure_behind,
+    "order": measure_order,
+    "slots": measure_slots,
+    "streams": measure_streams,
 }
 
 

@@ -1,8 +1,8 @@
 """Who holds the data pipe of an SM beside loads of shared memory: lines that arrive, and stores.
 
-Each of 32 warps does some LDS of one wavefront, and one access of global memory, again and again.
-What a turn takes more than its LDS is what the access takes of the pipe. Its data is in L1 (near)
-or in the L2 (far).
+Each of 32 warps does some LDS of one wavefront, and one access of global memory or another
+instruction, again and again. What a turn takes more than its LDS is what that takes of the pipe.
+The data of an access is in L1 (near) or in the L2 (far).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ __all__ = ["KINDS", "fills_source", "measure_fills"]
 _WARPS, _TURNS, _EACH = 32, 32, 4
 
 _SOURCE = """
+__constant__ int table[64];
 extern "C" __global__ void fills(char* data, long long* when, unsigned* sink, unsigned mask) {{
     extern __shared__ __align__(128) unsigned s[];
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -44,6 +45,27 @@ _LDS = 'asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(v[{k}]) : "r"(at)
 _ADDRESS = "data + ((place + {step} * {i} + {lane} * lane) & mask)"
 KINDS: dict[str, tuple[str, int, int]] = {
     "no access": ("", 4, 1),
+    "S2R": ('asm volatile("mov.u32 %0, %%warpid;" : "=r"(w[{i}]));', 4, 1),
+    "STS": ('asm volatile("st.volatile.shared.b32 [%0], %1;" :: "r"(at + 4096), "r"(sum));', 4, 1),
+    "SHFL": (
+        'asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1,
+    ),
+    "ATOMS": (
+        (
+            'asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(w[{i}])'
+            ' : "r"(at + 4096) : "memory");'
+        ), 4, 1,
+    ),
+    "LDC": (
+        (
+            'asm volatile("ld.const.b32 %0, [%1];" : "=r"(w[{i}])'
+            ' : "l"(__cvta_generic_to_constant(table) + (mask & 4)));'
+        ), 4, 1,
+    ),
+    "POPC": ('asm volatile("popc.b32 %0, %1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1),
+    "REDUX": ('asm volatile("redux.sync.add.s32 %0, %1, -1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1),
+    "MATCH": ('asm volatile("match.any.sync.b32 %0, %1, -1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1),
+    "VOTE": ("w[{i}] = __ballot_sync(-1, sum & 1);", 4, 1),
     "load of 4 bytes": (
         'asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(w[{i}]) : "l"({address}));', 4, 1,
     ),

@@ -31,7 +31,11 @@ _TILE_ISSUE = 24
 _SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
 _QUEUED = ("SHFL", "REDUX", "MATCH", "MOVM", "S2R", "S2UR", "LDC", "R2UR", "B2R", "SYNCS")
 
-_LATENCIES = {"S2R": 24, "S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
+_OF_LSU = ("SHFL", "MOVM", "S2R")
+"""These go through the LSU's queue and its data pipe, though they access no memory: an access that
+is slow holds them up, and no others (`gpu_check/data/h100_behind.csv`, h100_fills.csv)."""
+
+_LATENCIES = {"S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
 _OTHER = 20
 _OF_ADU = ("LDC", "S2UR")
@@ -66,7 +70,7 @@ def code_arrays(
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "latency": _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
-            "data": int(rate.interval or 1) if name in _QUEUED[:4] else 0,
+            "data": int(rate.interval or 1) if name in _OF_LSU else 0,
             "held": cycles,
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
@@ -74,6 +78,7 @@ def code_arrays(
             "sectors": local_sectors(each),
             "port": _port(each),
             "written": _written(each, kind),
+            "aside": kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS"),
             "constant": "c[" in each.operands,
             "bypasses": _bypasses(modifiers),
             "adu": _ADU if name in _OF_ADU else 0.0,

@@ -22,14 +22,14 @@ __all__ = [
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "youngest", "l2_wait",
+    "launch_latency", "read_latency", "branch", "fence", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
-    "store_room", "load_memory", "load_most",
+    "store_room", "data_turn", "data_missed", "load_memory", "load_most",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.far import NUMBERS, OF_L2, access, from_l2, to_l2
-from simulator.timing.state import GROUPS, NEVER, QUEUE, Kind, Stall
+from simulator.timing.scoreboards import settle
+from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
 
-__all__ = ["dispatch", "enqueue", "evaluate", "expect", "next_event", "settle"]
+__all__ = ["dispatch", "enqueue", "expect", "next_event"]
 
 _REQUEST = NUMBERS.index("request")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
@@ -21,63 +22,14 @@ _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
-_SHARED, _LOAD = int(Kind.SHARED), int(Kind.LOAD)
-_STORE, _COPY, _COPIES_END = int(Kind.STORE), int(Kind.COPY), int(Kind.COPIES_END)
-_COPIES_WAIT, _ATOMIC = int(Kind.COPIES_WAIT), int(Kind.ATOMIC)
-_WAIT, _SHORT, _LONG = int(Stall.WAIT), int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
-_MEMBAR, _DRAIN = int(Stall.MEMBAR), int(Stall.DRAIN)
-_EXIT, _FORGET = int(Kind.EXIT), int(Kind.FORGET)
-_NO_INSTRUCTION, _GMMA = int(Stall.NO_INSTRUCTION), int(Stall.GMMA)
-_PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
-_PRODUCTS_WAIT = int(Kind.PRODUCTS_WAIT)
+_DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
+_TAG_BANKS = 4
 
-
-@jit()
-def evaluate(code: Any, state: Any, warp: int) -> None:
-    """Say when a warp may issue its next instruction, as far as it is known."""
-    number = state.instruction[warp]
-    ready = state.ready[warp]
-    best, why = ready, _WAIT
-    if state.fetched[warp] > best:
-        best, why = state.fetched[warp], _NO_INSTRUCTION
-    if state.fenced[warp] > best:
-        best, why = state.fenced[warp], _MEMBAR
-    waits = code[number].waits
-    scoreboard = 0
-    while waits:
-        if waits & 1:
-            if state.pending[warp, scoreboard] > 0:
-                state.next[warp] = NEVER
-                state.why[warp] = state.source[warp, scoreboard]
-                return
-            if state.time[warp, scoreboard] > best:
-                best = state.time[warp, scoreboard]
-                why = state.source[warp, scoreboard]
-        waits >>= 1
-        scoreboard += 1
-    if code[number].kind == _COPIES_WAIT:
-        left = state.groups[warp] - code[number].number
-        if left > 0:
-            done = state.group_time[warp, (left - 1) % GROUPS]
-            if done >= NEVER:
-                state.next[warp] = NEVER
-                state.why[warp] = _LONG
-                return
-            if done > best:
-                best, why = done, _LONG
-    elif code[number].kind == _EXIT:
-        if state.stores[warp] > 0:
-            state.next[warp] = NEVER
-            state.why[warp] = _DRAIN
-            return
-        if state.drained[warp] > best:
-            best, why = state.drained[warp], _DRAIN
-    elif code[number].kind == _PRODUCTS_WAIT:
-        left = state.products[warp] - code[number].number
-        if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:
-            best, why = state.product_time[warp, (left - 1) % GROUPS], _GMMA
-    state.next[warp] = best
-    state.why[warp] = why
+_SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
+_COPY, _COPIES_END, _ATOMIC = int(Kind.COPY), int(Kind.COPIES_END), int(Kind.ATOMIC)
+_FORGET, _TILE = int(Kind.FORGET), int(Kind.TILE)
+_PHASE, _AT_PHASE = int(Kind.PHASE), int(Kind.AT_PHASE)
+_SHORT, _LONG = int(Stall.SHORT_SCOREBOARD), int(Stall.LONG_SCOREBOARD)
 
 
 @jit()
@@ -106,7 +58,10 @@ def enqueue(
     state.size[queue] += 1
     # The profiler counts waits for mbarriers as it does those for global memory
     # (gpu_check/data/h100_timed_third.csv: bulk sums).
-    source = _LONG if queue >= 4 or code[number].kind == _PHASE else _SHORT
+    kind = code[number].kind
+    is_global = kind in GLOBALS
+    state.globals[queue & 3] += int(is_global)
+    source = _LONG if is_global or kind == _PHASE else _SHORT
     for sb in (code[number].write, code[number].read):
         if sb >= 0:
             # Where several share a scoreboard, memory is what is waited for longest.
@@ -114,42 +69,11 @@ def enqueue(
             if is_idle or source == _LONG:
                 state.source[warp, sb] = source
             state.pending[warp, sb] += 1
-    if code[number].kind in (_STORE, _ATOMIC):
+    if kind in (_STORE, _ATOMIC):
         state.stores[warp] += 1
-    if code[number].kind == _COPIES_END:
+    if kind == _COPIES_END:
         state.group_time[warp, state.groups[warp] % GROUPS] = NEVER
         state.groups[warp] += 1
-
-
-@jit()
-def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) -> None:
-    """Release the scoreboards of an instruction: operands are read then, results written then.
-
-    Parameters
-    ----------
-    code, state
-        The code's table, and the state of the SM.
-    warp, number
-        Which warp, and which instruction of its trace.
-    read
-        The cycle in which its operands are read.
-    done
-        The cycle in which its results are written.
-    """
-    sb = code[number].read
-    if sb >= 0:
-        state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
-        state.time[warp, sb] = max(state.time[warp, sb], read)
-    sb = code[number].write
-    if sb >= 0:
-        state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
-        state.time[warp, sb] = max(state.time[warp, sb], done)
-    if state.trace[warp] >= 0 and state.next[warp] >= NEVER and state.arrived_at[warp] < 0:
-        evaluate(code, state, warp)
-        if state.next[warp] < NEVER:
-            partition = state.partition[warp]
-            if state.next[warp] < state.sleep[partition]:
-                state.sleep[partition] = state.next[warp]
 
 
 @jit()
@@ -195,6 +119,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         _send(code, trace, state, machine, without, queue, now)
         state.head[queue] = (state.head[queue] + 1) % QUEUE
         state.size[queue] -= 1
+        state.globals[queue & 3] -= int(kind in GLOBALS)
         state.queue_free[queue] = now + code[number].local
         state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
         if needs:
@@ -214,6 +139,7 @@ def _send(
     kind = code[number].kind
     held, extra, sent, asked = code[number].data, 0, 0, 0
     share = machine[_DRAM_SHARE]
+    before = state.counts[5]
     done = now + code[number].latency
     if code[number].constant:
         done = max(done, state.constants + code[number].latency)
@@ -229,7 +155,10 @@ def _send(
             else:
                 extra += trace[at + 5]
         else:
-            held += trace[at + 2]
+            if kind == _COPY and code[number].bypasses:  # L1 looks its lines up, and no more
+                held += -(-(trace[at + 5] - trace[at + 4]) // _TAG_BANKS)
+            else:
+                held += trace[at + 2]
             # Sectors that go to two places of shared memory are sent twice, to this SM alone.
             is_sent = kind == _COPY and code[number].bypasses
             again = sent - _sectors(trace, state, at) if is_sent else 0
@@ -267,6 +196,8 @@ def _send(
                 done = max(done, from_l2(state, machine, missing, 0.0, machine[_L2_RATE], now))
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
+    if held:
+        held += _turned(state, machine, kind == _SHARED, kind == _LOAD and state.counts[5] > before)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held
@@ -307,6 +238,22 @@ def _send(
         state.stores[warp] -= 1
         state.drained[warp] = now
     settle(code, state, warp, number, read, done + extra)
+
+
+@jit()
+def _turned(state: Any, machine: Any, is_shared: bool, missed: bool) -> int:
+    """Return the whole cycles more that the data pipe takes between shared memory and others.
+
+    `missed`: whether it will be asked again for what comes from the L2.
+    """
+    if is_shared != state.was_shared:
+        state.was_shared = is_shared
+        state.data_rest += machine[_DATA_TURN]
+    if missed:
+        state.data_rest += machine[_DATA_MISSED]
+    more = int(state.data_rest)
+    state.data_rest -= more
+    return more
 
 
 @jit()

@@ -38,6 +38,8 @@ class Held:
     """So many, on average."""
     l2_rate: float
     """Bytes per cycle of an SM, all SMs at work."""
+    written: float
+    """The share that is written of what DRAM moves."""
 
 
 def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
@@ -60,7 +62,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
-    return Held(size, kept, share, part, sharers, rate)
+    moved = kept.lost * found.reads + kept.stored * found.writes
+    return Held(size, kept, share, part, sharers, rate, kept.stored * found.writes / (moved or 1))
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
@@ -84,6 +87,11 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "atom_hot": hot_cycles(work, machine) / blocks,
         "local_missed": missed_share(work, l1_bytes(work.shared_bytes, work.resident)),
     }
+    # DRAM turns between reading and writing where it does both.
+    mixed, written = machine["dram_mixed"], machine["dram_written"]
+    numbers["dram_rate"] *= float(
+        np.interp(held.written, (0, 1 / 3, 1 / 2, 1), (1, mixed, mixed, written))
+    )
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if is_one_wave else 1.0
     if is_one_wave:

@@ -2,9 +2,7 @@
 
 Four schedulers issue an instruction per cycle each. A warp may issue when the stall count of its
 last instruction is over and the scoreboards are free that the next one waits for: the compiler
-wrote both into the code. A scheduler goes on with the warp that issued last, and takes the
-youngest that may issue where that one may not: Huerta et al., "Analyzing Modern NVIDIA GPU cores"
-(arXiv:2503.20481), section 5.1, measured so.
+wrote both into the code.
 """
 
 from __future__ import annotations
@@ -13,10 +11,12 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
+from simulator.timing.choosing import choose, enter
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
-from simulator.timing.queues import dispatch, enqueue, evaluate, expect, next_event
-from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GROUPS, NEVER, Kind, Stall
+from simulator.timing.queues import dispatch, enqueue, expect, next_event
+from simulator.timing.scoreboards import evaluate
+from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
 
 __all__ = ["simulate"]
 
@@ -28,22 +28,15 @@ _LAUNCH_WARP, _WARP_BEGINS = NUMBERS.index("launch_warp"), NUMBERS.index("warp_b
 _BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
-_YOUNGEST, _CONSTANTS = NUMBERS.index("youngest"), NUMBERS.index("constants")
 _HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
 _CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
 
-_QUEUED, _SHARED, _PRODUCT = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PRODUCT)
-_LOAD, _STORE, _COPY = int(Kind.LOAD), int(Kind.STORE), int(Kind.COPY)
-_PHASE, _AT_PHASE, _TILE = int(Kind.PHASE), int(Kind.AT_PHASE), int(Kind.TILE)
-_ATOMIC, _FORGET = int(Kind.ATOMIC), int(Kind.FORGET)
-_COPIES_END, _BARRIER, _ARRIVE = int(Kind.COPIES_END), int(Kind.BARRIER), int(Kind.ARRIVE)
-_FENCE_KIND = int(Kind.FENCE)
+_QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
+_AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
+_BARRIER, _ARRIVE, _FENCE_KIND = int(Kind.BARRIER), int(Kind.ARRIVE), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
-_MIO, _LG, _MATH = (
-    int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE), int(Stall.MATH_PIPE_THROTTLE),
-)  # fmt: skip
+_MATH, _SHORT = int(Stall.MATH_PIPE_THROTTLE), int(Stall.SHORT_SCOREBOARD)
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
-_SHORT, _IMC = int(Stall.SHORT_SCOREBOARD), int(Stall.IMC_MISS)
 
 
 @jit()
@@ -80,7 +73,7 @@ def simulate(
         least = min(least, dispatch(code, trace, state, machine, without, now))
         for partition in range(4):
             if state.sleep[partition] <= now:
-                warp = _choose(code, state, machine, partition, now)
+                warp = choose(code, state, machine, partition, now)
                 if warp >= 0:
                     block = _issue(
                         code, trace, state, machine, stalls, partition, warp, is_long, now
@@ -156,70 +149,11 @@ def _launch(
         state.groups[warp] = 0
         state.group_time[warp, :] = 0
         state.arrived_at[warp] = -1
-        state.order[partition, state.count[partition]] = warp
-        state.count[partition] += 1
+        enter(state, partition, warp)
         evaluate(code, state, warp)
         state.sleep[partition] = min(state.sleep[partition], now + 1)
     # Where the warps fill all sub-partitions alike, the next block still begins one further on.
     state.first = (state.first + (warps & 3 or 1)) & 3
-
-
-@jit()
-def _choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int:
-    """Choose the warp that issues; -1: none can, and the partition sleeps until one may."""
-    if state.port[partition] > now:
-        state.sleep[partition] = state.port[partition]
-        return -1
-    last = state.last[partition]
-    if last >= 0 and state.next[last] <= now and _can(code, state, machine, partition, last, now):
-        return int(last)
-    least = NEVER
-    count = state.count[partition]
-    for each in range(count):
-        place = count - 1 - each if machine[_YOUNGEST] else each
-        warp = state.order[partition, place]
-        if state.next[warp] <= now and _can(code, state, machine, partition, warp, now):
-            return int(warp)
-        if state.next[warp] < least:
-            least = state.next[warp]
-    # A queue that is full wakes its partition when it sends something.
-    state.sleep[partition] = max(least, now + 1) if least > now else NEVER
-    return -1
-
-
-@jit()
-def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
-    """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
-    number = state.instruction[warp]
-    kind = code[number].kind
-    if code[number].constant and state.constants < 0:
-        state.constants = now + int(machine[_CONSTANTS])
-    if code[number].constant and state.constants > now and kind != _QUEUED:
-        why = _IMC
-        state.next[warp] = state.constants
-    elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
-        if state.size[partition] < machine[0]:
-            return True
-        why = _MIO
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC, _FORGET):
-        if state.size[4 + partition] < machine[1]:
-            return True
-        why = _LG
-    else:
-        pipe, other = code[number].pipe, code[number].other
-        if pipe < 0 or kind == _PRODUCT or state.pipe[partition, pipe] <= now:
-            return True
-        at = state.pipe[partition, pipe]
-        if other >= 0:
-            if state.pipe[partition, other] <= now:
-                return True
-            at = min(at, state.pipe[partition, other])
-        state.next[warp] = int(-(-at // 1))
-        why = _MATH
-    if state.since[warp] < 0:
-        state.since[warp] = now
-        state.throttle[warp] = why
-    return False
 
 
 @jit()
@@ -248,12 +182,13 @@ def _issue(
     rows = row - state.at_row[warp]
 
     if kind in (_QUEUED, _SHARED):
-        enqueue(code, state, partition, warp, number, rows, -1)
+        queue = partition + 4 * code[number].aside
+        enqueue(code, state, queue, warp, number, rows, -1)
     elif kind in (_PHASE, _AT_PHASE, _TILE):
         event = next_event(trace, state, warp, number)
         enqueue(code, state, partition, warp, number, rows, event)
-    elif kind in (_LOAD, _STORE, _COPY, _COPIES_END, _ATOMIC, _FORGET):
-        enqueue(code, state, 4 + partition, warp, number, rows, -1)
+    elif kind in GLOBALS:
+        enqueue(code, state, partition, warp, number, rows, -1)
     elif kind == _PRODUCT:
         _multiply(code, state, machine, partition, warp, number, now)
     else:

@@ -17,6 +17,7 @@ __all__ = [
     "CODE_LINE",
     "CODE_LINES",
     "COUNTS",
+    "GLOBALS",
     "GROUPS",
     "MOST_BLOCKS",
     "MOST_WARPS",
@@ -95,6 +96,13 @@ class Kind(IntEnum):
     """CCTL.IVALL: L1 holds nothing any more."""
 
 
+GLOBALS = tuple(
+    int(kind)
+    for kind in (Kind.LOAD, Kind.STORE, Kind.COPY, Kind.COPIES_END, Kind.ATOMIC, Kind.FORGET)
+)
+"""Kinds of what goes to global memory: the queue has room for so many of them."""
+
+
 class Stall(IntEnum):
     """Why a warp does not issue an instruction: Nsight Compute's reasons."""
 
@@ -139,6 +147,7 @@ CODE = np.dtype(
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("written", np.int64, (2,)),  # registers of each bank that a load brings
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
+        ("aside", np.int64),  # whether it takes the queue beside the LSU's
         ("constant", np.int64),  # whether it reads a constant bank
         ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
@@ -197,6 +206,7 @@ STATE = np.dtype(
         # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
         # instruction, first row, rows, first base, event beside the warp.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
+        ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 6)),
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.
@@ -210,7 +220,7 @@ STATE = np.dtype(
         ("first", np.int64),  # the sub-partition of the next block's first warp
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
-        ("cross_rest", np.float64),
+        ("cross_rest", np.float64), ("data_rest", np.float64), ("was_shared", np.int64),
         # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
         # takes the next fence; until when a sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),

@@ -1,0 +1,106 @@
+"""Compiled: which warp of a sub-partition issues.
+
+A scheduler goes on with the warp that issued last. Where that one may not issue, it takes a warp of
+the block with the lowest place on the SM; of the block's warps the one that has waited longest for
+a queue or a pipe, else the youngest (gpu_check/data/h100_order.csv, h100_slots.csv; of one block so
+by Huerta et al., "Analyzing Modern NVIDIA GPU cores", arXiv:2503.20481, section 5.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.far import NUMBERS
+from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
+
+__all__ = ["choose", "enter"]
+
+_CONSTANTS = NUMBERS.index("constants")
+_MIO_ROOM, _LG_ROOM = NUMBERS.index("mio_room"), NUMBERS.index("lg_room")
+_QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
+_AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
+_MIO, _LG = int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE)
+_MATH, _IMC = int(Stall.MATH_PIPE_THROTTLE), int(Stall.IMC_MISS)
+
+
+@jit()
+def enter(state: Any, partition: int, warp: int) -> None:
+    """Put a warp among those of its sub-partition: in the order of their blocks' places."""
+    at = state.count[partition]
+    while at and state.order[partition, at - 1] > warp:
+        state.order[partition, at] = state.order[partition, at - 1]
+        at -= 1
+    state.order[partition, at] = warp
+    state.count[partition] += 1
+
+
+@jit()
+def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int:
+    """Choose the warp that issues; -1: none can, and the partition sleeps until one may."""
+    if state.port[partition] > now:
+        state.sleep[partition] = state.port[partition]
+        return -1
+    last = state.last[partition]
+    if last >= 0 and state.next[last] <= now and _can(code, state, machine, partition, last, now):
+        return int(last)
+    least = NEVER
+    count = state.count[partition]
+    # Warps stand in the order of their blocks' places.
+    end = 0
+    while end < count:
+        first, slot = end, state.order[partition, end] // state.warps_of_block
+        found, longest = -1, NEVER
+        while end < count and state.order[partition, end] // state.warps_of_block == slot:
+            end += 1
+        for place in range(end - 1, first - 1, -1):
+            warp = state.order[partition, place]
+            if state.next[warp] <= now and _can(code, state, machine, partition, warp, now):
+                since = state.since[warp] if state.since[warp] >= 0 else now
+                if since < longest:
+                    found, longest = warp, since
+            if state.next[warp] < least:
+                least = state.next[warp]
+        if found >= 0:
+            return int(found)
+    # A queue that is full wakes its partition when it sends something.
+    state.sleep[partition] = max(least, now + 1) if least > now else NEVER
+    return -1
+
+
+@jit()
+def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
+    """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
+    number = state.instruction[warp]
+    kind = code[number].kind
+    if code[number].constant and state.constants < 0:
+        state.constants = now + int(machine[_CONSTANTS])
+    if code[number].constant and state.constants > now and kind != _QUEUED:
+        why = _IMC
+        state.next[warp] = state.constants
+    elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
+        if code[number].aside:
+            if state.size[4 + partition] < machine[_MIO_ROOM]:
+                return True
+        elif state.size[partition] - state.globals[partition] < machine[_MIO_ROOM]:
+            return True
+        why = _MIO
+    elif kind in GLOBALS:
+        if state.globals[partition] < machine[_LG_ROOM]:
+            return True
+        why = _LG
+    else:
+        pipe, other = code[number].pipe, code[number].other
+        if pipe < 0 or kind == _PRODUCT or state.pipe[partition, pipe] <= now:
+            return True
+        at = state.pipe[partition, pipe]
+        if other >= 0:
+            if state.pipe[partition, other] <= now:
+                return True
+            at = min(at, state.pipe[partition, other])
+        state.next[warp] = int(-(-at // 1))
+        why = _MATH
+    if state.since[warp] < 0:
+        state.since[warp] = now
+        state.throttle[warp] = why
+    return False

@@ -1,0 +1,152 @@
+"""Microbenchmarks of queues and of the scheduler, simulated as they were recorded on an H100."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing import conflicts_beside, fills, streams
+from simulator import replay_compiled
+from simulator.timing import estimate
+from tests.sass_kernels import needs_compiler
+
+pytestmark = needs_compiler
+
+Row = Mapping[str, str]
+BLOCK = 32 * 32
+
+
+def named(row: Row, columns: int) -> str:
+    return " ".join([*row.values()][:columns])
+
+
+def marked(name: Any, columns: int, quick: set[str]) -> list[Any]:
+    """Rows of a table, slow but for those named."""
+    found = []
+    for row in packaged_table(name):
+        marks = () if named(row, columns) in quick else pytest.mark.slow
+        found.append(pytest.param(row, id=named(row, columns), marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(
+    "row",
+    marked("h100_conflicts_beside", 4, {"reads loads 32 64", "copies loads 32 64",
+                                        "reads stores 16 64", "copies stores 16 16"}),
+)  # fmt: skip
+def test_conflicts_beside_dram_take_what_they_took(row: Row) -> None:
+    """The scheduler prefers blocks in lower places, and the others' loads wait for conflicts."""
+    ways, size = int(row["ways"]), int(row["mebibytes"])
+    stores, loads = (ways, 1) if row["conflicts"] == "stores" else (1, ways)
+    copies = int(row["way"] == "copies")
+    blocks = (size << 20) // (4096 * (1 + copies))
+    report = replay_compiled(
+        conflicts_beside.conflicts_beside_source(), kernel=f"tiles_{stores}_{loads}_{copies}",
+        grid=blocks, block=(32, 8), chip="H100",
+        args=[np.zeros(1024 * blocks * each + 64, np.float32) for each in (1, copies)],
+    )  # fmt: skip
+    # Below 16 lanes at a bank what passes DRAM or the L2 takes most of the time.
+    assert report.time("H100").cycles == pytest.approx(
+        float(row["cycles"]), rel=0.08 if ways >= 16 else 0.15
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [each for each in marked("h100_fills", 2, {"S2R 16", "SHFL 16", "REDUX 16", "LDC 16"})
+     if each.values[0]["lds"] in ("16", "32")],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["near", "far"])
+def test_what_an_instruction_takes_of_the_data_pipe(
+    row: Row, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside 16 and 32 loads; beside four the L2 and latencies show, too."""
+    lds = int(row["lds"])
+    mask = np.uint32((1 << (14 if place == "near" else 20)) - 1)
+
+    def of(turns: int) -> float:
+        monkeypatch.setattr(fills, "_TURNS", turns)
+        report = replay_compiled(
+            fills.fills_source(row["access"], lds), kernel="fills", grid=1, block=BLOCK,
+            shared_bytes=32768, chip="H100",
+            args=[np.zeros(1 << 20, np.uint8), np.zeros(64, np.int64), np.zeros(4, np.uint32),
+                  mask],
+        )  # fmt: skip
+        found = report.time("H100").active_cycles
+        assert found is not None
+        return found
+
+    each = (of(14) - of(6)) / (8 * 4 * 32) - lds
+    assert each == pytest.approx(float(row[place]) - lds, abs=1.2)
+
+
+@pytest.mark.parametrize("work", ["stores", "additions"])
+def test_blocks_in_lower_places_go_first(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight blocks of a warp per sub-partition end one after the other, or two and two."""
+    ends: list[list[int]] = []
+    plain = estimate.run_sm
+
+    def spied(*args: Any, **named: Any) -> Any:
+        found = plain(*args, **named)
+        ends.append(found.ends.tolist())
+        return found
+
+    monkeypatch.setattr(estimate, "run_sm", spied)
+    text = {
+        "stores": 's[(threadIdx.x & 31) * 32] = i;',
+        "additions": " ".join(f"v[{k % 8}] = v[{k % 8}] * 1.5f + 1.5f;" for k in range(16)),
+    }[work]  # fmt: skip
+    source = f"""
+        extern "C" __global__ void order(float *out) {{
+            __shared__ volatile int s[1024];
+            float v[8];
+            for (int i = 0; i < 8; ++i) v[i] = threadIdx.x + i;
+            #pragma unroll
+            for (int i = 0; i < 32; ++i) {{ {text} }}
+            for (int i = 1; i < 8; ++i) v[0] += v[i];
+            if (v[0] == 12345) *out = v[0];
+        }}"""
+    replay_compiled(
+        source, kernel="order", grid=132 * 8, block=128, args=[np.zeros(4, np.float32)],
+        chip="H100",
+    ).time("H100")  # fmt: skip
+    rows = [
+        row for row in packaged_table("h100_order")
+        if row["work"] == work and row["threads"] == "128"
+    ]  # fmt: skip
+    # The eighth missed the common begin of additions on many SMs.
+    recorded = [float(row["end"]) for row in rows[:7]]
+    # They begin one after the other here: what lies between their ends is what is compared.
+    assert recorded == sorted(recorded)
+    assert ends[0][:7] == sorted(ends[0][:7])
+    if work == "stores":
+        span = ends[0][6] - ends[0][0]
+        assert span == pytest.approx(recorded[6] - recorded[0], rel=0.2)
+    else:  # the first has ended before the last one has done much
+        assert ends[0][6] > 3 * ends[0][0]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        each
+        for each in marked("h100_streams", 4, {"1 0 16 160", "2 2 16 160", "0 4 16 160"})
+        if each.values[0]["mebibytes"] == "160"
+    ],
+)
+def test_passes_over_arrays_take_what_they_took(row: Row) -> None:
+    """Of 160 MiB: how much of less the L2 keeps differs more, up to 57 % of the time."""
+    reads, writes, word, size = (
+        int(row[name]) for name in ("reads", "writes", "word", "mebibytes")
+    )
+    blocks = (size << 20) // (reads + writes) // (256 * word)
+    report = replay_compiled(
+        streams.streams_source(), kernel=f"streams_{reads}_{writes}_{word}", grid=blocks,
+        block=256, args=[np.zeros(192 << 20, np.uint8), np.uint64(blocks * 256 * word)],
+        chip="H100",
+    )  # fmt: skip
+    assert report.time("H100").cycles == pytest.approx(float(row["cycles"]), rel=0.13)
