@@ -80,10 +80,10 @@ def estimate(
         more = numbers_of(work, machine, held, sms)
         numbers |= {name: more[name] for name in ("dram_share", "dram_stored", "crossed")}
         run = run_sm(work, chip, numbers, plan, without=without)
-    active = max(float(run.cycles), reduced_cycles(work, machine))
-    left = blocks - len(plan)
+    active, left = float(run.cycles), blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
+    active = max(active, reduced_cycles(work, machine))  # of the whole grid
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
         return Estimate(_last_sm(work, chip, numbers, run, sms, active, without), run, blocks)
     most = most_to_do(work, sms) if is_unlike(work) else None

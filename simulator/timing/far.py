@@ -133,9 +133,11 @@ def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: 
     """
     begin = max(float(now), state.free[place])
     state.free[place] = begin + cycles
-    past = min((now - state.load_at[place]) / machine[_MEMORY], 1.0)
+    # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
+    at = max(float(now), state.load_at[place])
+    past = min((at - state.load_at[place]) / machine[_MEMORY], 1.0)
     state.load[place] = state.load[place] * (1 - past) + cycles
-    state.load_at[place] = now
+    state.load_at[place] = at
     load = min(state.load[place] / machine[_MEMORY], machine[_MOST_LOAD])
     return float(max(begin, now + wait * load / (1 - load)) + cycles)
 

@@ -2,8 +2,9 @@
 
 A word of a warp's 32 threads is a line of L1. Where all lanes have the same index, as registers
 that are spilled do, they access that line. Where they have several, replay says how many sectors
-they access. L1 holds what is stored and passes it on, so every store goes to the L2:
-each sector as a request of its own, where lanes differ (gpu_check/data/h100_local_memory.csv).
+they access; an access that is turned off has none. L1 holds what is stored and passes it on, so
+every store goes to the L2: each sector as a request of its own, where lanes differ
+(gpu_check/data/h100_local_memory.csv).
 """
 
 from __future__ import annotations

@@ -180,14 +180,15 @@ def _send(
         state.adu_free += code[number].adu * (sent - 1)
         done += int(machine[_CONSTANT_WORD] * (sent - 1))
     sectors = code[number].sectors
-    if sectors:  # of local memory: L1 holds what is stored
-        if sent > 0:  # lanes have several indices
+    if sectors and sent > 0:  # of local memory: L1 holds what is stored
+        several = sent > 4  # lanes have several indices
+        if several:
             sectors = sectors // 4 * sent
         held += -(-sectors // 4)
         if kind == _STORE:
-            each = 1 if sent > 0 else 4
+            each = 1 if several else 4
             for _ in range(sectors // each):
-                to_l2(state, machine, each, 0.0, 0 if sent > 0 else 2, now)
+                to_l2(state, machine, each, 0.0, 0 if several else 2, now)
         else:
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)

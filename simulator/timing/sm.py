@@ -227,9 +227,11 @@ def _issue(
     after = state.instruction[warp]
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
-    arrives = kind in (_BARRIER, _ARRIVE) and rows == 0  # it has a row where it is turned off
+    # A barrier has a row where it is turned off, and where registers say which it is.
+    name = trace[state.accesses + 6 * (row - 1) + 4] if rows else 0
+    arrives = kind in (_BARRIER, _ARRIVE) and (rows == 0 or name)
     if arrives:
-        _arrive(code, state, machine, stalls, warp, number, state.warps_of_block, now)
+        _arrive(code, state, machine, name, warp, number, state.warps_of_block, now)
     if kind != _BARRIER or not arrives:  # who opens a barrier waits until it is open, too
         evaluate(code, state, warp)
     return -1
@@ -298,11 +300,13 @@ def _account(
 
 @jit()
 def _arrive(
-    code: Any, state: Any, machine: Any, stalls: Any, warp: int, number: int, warps: int, now: int
+    code: Any, state: Any, machine: Any, name: int, warp: int, number: int, warps: int, now: int
 ) -> None:
-    """Arrive at a barrier, and open it where all have."""
+    """Arrive at a barrier; open it where all have. `name`, if it is in registers: see layout.py."""
     slot = warp // warps
-    barrier = code[number].number
+    barrier, needed = code[number].number, code[number].warps
+    if name:
+        barrier, needed = name - 1 & 15, name - 1 >> 4
     taken = max(state.barrier_free, float(now)) + machine[_BARRIER_INTERVAL]
     state.barrier_free = taken
     state.arrival[slot, barrier] = int(taken)
@@ -311,8 +315,7 @@ def _arrive(
         state.arrived_at[warp] = barrier
         state.next[warp] = NEVER
         state.why[warp] = _AT_BARRIER
-    needed = code[number].warps if code[number].warps else state.alive[slot]
-    if state.arrived[slot, barrier] >= needed:
+    if state.arrived[slot, barrier] >= (needed if needed else state.alive[slot]):
         _open(code, state, machine, slot, barrier, warps)
 
 

@@ -34,8 +34,6 @@ __all__ = ["note_words", "shuffled", "stacked"]
 _NARROW = [POINTER, I32, WORDS, I64, I64]
 _WIDE = [POINTER, I32, vector(I64), I64, I64]
 _FOUR = ir.VectorType(I32, 4)
-_SECTORS = 4
-"""Of local memory, that a warp accesses whose lanes have one index."""
 
 
 @helper(I1, *_NARROW)
@@ -123,7 +121,7 @@ def note_words(at: Emitter, block: Value, mask: Value, offsets: Value, number: V
 
 
 def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many sectors lanes access of words of local memory, where they have several indices.
+    """Note how many sectors lanes access of words of local memory: an access that is off has none.
 
     Words of eight lanes side by side share a sector, if they have the same index.
     """
@@ -131,20 +129,21 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
     def alike(lane: Value) -> Value:
         return mask & (at.i32(255) << (lane.resized(32) & 24))
 
-    _note_places(at, block, mask, offsets, number, alike, _SECTORS + 1)
+    _note_places(at, block, mask, offsets, number, alike, 1)
 
 
 def _note_places(
     at: Emitter, block: Value, mask: Value, offsets: Value, number: Value,
     alike: Callable[[Value], Value], least: int,
 ) -> None:  # fmt: skip
-    """Note how many lanes are the first with their offset among those that `alike` gives."""
+    """Note how many lanes are the first with their word among those that `alike` gives."""
     with at.when(field(at, block, "noting") != 0, likely=False):
-        listed = stacked(at, offsets)
+        words = offsets & at.i32(-4)
+        listed = stacked(at, words)
         found = at.variable(at.i64(0))
         with at.bits_of(mask) as lane:
             word = at.load(listed, I32, lane.resized(64) * 4)
-            same = (offsets == word).ballot & alike(lane)
+            same = (words == word).ballot & alike(lane)
             found.set(found.get() + (same.lowest == lane).resized(64))
         several = (found.get() > least - 1) & (number >= 0)
         with at.when(several):

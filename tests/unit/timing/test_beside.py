@@ -12,9 +12,10 @@ from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.code import code_arrays
 from simulator.timing.estimate import SmRun, run_sm
+from simulator.timing.far import NUMBERS, from_l2
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import rates_of
-from simulator.timing.state import Stall
+from simulator.timing.state import Stall, new_state
 from simulator.timing.work import Work
 from tests.unit.timing.test_sm import MACHINE
 from tests.unit.timing.works import Line, work
@@ -177,3 +178,16 @@ def test_an_access_to_a_neighbour_takes_its_way_longer(opcode: str, fact: str, s
     assert each[1] - each[0] == pytest.approx(
         MACHINE[fact] + way - MACHINE["generic_latency"], 0.05
     )
+
+
+def test_copies_that_are_asked_for_ahead_do_not_make_the_l2_busier() -> None:
+    numbers = np.array([MACHINE[name] for name in NUMBERS])
+
+    def waited(ahead: int) -> int:
+        state = new_state(1 << 16)
+        for turn in range(4):
+            from_l2(state[0], numbers, 64, 0.0, 30.5, ahead * turn)
+        state["free"] = 0  # how busy it was, and not how much is to be done
+        return from_l2(state[0], numbers, 4, 0.0, 30.5, 100)
+
+    assert waited(2000) <= waited(0)

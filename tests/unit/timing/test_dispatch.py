@@ -50,7 +50,7 @@ def test_instructions_beside_a_wide_one_take_what_they_took_on_an_h100(
 
 
 @pytest.mark.parametrize(
-    ("index", "places", "tolerance"), [("lanes", 32, 0.12), ("uniform", 0, 0.16)]
+    ("index", "places", "tolerance"), [("lanes", 32, 0.12), ("uniform", 4, 0.16)]
 )
 def test_a_store_to_local_memory_takes_what_it_took_on_an_h100(
     index: str, places: int, tolerance: float
@@ -67,6 +67,21 @@ def test_a_frame_is_what_the_stack_gives() -> None:
     ).instructions[:2]
     assert frame_words([frame, spill]) == 32
     assert frame_words([spill]) == 0
+
+
+def test_what_a_grid_adds_to_a_kilobyte_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of an SM's blocks were simulated, it is the whole grid's."""
+    made, machine = (
+        work([Line("FADD", "R0,R1,R2")] * 64, blocks=132 * 8),
+        machine_of(Chip.of("H100")) or {},
+    )
+    monkeypatch.setattr("simulator.timing.estimate.reduced_cycles", lambda *_: 1e6)
+    each = []
+    for most in (6_000_000, 100):
+        monkeypatch.setattr("simulator.timing.estimate.MOST_INSTRUCTIONS", most)
+        found = estimate(made, Chip.of("H100"), machine)
+        each.append(found.active if found else 0.0)
+    assert each[0] == pytest.approx(each[1], rel=1e-6)
 
 
 def test_bulk_reductions_to_one_kilobyte_wait_for_each_other_and_copies_do_not() -> None:

@@ -301,8 +301,14 @@ def _bar(line: Line) -> Emit:
     line.only("SYNC", "ARV", "RED", "DEFER_BLOCKING", "POPC", "AND", "OR", "ALL", "SYNCALL")
     line.ends = True
     zero = SourceOperand(Named(-1))
-    which = line.source() if line.peek(Number) or line.peek(Register) else zero
-    needed = line.source() if line.peek(Number) or line.peek(Register) else zero
+    in_registers = []
+    given = [zero, zero]
+    for place in range(2):
+        in_registers.append(line.peek(Register))
+        if in_registers[place] or line.peek(Number):
+            given[place] = line.source()
+    which, needed = given
+    is_packed = all(in_registers)  # a register names both: the number below, the threads above
     condition = line.condition()
     options = (int(line.has("ARV") and not line.has("RED")), int(line.has("RED")))
 
@@ -310,14 +316,19 @@ def _bar(line: Line) -> Emit:
         at = block.at
         block.flush()
         lane = block.taken.lowest & 31
+        off = block.number << CONSTANT_SHIFT | 1 << CONSTANT | 1 << VALUE
         with at.when(block.taken == 0):
-            off = block.number << CONSTANT_SHIFT | 1 << CONSTANT | 1 << VALUE
             note(at, block.context, at.i64(off))
             block.give(block.number + 1)
+        name, threads = block.read(which).lane(lane) & 15, block.read(needed).lane(lane)
+        if is_packed:
+            threads = threads >> 16 & 0xFFF
+        if any(in_registers):
+            coded = (name + (threads >> 5 << 4) + 1).resized(64)
+            note(at, block.context, coded | off)
         block.help_all(
-            "block_barrier", block.taken, at.i32(block.number + 1), block.read(which).lane(lane),
-            block.read(needed).lane(lane), block.condition(condition).ballot, at.i32(0),
-            options=options,
+            "block_barrier", block.taken, at.i32(block.number + 1), name, threads,
+            block.condition(condition).ballot, at.i32(0), options=options,
         )  # fmt: skip
         block.give(STAY)
 
