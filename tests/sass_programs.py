@@ -175,6 +175,7 @@ _CMP = "[LT|EQ|LE|GT|NE|GE]"
 _FCMP = "[F|LT|EQ|LE|GT|NE|GE|NUM|NAN|LTU|EQU|LEU|GTU|NEU|GEU|T]"
 _BOOL = "[AND|OR|XOR]"
 _ROUND = "[|.RM|.RP|.RZ|.RN]"
+_SCALE = "[.D8|.D4|.D2|.M2|.M4|.M8]"
 _WHOLE = "[|.FLOOR|.CEIL|.TRUNC]"
 _INT = "[|.U32]"
 _PART = "[|.B1|.B2|.B3]"
@@ -218,6 +219,7 @@ BMSK[|.C|.W] {{d}}, {{i}}, [{{s}}|{{i}}]
 SGXT[|.W]{_INT} {{d}}, {{i}}, [{{s}}|{{i}}]
 IDP.4A.[S8|U8].[S8|U8] {{d}}, {{i}}, {{i}}, {{i}}
 [FADD|FMUL]{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
+FMUL[|.FTZ]{_SCALE}{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
 FFMA{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}}, {{f}} # f
 FMNMX[|.NAN] {{d}}, {{f}}, {{f}}, {{p}}
 FMNMX3[|.NAN] {{d}}, {{f}}, {{f}}, {{f}}, {{p}}
@@ -295,6 +297,7 @@ UBMSK[|.W] {{u}}, {{ui}}, {{ui}}
 USGXT[|.W]{_INT} {{u}}, {{ui}}, [{{s}}|{{ui}}]
 [UI2F|UI2FP][|.U32]{_ROUND} {{u}}, {{ui}}
 [UFADD|UFMUL]{_ROUND} {{u}}, {{uf}}, {{uf}} # f
+UFMUL{_SCALE}{_ROUND} {{u}}, {{uf}}, {{uf}} # f
 UFFMA{_ROUND} {{u}}, {{uf}}, {{uf}}, {{uf}} # f
 UFMNMX[|.NAN] {{u}}, {{uf}}, {{uf}}, {{up}}
 UFSEL {{u}}, {{uf}}, {{uf}}, {{up}}

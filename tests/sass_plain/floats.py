@@ -31,12 +31,16 @@ def limited(x: Lane, value: float) -> float:
     return value
 
 
+SCALES = {f"{sign}{by}": by ** (1.0 if sign == "M" else -1.0) for sign in "DM" for by in (2, 4, 8)}
+
+
 @plain("FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA")
 def _float(x: Lane) -> None:
     target, how = x.take(), x.rounding
     a, b, name = x.float(), x.float(), x.name.removeprefix("U")
     if name == "FMUL":
-        found = product(a, b, how)
+        scale = next((number for each, number in SCALES.items() if x.has(each)), 1.0)
+        found = product(a, b * scale, how)  # b * scale is exact: Python has float64
     else:
         found = total(a, b, x.float(), how) if name == "FFMA" else total(a, 1.0, b, how)
     x.put_float(target, limited(x, found))

@@ -29,19 +29,36 @@ __all__: list[str] = []
 
 @lifts(
     "FADD", "FMUL", "FFMA", "UFADD", "UFMUL", "UFFMA",
-    says="Arithmetic of 32 bits, in four roundings.",
+    says="Arithmetic of 32 bits, in four roundings; FMUL scales, too (`.D2`, `.M4`, …).",
 )  # fmt: skip
 def _float(line: Line) -> Emit:
-    line.only(*ROUNDINGS, "FTZ", "SAT")
-    how, saturates = rounding(line), line.has("SAT")
-    name, target = line.name.removeprefix("U"), line.target()
-    inputs = line.sources("float", 3 if name == "FFMA" else 2)
+    name = line.name.removeprefix("U")
+    line.only(*ROUNDINGS, *(_SCALES if name == "FMUL" else ()), "FTZ", "SAT")
+    how, scale, saturates = rounding(line), _scale(line), line.has("SAT")
+    target, inputs = line.target(), line.sources("float", 3 if name == "FFMA" else 2)
 
     def emit(block: Block) -> None:
         values = [block.floats(each) for each in inputs]
-        block.write(target, _calculated(name, how, values, saturates))
+        block.write(target, _calculated(name, how, values, saturates, scale))
 
     return emit
+
+
+# What FMUL and UFMUL multiply their product by: `0.5f * (a * b)` becomes FMUL.D2.
+# Known by what ptxas 13.0 merges: a scaled product may saturate, but a saturated one is not scaled,
+# so SAT comes last; FTZ is that of the outer product. Products of mul.rn, which may not be
+# contracted, are not scaled: as if the results differed from those of two roundings.
+# Assumed, as no chip was asked: the exact product is scaled and rounded once, in all four roundings
+# (compilers scale to nearest only). Two differ only where a·b is subnormal or too large.
+_SCALES = {"D8": 0.125, "D4": 0.25, "D2": 0.5, "M2": 2.0, "M4": 4.0, "M8": 8.0}
+
+
+def _scale(line: Line) -> float:
+    """Read a scale; 1 where there is none."""
+    named = [_SCALES[each] for each in line.modifiers if each in _SCALES]
+    if len(named) > 1:
+        raise DecodeProblem(f"scales of {line.name}")
+    return named[0] if named else 1.0
 
 
 @lifts("FADD2", "FMUL2", "FFMA2", says="As FADD, FMUL and FFMA, of the two floats of a pair.")
@@ -92,10 +109,12 @@ _ORDERS = {
 """Which words of a pair its lower and its upper float are; the upper is named first."""
 
 
-def _calculated(name: str, how: int, values: list[Value], saturates: bool = False) -> Value:
-    """Return what FADD, FMUL or FFMA makes of its values, rounded."""
+def _calculated(
+    name: str, how: int, values: list[Value], saturates: bool = False, scale: float = 1.0
+) -> Value:
+    """Return what FADD, FMUL or FFMA makes of its values, rounded; `scale`: of a product."""
     a, b, *added = values
-    if how == NEAREST and not saturates:
+    if how == NEAREST and not saturates and scale == 1:
         if added:
             return fused(a, b, added[0])
         return a + b if name == "FADD" else a * b
@@ -104,7 +123,7 @@ def _calculated(name: str, how: int, values: list[Value], saturates: bool = Fals
     if name == "FADD":
         found = sum_to_odd(x, y, how)
     else:
-        found = sum_to_odd(x * y, added[0].double, how) if added else x * y
+        found = sum_to_odd(x * y, added[0].double, how) if added else x * y * scale
     found = directed(found, how)
     return clamped(found) if saturates else found
 
