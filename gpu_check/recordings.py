@@ -222,12 +222,13 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
     "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_behind",
-    "h100_blocks",
+    "h100_aside", "h100_blocks",
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
-    "h100_dispatch", "h100_fences", "h100_fences_beside", "h100_fetch", "h100_few_warps",
+    "h100_delays", "h100_dispatch", "h100_fences", "h100_fences_beside", "h100_fetch",
+    "h100_few_warps",
     "h100_fills",
-    "h100_first_warps",
+    "h100_first_touch", "h100_first_warps",
     "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
     "h100_gemm_stalls", "h100_kernels", "h100_late_reads", "h100_latency",
     "h100_launches", "h100_local_memory",
@@ -255,7 +256,7 @@ PackagedTable = Literal[
     "h100_timed_twelfth_estimates",
     "h100_tma", "h100_tpcs", "h100_traffic", "h100_transposes", "h100_turnover", "h100_turns",
     "h100_waits", "h100_waves", "h100_wgmma",
-    "h100_windows",
+    "h100_windows", "h100_yields",
     "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_gemm_stalls",
     "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h200_tags",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.behind import measure_behind
@@ -19,12 +20,14 @@ from gpu_check.timing.constant_misses import measure_constant_misses
 from gpu_check.timing.constant_operands import measure_constant_operands
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
+from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
 from gpu_check.timing.few_warps import measure_few_warps
 from gpu_check.timing.fills import measure_fills
+from gpu_check.timing.first_touch import measure_first_touch
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.gathers import measure_gathers
@@ -90,6 +93,9 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constants": measure_constants,
     "transposes": measure_transposes,
     "dispatch": measure_dispatch,
+    "aside": measure_aside,
+    "delays": measure_delays,
+    "first_touch": measure_first_touch,
     "branches": measure_branches,
     "local_memory": measure_local_memory,
     "scattered_copies": measure_scattered_copies,

@@ -25,9 +25,12 @@ _NONE = 255
 _OPCODES = {
     "FFMA": 0x223, "FADD": 0x221, "IMAD": 0x224, "IMAD.WIDE": 0x225, "IMAD.HI": 0x227,
     "LOP3": 0x212, "SHF": 0x219, "PRMT": 0x216, "IADD3": 0x210, "DFMA": 0x22B, "HFMA2": 0x231,
-    "HFMA2.MMA": 0x235,
+    "HFMA2.MMA": 0x235, "HADD2.F32": 0x230, "HMUL2": 0x232, "F2FP": 0x23E, "FMNMX": 0x209,
+    "VIMNMX": 0x248, "LEA": 0x211, "VABSDIFF4": 0x215, "IDP": 0x226,
 }  # fmt: skip
 """The low twelve bits of forms with registers alone."""
+_OTHERS = ("HADD2.F32", "HMUL2", "F2FP", "FMNMX", "VIMNMX", "LEA", "VABSDIFF4", "IDP")
+"""Their upper word says more in the place of a third register."""
 _CONTROL = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49
 """Of the upper word: the next one, a cycle later, no scoreboards."""
 _BESIDE = ("FFMA", "LOP3", "IMAD")
@@ -44,6 +47,17 @@ DISPATCHED: dict[str, tuple[str, ...]] = {
     "IMAD.WIDE + 2 LOP3 + 2 FFMA": ("IMAD.WIDE", "LOP3", "FFMA", "LOP3", "FFMA"),
     "IMAD + LOP3 + FFMA": ("IMAD", "LOP3", "FFMA"),
     "IMAD + LOP3 + 2 FFMA": ("IMAD", "FFMA", "LOP3", "FFMA"),
+    **{
+        f"{first} + {count} {other}": (first,) + (other,) * count
+        for first in ("HADD2.F32", "HFMA2", "HMUL2")
+        for other in ("FFMA", "LOP3", "IMAD", "HFMA2.MMA")
+        for count in (1, 2, 3)
+    },
+    **{
+        f"{first} + {other}": (first, other)
+        for first in ("F2FP", "FMNMX", "VIMNMX", "LEA", "VABSDIFF4", "IDP")
+        for other in _BESIDE
+    },
 }
 """Instructions of a loop, in order."""
 
@@ -65,6 +79,20 @@ extern "C" __global__ void templates(const int* in, int* out, const float* f, do
     unsigned x = h;
     {halves}
     out[8] = x;
+    float y;
+    asm volatile("{{ .reg .b16 low, high; mov.b32 {{low, high}}, %1; cvt.f32.f16 %0, low; }}"
+        : "=f"(y) : "r"(in[6]));
+    out[9] = __float_as_int(y);
+    asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(in[7]));
+    out[10] = x;
+    asm volatile("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(f[5]), "f"(f[6]));
+    out[11] = x;
+    out[12] = __float_as_int(fminf(f[7], f[8]));
+    out[13] = min(in[8], in[9]);
+    out[14] = f[9] > f[10] ? in[10] : in[11];
+    out[15] = (in[12] << 3) + in[13];
+    out[16] = __vabsdiffu4(in[14], in[15]);
+    out[17] = __dp4a(in[16], in[17], in[18]);
 }}
 """
 
@@ -104,9 +132,11 @@ def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[s
         if name == "DFMA":
             b = second
         elif name != "IMAD.WIDE":
-            c = first if low_has_third(name) else _NONE
+            c = first if low_has_third(name) else high & 0xFF if name in _OTHERS else _NONE
         if alone:
             c = _NONE
+        if name == "HADD2.F32":  # it adds to zero
+            a = _NONE
         low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24
         low = low & ~(0xFF << 32) | b << 32
         words[k], words[k + 1] = low, high & ~0xFF & ((1 << 41) - 1) | c | _CONTROL

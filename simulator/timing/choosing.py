@@ -1,6 +1,7 @@
 """Compiled: which warp of a sub-partition issues.
 
-A scheduler goes on with the warp that issued last. Where that one may not issue, it takes a warp of
+A scheduler goes on with the warp that issued last, behind a pause of its control bits too, unless
+they let others in (gpu_check/data/h100_yields.csv). While that one may not issue, it takes one of
 the block with the lowest place on the SM; of the block's warps the one that has waited longest for
 a queue or a pipe, else the youngest (gpu_check/data/h100_order.csv, h100_slots.csv; of one block so
 by Huerta et al., "Analyzing Modern NVIDIA GPU cores", arXiv:2503.20481, section 5.1).
@@ -18,6 +19,7 @@ __all__ = ["choose", "enter"]
 
 _CONSTANTS = NUMBERS.index("constants")
 _MIO_ROOM, _LG_ROOM = NUMBERS.index("mio_room"), NUMBERS.index("lg_room")
+_ASIDE_ROOM = NUMBERS.index("aside_room")
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
 _MIO, _LG = int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE)
@@ -42,7 +44,9 @@ def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int
         state.sleep[partition] = state.port[partition]
         return -1
     last = state.last[partition]
-    if last >= 0 and state.next[last] <= now and _can(code, state, machine, partition, last, now):
+    # A queue that was full takes who waits for it longest.
+    goes_on = last >= 0 and (state.since[last] < 0 or state.throttle[last] == _MATH)
+    if goes_on and state.next[last] <= now and _can(code, state, machine, partition, last, now):
         return int(last)
     least = NEVER
     count = state.count[partition]
@@ -80,7 +84,7 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         state.next[warp] = state.constants
     elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
         if code[number].aside:
-            if state.size[4 + partition] < machine[_MIO_ROOM]:
+            if state.size[4 + partition] < machine[_ASIDE_ROOM]:
                 return True
         elif state.size[partition] - state.globals[partition] < machine[_MIO_ROOM]:
             return True
@@ -91,13 +95,16 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         why = _LG
     else:
         pipe, other = code[number].pipe, code[number].other
-        if pipe < 0 or kind == _PRODUCT or state.pipe[partition, pipe] <= now:
+        if pipe < 0 or kind == _PRODUCT:
             return True
         at = state.pipe[partition, pipe]
         if other >= 0:
-            if state.pipe[partition, other] <= now:
-                return True
-            at = min(at, state.pipe[partition, other])
+            if code[number].joint:
+                at = max(at, state.pipe[partition, other])
+            elif state.last_pipe[partition] == pipe:  # they take turns
+                at = state.pipe[partition, other]
+        if at <= now:
+            return True
         state.next[warp] = int(-(-at // 1))
         why = _MATH
     if state.since[warp] < 0:

@@ -35,6 +35,7 @@ _OF_LSU = ("SHFL", "MOVM", "S2R")
 """These go through the LSU's queue and its data pipe, though they access no memory: an access that
 is slow holds them up, and no others (`gpu_check/data/h100_behind.csv`, h100_fills.csv)."""
 
+_HALVES = ("HADD2", "HMUL2", "HFMA2", "HADD2_32I", "HMUL2_32I", "HFMA2_32I")
 _LATENCIES = {"S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
 _OTHER = 20
@@ -54,8 +55,9 @@ def code_arrays(
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
         kind = _kind(name, modifiers, rate.pipes)
-        pipes = [PIPES.index(pipe) for pipe in rate.pipes if pipe in PIPES]
-        cycles = _held(rate.held, rate.interval if len(pipes) == 1 else None)
+        pipes = _pipes(name, modifiers, rate.pipes)
+        alone = len(pipes) == 1 and name not in _HALVES
+        cycles = _held(rate.held, rate.interval if alone else None)
         if kind == Kind.PRODUCT:
             cycles = max(cycles, product_cycles(each))
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
@@ -68,6 +70,8 @@ def code_arrays(
             "waits": bits.waits,
             "pipe": pipes[0] if pipes and kind in (Kind.PLAIN, Kind.PRODUCT) else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
+            "joint": name in _HALVES and len(pipes) > 1,
+            "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
             "latency": _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
             "data": int(rate.interval or 1) if name in _OF_LSU else 0,
@@ -119,6 +123,19 @@ def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:
     if name in _SHARED:
         return Kind.SHARED
     return Kind.QUEUED if name in _QUEUED or "xu" in pipes else Kind.PLAIN
+
+
+def _pipes(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> list[int]:
+    """Return the numbers of the pipes that may execute an instruction.
+
+    Sums and products of halves take both pipes for products; those that widen a half take the heavy
+    one, HFMA2.MMA a pipe of its own (`gpu_check/data/h100_dispatch.csv`: HFMA2, HMUL2 and HADD2.F32
+    beside FFMA, IMAD and HFMA2.MMA).
+    """
+    if name in _HALVES:
+        both, wide = ("fmaheavy", "fmalite"), ("fmaheavy",)
+        pipes = ("fp16",) if "MMA" in modifiers else wide if "F32" in modifiers else both
+    return [PIPES.index(pipe) for pipe in pipes if pipe in PIPES]
 
 
 def _bypasses(modifiers: list[str]) -> bool:

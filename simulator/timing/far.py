@@ -29,13 +29,14 @@ NUMBERS = (
     "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
-    "store_room", "data_turn", "data_missed", "load_memory", "load_most",
+    "store_room", "data_turn", "data_missed", "load_memory", "load_most", "aside_room",
+    "far_latency",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
-_CROSSED = NUMBERS.index("crossed")
+_CROSSED, _FAR = NUMBERS.index("crossed"), NUMBERS.index("far_latency")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
@@ -164,7 +165,7 @@ def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, n
         state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
         # It waits for stores that are on that way, not for all that wait for it.
         room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
-        there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2])
+        there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2]) + machine[_FAR]
     far_away = _far_away(state, sectors, share)
     if far_away:
         if few:  # it goes behind what the L2 was asked for before

@@ -171,7 +171,9 @@ def _issue(
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict
-    state.last[partition] = -1 if code[number].yields else warp
+    last = state.last[partition]
+    if last < 0 or last == warp or state.ready[last] <= now:  # else this one fills its pause
+        state.last[partition] = -1 if code[number].yields else warp
 
     # What it accesses: rows of this instruction, some of them in global memory.
     step = state.steps + 4 * trace[state.did + state.at_step[warp]]
@@ -194,10 +196,14 @@ def _issue(
     else:
         pipe, other = code[number].pipe, code[number].other
         if pipe >= 0:
-            if state.pipe[partition, pipe] > now and other >= 0:
+            if other >= 0 and not code[number].joint and state.last_pipe[partition] == pipe:
                 pipe = other
             begin = state.pipe[partition, pipe]  # a fraction of a cycle is kept
             state.pipe[partition, pipe] = code[number].held + (begin if begin > now - 1 else now)
+            if other >= 0 and code[number].joint:
+                state.pipe[partition, other] = state.pipe[partition, pipe]
+            if code[number].is_fma:
+                state.last_pipe[partition] = pipe
         for sb in (code[number].write, code[number].read):
             if sb >= 0:
                 done = now + code[number].latency

@@ -137,6 +137,8 @@ CODE = np.dtype(
         ("read", np.int64),  # the one that reading its operands releases
         ("waits", np.int64),
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
+        ("joint", np.int64),  # whether it takes both of them
+        ("is_fma", np.int64),  # whether one of them is a pipe for products and sums
         ("held", np.float64),  # cycles for which it holds one of them
         ("latency", np.int64),
         ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
@@ -200,6 +202,7 @@ STATE = np.dtype(
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
         ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
         ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
         ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register

@@ -12,6 +12,7 @@ from simulator.timing.atomics import reduced_cycles
 from simulator.timing.estimate import SmRun, estimate, run_sm
 from simulator.timing.local_memory import frame_words
 from simulator.timing.machine import machine_of
+from simulator.timing.state import STALLS
 from tests.unit.timing.test_sm import run
 from tests.unit.timing.works import Line, work
 
@@ -29,6 +30,9 @@ LINES = {
     "IMAD.WIDE": Line("IMAD.WIDE", "R16,R2,R5,R6"),
     "IMAD.WIDE RZ": Line("IMAD.WIDE", "R16,R2,R5,RZ"),
     "IMAD.HI": Line("IMAD.HI.U32", "R16,R2,R5,RZ"),
+    "HFMA2": Line("HFMA2", "R24,R14,R3,R14"),
+    "HMUL2": Line("HMUL2", "R24,R14,R3"),
+    "HADD2.F32": Line("HADD2.F32", "R24,-RZ,R3.H0_H0"),
 }
 
 
@@ -47,6 +51,51 @@ def test_instructions_beside_a_wide_one_take_what_they_took_on_an_h100(
         tolerance = 0.16 if (first, other) == ("DFMA", "FFMA") else 0.13
         measured = float(DISPATCH[f"{first} + {count} {other}"]["warps_4"])
         assert each == pytest.approx(measured, rel=tolerance)
+
+
+@pytest.mark.parametrize("other", ["LOP3", "IMAD", "FFMA"])
+@pytest.mark.parametrize("first", ["IMAD", "HADD2.F32", "HFMA2", "HMUL2"])
+def test_products_take_turns_on_two_pipes_and_halves_take_both(first: str, other: str) -> None:
+    """An FFMA takes the pipe that the instruction before it did not, free or not."""
+    if first == other:
+        return
+    for count in (1, 2, 3):
+        pattern = [LINES[first], *[LINES[other]] * count]
+        copies, times = 252 // len(pattern), 4
+        cycles = run(work(pattern * copies, warps=16, times=times)).cycles
+        each = cycles / (copies * times * 4)
+        measured = float(DISPATCH[f"{first} + {count} {other}"]["warps_4"])
+        assert each == pytest.approx(measured, rel=0.1)
+
+
+@pytest.mark.parametrize("count", ["3", "5", "6", "12", "24"])
+@pytest.mark.parametrize("op", ["MUFU.EX2", "MUFU.RCP", "F2I", "FLO"])
+def test_few_instructions_wait_before_a_slow_pipe(op: str, count: str) -> None:
+    """A warp that issues more waits to issue them, not for their results."""
+    issued = {
+        each["count"]: int(each["issued"])
+        for each in packaged_table("h100_aside") if (each["op"], each["warps"]) == (op, "4")
+    }  # fmt: skip
+    of = [
+        run(work([Line(op, f"R{40 + 2 * k},R2", stall=2, write=0) for k in range(number)]
+                 + [Line("CS2R", "R8,SR_CLOCKLO")], warps=4))
+        for number in (4, int(count))
+    ]  # fmt: skip
+    clock = [float(each.stalls[:-1].sum()) / 4 for each in of]  # until the clock was read
+    assert clock[1] - clock[0] == pytest.approx(issued[count] - issued["4"], abs=4)
+
+
+def test_a_warp_goes_on_after_a_pause_unless_the_compiler_lets_others_in() -> None:
+    """Who did not yield is not left out when its pause ends; who yielded waits for the others."""
+    left_out = {}
+    for yields in (False, True):
+        body = [Line("FADD", "R4,R2,R3", stall=4, yields=yields)] * 64
+        stalls = run(work(body, warps=32, times=4)).stalls
+        left_out[yields] = stalls[1:64, STALLS.index("not_selected")].sum() / stalls[1:64, 0].sum()
+    assert left_out[False] < left_out[True]
+    rows = {(each["stall"], each["yields"]): each for each in packaged_table("h100_yields")}
+    for stall in ("2", "3", "4"):
+        assert float(rows[stall, "0"]["waits"]) < 0.5 * float(rows[stall, "1"]["waits"])
 
 
 @pytest.mark.parametrize(

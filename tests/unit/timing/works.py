@@ -31,6 +31,8 @@ class Line:
     places: int = 0
     """Words of constants, or sectors of local memory, that lanes access."""
     guard: str = ""
+    yields: bool = False
+    """Whether other warps may be preferred after it."""
 
 
 def exits() -> Line:
@@ -46,7 +48,7 @@ def work(
     instructions = tuple(
         WorkInstruction(
             16 * place, line.guard, line.opcode, line.operands,
-            Control(line.stall, False, line.write, None, line.waits, 0), "k.cu", place + 1,
+            Control(line.stall, line.yields, line.write, None, line.waits, 0), "k.cu", place + 1,
         )
         for place, line in enumerate(lines)
     )  # fmt: skip
