@@ -36,6 +36,7 @@ from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.lost import measure_lost
+from gpu_check.timing.matches import measure_matches
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
@@ -94,6 +95,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "transposes": measure_transposes,
     "dispatch": measure_dispatch,
     "aside": measure_aside,
+    "matches": measure_matches,
     "delays": measure_delays,
     "first_touch": measure_first_touch,
     "branches": measure_branches,

@@ -2,8 +2,8 @@
 
 The profiler samples whole kernels: what a warp does, by instruction. Those that wait for no
 scoreboard are counted. Such a one comes `stall` cycles behind the one before it. That one lets the
-scheduler prefer other warps (`yields` 1) or not. `selected`: samples in which such an instruction was issued;
-`not_selected`: in which it could have been, and another warp's was; `waits`: their ratio, which is
+scheduler prefer other warps (`yields` 1) or not. `selected`: samples in which it was issued.
+`not_selected`: in which it could have been, and another warp's was. `waits`: their ratio, which is
 cycles. CASES.json is read as `gpu_check.timing.kernels` reads it; second launches are sampled.
 """
 

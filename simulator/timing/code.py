@@ -39,10 +39,10 @@ _HALVES = ("HADD2", "HMUL2", "HFMA2", "HADD2_32I", "HMUL2_32I", "HFMA2_32I")
 _LATENCIES = {"S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
 _OTHER = 20
-_OF_ADU = ("LDC", "S2UR")
+_OF_ADU = ("LDC", "S2UR", "MATCH")
 _ADU = 2.0
 """Cycles of an SM: `sm__inst_executed_pipe_adu.sum.peak_sustained` (h100_peaks.csv); barriers have
-an interval of their own."""
+an interval of their own. For each value that lanes have, MATCH takes as many (h100_matches.csv)."""
 _FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 
 

@@ -184,7 +184,7 @@ def _match(line: Line) -> Emit:
     def emit(block: Block) -> None:
         low = block.read(a).spread()
         high = block.word(a, 1).spread() if line.has("U64") else low
-        same = block.help("alike", low, high)
+        same = block.help("alike", low, high, block.at.i64(block.number))
         lanes = block.taken
         whole = (same.lane(lanes.lowest & 31) == lanes).spread()
         if line.has("ALL"):
