@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
+from simulator.sass.second import SecondLaunch
 from simulator.timing.control import control
 from simulator.timing.footprint import FEWEST, probe_blocks
 from simulator.timing.work import Work, WorkInstruction
@@ -28,7 +29,10 @@ _MOST_INSTRUCTIONS = 2_000_000
 
 
 def make_work(launch: GridRun, chip: Chip) -> Work:
-    """Run sampled blocks of a launch, and return what they did.
+    """Run sampled blocks of a launch, and return what they do in a second one.
+
+    What the first launch left in memory is what the second reads: where blocks read what the grid
+    wrote, each runs once before it is traced. Where the second launch fails, it is the first.
 
     Raises what a run raises.
     """
@@ -39,12 +43,13 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     # One tracer: the blocks of a cluster share what is known, and are told apart by their order.
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
-    found = [(block, tracers[rank].take()) for block, rank in launch.noting(firsts, tracers)]
+    second = SecondLaunch(launch, tracers)
+    found = second.begin(firsts)
     probes = [_block_of(cluster, launch) for cluster in probe_blocks(_clusters(launch))]
-    probed = [(block, tracers[rank].take()) for block, rank in launch.noting(probes, tracers)]
+    probed = second.run(probes)
     more = _more_blocks(launch, firsts, *([sum(map(len, did.steps)) for _, did in each]
                                           for each in (found, probed)))  # fmt: skip
-    found += [(block, tracers[rank].take()) for block, rank in launch.noting(more, tracers)]
+    found += second.run(more)
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -65,6 +70,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
         ),
         traces=tuple(block_trace(block, steps, rows, did) for block, did in found),
         probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
+        notes=second.notes,
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     found = estimate(work, chosen, machine)
     if found is None:
         return _unknown(work, chosen, bound, "warps wait for each other for ever")
-    notes = [*bound.notes, *_other_code(work, chosen), *_notes(work, found)]
+    notes = [*bound.notes, *work.notes, *_other_code(work, chosen), *_notes(work, found)]
     conflicts = bool((work.shared_cycles > work.shared_floor).any())
     lower = estimate(work, chosen, machine, without=True) if conflicts else None
     fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]

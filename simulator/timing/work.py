@@ -64,6 +64,8 @@ class Work:
     """Of the blocks that ran; their mean stands for the grid."""
     probes: tuple[BlockTrace, ...] = ()
     """Of the blocks that tell how addresses depend on the block: see `footprint.probe_blocks`."""
+    notes: tuple[str, ...] = ()
+    """What is to be said of the launch that was traced."""
 
     @property
     def blocks(self) -> int:
