@@ -23,7 +23,7 @@ DATA = HERE.parents[1] / "gpu_check/data"
 TIMED = recorded(DATA / "h100_timed_kernels.csv")
 PAIRED = [
     case
-    for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth")
+    for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
