@@ -115,8 +115,10 @@ def _last_sm(
     fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
     blocks = lengths(work)
     own = lengths(work, _plan(work, -(-work.blocks // sms)))
-    simulated = last_end(own.tolist(), 1, work.resident, fastest)
-    end = last_end(blocks.tolist(), sms, work.resident, fastest)
+    first = np.sort(run.ends)[: work.resident]
+    firsts = (first / first[-1]).tolist()
+    simulated = last_end(own.tolist(), 1, firsts, fastest)
+    end = last_end(blocks.tolist(), sms, firsts, fastest)
     return float(active * late * max(blocks.mean() / own.mean(), end / simulated))
 
 

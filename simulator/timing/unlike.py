@@ -6,6 +6,7 @@ together: so a chip is gone through with the grid's blocks, each as long as its 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 
 import numpy as np
@@ -66,23 +67,26 @@ def _nearest(work: Work) -> NDArray[np.int64]:
     return found
 
 
-def last_end(work: list[float], sms: int, resident: int, fastest: float) -> float:
+def last_end(work: list[float], sms: int, firsts: Sequence[float], fastest: float) -> float:
     """Return when the last block ends, in units of what a block of 1.0 takes with all slots taken.
 
-    An SM's blocks share it; of few, each goes `fastest` times as fast as among `resident`.
+    An SM's blocks share it; of few, each goes `fastest` times as fast as among all. `firsts`: by
+    slot, how much of its first block is to be done. Blocks that begin together do not end together
+    where a scheduler prefers some, and then an SM's next ones come one by one.
 
-    >>> last_end([1.0] * 8, 2, 2, 2.0), last_end([1.0] * 7 + [5.0], 2, 2, 2.0)
+    >>> last_end([1.0] * 8, 2, [1, 1], 2.0), last_end([1.0] * 7 + [5.0], 2, [1, 1], 2.0)
     (2.0, 4.0)
-    >>> last_end([1.0] * 7 + [5.0], 2, 2, 1.0)
-    6.0
+    >>> last_end([1.0] * 7 + [5.0], 2, [1, 1], 1.0), last_end([1.0] * 6, 1, [0.5, 1], 2.0)
+    (6.0, 2.75)
     """
     place = 0
     done = [0.0] * sms  # what a block that was there from the beginning has had
     held: list[list[float]] = [[] for _ in range(sms)]
-    for turn in range(resident):
+    resident = len(firsts)
+    for first in firsts:
         for sm in range(sms):
-            if turn * sms + sm < len(work):
-                heappush(held[sm], work[place])
+            if place < len(work):
+                heappush(held[sm], first * work[place])
                 place += 1
 
     def speed(count: int) -> float:

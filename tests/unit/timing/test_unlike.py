@@ -24,14 +24,14 @@ works = st.lists(st.floats(0.1, 9), min_size=1, max_size=60)
 def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_by_one(
     blocks: list[float], sms: int, resident: int, fastest: float
 ) -> None:
-    found = last_end(blocks, sms, resident, min(fastest, resident))
+    found = last_end(blocks, sms, [1.0] * resident, min(fastest, resident))
     mean = sum(blocks) / (sms * resident)
     assert mean - 1e-9 <= found <= sum(blocks) + 1e-9
 
 
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
 def test_whole_waves_of_like_blocks_end_together(sms: int, resident: int, waves: int) -> None:
-    found = last_end([2.0] * (sms * resident * waves), sms, resident, 1.0)
+    found = last_end([2.0] * (sms * resident * waves), sms, [1.0] * resident, 1.0)
     assert found == pytest.approx(2 * waves)
 
 
