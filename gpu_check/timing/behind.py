@@ -7,18 +7,24 @@ one on each sub-partition. What goes through the same queue waits for what is in
 `beside`: what the first block does; `warps`: how many of it do; `place`: whether the block that is
 timed has the lower or the higher place on the SM. `cycles` is the median, `low` and `high` are the
 tenth and the ninetieth percentile, over all SMs.
+
+No compiler reads some special registers again and again. Those are put into the machine code of a
+kernel that reads %warpid (SR_VIRTID).
 """
 
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.device import open_gpu
+from gpu_check.hopper.runner import compiled
 
-__all__ = ["behind_source", "measure_behind"]
+__all__ = ["SPECIAL", "behind_source", "measure_behind", "reading"]
 
 _TIMES, _SKIPPED = 24, 4
 _SOURCE = """
@@ -86,14 +92,29 @@ _TEXTS = {
     "BAR": 'asm volatile("bar.sync 1, 128;");',
     "IMAD": 'asm volatile("mul.lo.s32 %0, %1, %1;" : "=r"(v) : "r"(sum + i));',
 }
+SPECIAL = {
+    "S2R SR_LANEID": 0x00, "S2R SR_TID.X": 0x21, "S2R SR_CTAID.X": 0x25, "S2R SR_CgaCtaId": 0x88,
+}  # fmt: skip
+"""Special registers by their numbers in machine code."""
+_S2R, _VIRTID = 0x919, 0x03
 _SHARED = 100_000
 """Bytes of a block: two blocks fit an SM."""
 
 
 def behind_source(name: str, beside: str) -> str:
     """Return CUDA source of a timed instruction beside what keeps the data pipe busy."""
-    text = _TEXTS[name].format()
+    text = _TEXTS["S2R" if name in SPECIAL else name].format()
     return _SOURCE.format(times=_TIMES, text=text, beside=_BESIDE[beside])
+
+
+def reading(cubin: bytes, register: int) -> bytes:
+    """Return machine code that reads another special register wherever it reads SR_VIRTID."""
+    code = bytearray(cubin)
+    for at in range(0, len(code) - 15, 16):
+        word = int.from_bytes(code[at : at + 16], "little")
+        if word & 0xFFF == _S2R and word >> 72 & 0xFF == _VIRTID:
+            code[at + 9] = register
+    return bytes(code)
 
 
 def measure_behind(device: int = 0) -> list[dict[str, Any]]:
@@ -102,10 +123,13 @@ def measure_behind(device: int = 0) -> list[dict[str, Any]]:
 
     sms = open_gpu(device).multiprocessors
     rows = []
-    with cupy.cuda.Device(device):
+    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         data = cupy.zeros(1 << 20, dtype=np.int32)
-        for name, beside in product(_TEXTS, _BESIDE):
-            kernel = cupy.RawModule(code=behind_source(name, beside)).get_function("behind")
+        for number, (name, beside) in enumerate(product((*_TEXTS, *SPECIAL), _BESIDE)):
+            cubin = compiled(behind_source(name, beside), Path(folder))
+            path = Path(folder, f"{number}.cubin")
+            path.write_bytes(reading(cubin, SPECIAL[name]) if name in SPECIAL else cubin)
+            kernel = cupy.RawModule(path=str(path)).get_function("behind")
             kernel.max_dynamic_shared_size_bytes = _SHARED
             for (place, timed), warps in product((("lower", 0), ("higher", 1)), (0, 4, 8)):
                 for _ in range(2):

@@ -7,11 +7,15 @@ The data of an access is in L1 (near) or in the L2 (far).
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.device import open_gpu
+from gpu_check.hopper.runner import compiled
+from gpu_check.timing.behind import SPECIAL, reading
 
 __all__ = ["KINDS", "fills_source", "measure_fills"]
 
@@ -43,9 +47,11 @@ extern "C" __global__ void fills(char* data, long long* when, unsigned* sink, un
 """
 _LDS = 'asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(v[{k}]) : "r"(at));'
 _ADDRESS = "data + ((place + {step} * {i} + {lane} * lane) & mask)"
+_S2R = 'asm volatile("mov.u32 %0, %%warpid;" : "=r"(w[{i}]));'
 KINDS: dict[str, tuple[str, int, int]] = {
     "no access": ("", 4, 1),
-    "S2R": ('asm volatile("mov.u32 %0, %%warpid;" : "=r"(w[{i}]));', 4, 1),
+    "S2R": (_S2R, 4, 1),
+    **dict.fromkeys(SPECIAL, (_S2R, 4, 1)),
     "STS": ('asm volatile("st.volatile.shared.b32 [%0], %1;" :: "r"(at + 4096), "r"(sum));', 4, 1),
     "SHFL": (
         'asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1,
@@ -116,13 +122,16 @@ def measure_fills(device: int = 0) -> list[dict[str, Any]]:
     open_gpu(device)
     import cupy
 
-    rows = []
-    with cupy.cuda.Device(device):
+    rows: list[dict[str, Any]] = []
+    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         data = cupy.zeros(1 << 20, dtype=np.uint8)
         sink, when = cupy.zeros(4, dtype=np.uint32), cupy.zeros(2 * _WARPS, dtype=np.int64)
         for kind in KINDS:
             for lds in (4, 16, 32):
-                kernel = cupy.RawModule(code=fills_source(kind, lds)).get_function("fills")
+                cubin = compiled(fills_source(kind, lds), Path(folder))
+                path = Path(folder, f"{len(rows)}.cubin")
+                path.write_bytes(reading(cubin, SPECIAL[kind]) if kind in SPECIAL else cubin)
+                kernel = cupy.RawModule(path=str(path)).get_function("fills")
                 row: dict[str, Any] = {"access": kind, "lds": lds}
                 for name, mask in (("near", (1 << 14) - 1), ("far", (1 << 20) - 1)):
                     least = float("inf")

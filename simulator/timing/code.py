@@ -35,6 +35,11 @@ _OF_LSU = ("SHFL", "MOVM", "S2R")
 """These go through the LSU's queue and its data pipe, though they access no memory: an access that
 is slow holds them up, and no others (`gpu_check/data/h100_behind.csv`, h100_fills.csv)."""
 
+_UNIFORM = ("SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_CgaCtaId")
+"""Special registers that are the same for all lanes: S2R of them waits for no access, and takes a
+cycle of the data pipe, not two (the same)."""
+_OF_UNIFORM = 26
+"""Cycles until S2R of them is there (the same)."""
 _HALVES = ("HADD2", "HMUL2", "HFMA2", "HADD2_32I", "HMUL2_32I", "HFMA2_32I")
 _LATENCIES = {"S2UR": 24, "LDC": 30, "R2UR": 12, "B2R": 20, "SYNCS": 20}
 """Cycles of what has a scoreboard, where the tables have none."""
@@ -54,6 +59,7 @@ def code_arrays(
     for number, each in enumerate(instructions):
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
+        is_uniform = name == "S2R" and each.operands.split(",")[-1] in _UNIFORM
         kind = _kind(name, modifiers, rate.pipes)
         pipes = _pipes(name, modifiers, rate.pipes)
         alone = len(pipes) == 1 and name not in _HALVES
@@ -72,9 +78,9 @@ def code_arrays(
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,
             "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
-            "latency": _latency(name, kind, modifiers, rate.latency),
+            "latency": _OF_UNIFORM if is_uniform else _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
-            "data": int(rate.interval or 1) if name in _OF_LSU else 0,
+            "data": 1 if is_uniform else int(rate.interval or 1) if name in _OF_LSU else 0,
             "held": cycles,
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
@@ -82,7 +88,7 @@ def code_arrays(
             "sectors": local_sectors(each),
             "port": _port(each),
             "written": _written(each, kind),
-            "aside": kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS"),
+            "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),
             "constant": "c[" in each.operands,
             "bypasses": _bypasses(modifiers),
             "adu": _ADU if name in _OF_ADU else 0.0,

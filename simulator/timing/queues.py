@@ -106,7 +106,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
             least = min(least, served)
             continue
         needs = kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC)
-        needs = needs or code[number].data > 0
+        needs = needs or (code[number].data > 0 and queue < 4)
         if code[number].adu > 0:
             if state.adu_free > now:
                 least = min(least, int(-(-state.adu_free // 1)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from gpu_check.timing import conflicts_beside, fills, streams
+from gpu_check.timing import behind, conflicts_beside, fills, streams
 from simulator import replay_compiled
 from simulator.timing import estimate
 from tests.sass_kernels import needs_compiler
@@ -58,7 +58,7 @@ def test_conflicts_beside_dram_take_what_they_took(row: Row) -> None:
 @pytest.mark.parametrize(
     "row",
     [each for each in marked("h100_fills", 2, {"S2R 16", "SHFL 16", "REDUX 16", "LDC 16"})
-     if each.values[0]["lds"] in ("16", "32")],
+     if each.values[0]["lds"] in ("16", "32") and each.values[0]["access"] not in behind.SPECIAL],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["near", "far"])
 def test_what_an_instruction_takes_of_the_data_pipe(

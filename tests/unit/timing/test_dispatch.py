@@ -85,6 +85,38 @@ def test_few_instructions_wait_before_a_slow_pipe(op: str, count: str) -> None:
     assert clock[1] - clock[0] == pytest.approx(issued[count] - issued["4"], abs=4)
 
 
+@pytest.mark.parametrize("register", ["SR_CTAID.X", "SR_CgaCtaId", "SR_TID.X", "SR_LANEID"])
+def test_a_register_that_is_the_same_for_all_lanes_waits_for_no_conflicts(register: str) -> None:
+    """It takes as long beside conflicts as without; others wait for what is in the queue."""
+    rows = {
+        (row["beside"], row["warps"]): int(row["cycles"])
+        for row in packaged_table("h100_behind")
+        if (row["op"], row["place"]) == (f"S2R {register}", "lower")
+    }
+    is_uniform = rows["loads", "8"] == rows["loads", "0"]
+    read = Line("S2R", f"R0,{register}", write=0)
+    slow = Line("LDS", "R4,[R3]", cycles=32, floor=32)
+    alone, beside = (
+        run(work([*body, read, Line("FADD", "R1,R0,R2", waits=1)], warps=16, times=8))
+        for body in ([], [slow] * 4)
+    )
+    waited = [each.stalls[-2, STALLS.index("short_scoreboard")] / 128 for each in (alone, beside)]
+    assert (waited[1] < waited[0] + 4) == is_uniform
+    assert is_uniform == register.startswith("SR_C")
+
+
+@pytest.mark.parametrize("register", ["SR_CTAID.X", "SR_CgaCtaId", "SR_TID.X", "SR_LANEID"])
+def test_what_a_special_register_takes_of_the_data_pipe(register: str) -> None:
+    each = next(
+        float(row["near"]) - 16 for row in packaged_table("h100_fills")
+        if (row["access"], row["lds"]) == (f"S2R {register}", "16")
+    )  # fmt: skip
+    body = [Line("LDS", "R4,[R3]")] * 64
+    read = [Line("S2R", f"R0,{register}")] * 16
+    more, less = (run(work(lines, warps=32, times=4)).cycles for lines in ([*body, *read], body))
+    assert (more - less) / (16 * 32 * 4) == pytest.approx(each, abs=0.25)
+
+
 def test_a_warp_goes_on_after_a_pause_unless_the_compiler_lets_others_in() -> None:
     """Who did not yield is not left out when its pause ends; who yielded waits for the others."""
     left_out = {}
