@@ -229,7 +229,7 @@ PackagedTable = Literal[
     "h100_few_warps",
     "h100_fills",
     "h100_first_touch", "h100_first_warps",
-    "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
+    "h100_flight", "h100_found_again", "h100_frequencies", "h100_gathers", "h100_gathers_beside",
     "h100_gemm_stalls", "h100_kernels", "h100_late_reads", "h100_latency",
     "h100_launches", "h100_local_memory",
     "h100_lost", "h100_matches",

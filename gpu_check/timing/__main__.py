@@ -30,6 +30,7 @@ from gpu_check.timing.fills import measure_fills
 from gpu_check.timing.first_touch import measure_first_touch
 from gpu_check.timing.flight import measure_flight
 from gpu_check.timing.found_again import measure_found_again
+from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.late_reads import measure_late_reads
@@ -98,6 +99,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "matches": measure_matches,
     "delays": measure_delays,
     "first_touch": measure_first_touch,
+    "frequencies": measure_frequencies,
     "branches": measure_branches,
     "local_memory": measure_local_memory,
     "scattered_copies": measure_scattered_copies,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil, prod
 
 import numpy as np
@@ -13,9 +13,10 @@ from layouts.errors import short
 from simulator.errors import ChipError, OptionError
 from simulator.law.chips import Chip, ChipLike
 from simulator.results.tables import Columns
+from simulator.timing.code import PRODUCTS
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
-from simulator.timing.machine import machine_of
+from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.pipes import TimeBound, bound_of
 from simulator.timing.spinning import spins
 from simulator.timing.state import STALLS
@@ -24,6 +25,8 @@ from simulator.timing.work import Work, WorkInstruction
 
 __all__ = ["time_of"]
 
+SLOWING = ("HMMA", "IMMA", "BMMA", "QMMA", *PRODUCTS)
+"""Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h100_frequencies.csv)."""
 _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 """A bank of constants beside the parameters', at a uniform register."""
 
@@ -31,19 +34,20 @@ _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> KernelTime:
     """Return the time of a launch.
 
-    `clock_mhz`: of the SM; None: the chip's boost clock.
+    `clock_mhz`: of the SM; None: the chip's boost clock, or what matrix products leave of it. The
+    L2 and DRAM are taken to keep theirs.
 
     Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0.
     """
     chosen = Chip.of(chip)
     if clock_mhz is not None and not 0 < clock_mhz < float("inf"):
         raise OptionError(f"clock_mhz = {short(clock_mhz)} (accepted: MHz of the SM, above 0)")
+    machine = machine_of(chosen)
+    clock_mhz = clock_mhz or _clock(work, chosen, machine)
     try:
         bound = bound_of(work, chosen, clock_mhz)
     except ChipError as error:
-        bound = TimeBound(chosen.name, {}, {}, clock_mhz or chosen.clock_mhz)
-        return _unknown(work, chosen, bound, str(error))
-    machine = machine_of(chosen)
+        return _unknown(work, chosen, TimeBound(chosen.name, {}, {}, clock_mhz), str(error))
     if machine is None:
         return _unknown(work, chosen, bound, f"latencies and queues of {chosen} were not measured")
     waits = spins(work)
@@ -52,6 +56,8 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
         return _unknown(
             work, chosen, bound, f"{place} asks memory again until another warp has written"
         )
+    if clock_mhz and chosen.clock_mhz:
+        machine = at_clock(machine, clock_mhz / chosen.clock_mhz)
     found = estimate(work, chosen, machine)
     if found is None:
         return _unknown(work, chosen, bound, "warps wait for each other for ever")
@@ -75,6 +81,15 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
         lower = lower if lower.active <= found.active else found
         after = made(lower, bound.without_conflicts, None)
     return made(found, bound, after)
+
+
+def _clock(work: Work, chip: Chip, machine: Mapping[str, float] | None) -> float | None:
+    """Return the SM's clock in MHz where none is given; None: the chip's is not known."""
+    if chip.clock_mhz is None or machine is None:
+        return chip.clock_mhz
+    executed = zip(work.instructions, work.executed, strict=True)
+    multiplies = any(times and each.opcode.split(".")[0] in SLOWING for each, times in executed)
+    return chip.clock_mhz * (machine["tensor_clock"] if multiplies else 1.0)
 
 
 def _other_code(work: Work, chip: Chip) -> list[str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from simulator.law.chips import Chip
 from simulator.timing.rates import table
 
-__all__ = ["CARVEOUTS", "l1_bytes", "machine_of", "source_of"]
+__all__ = ["CARVEOUTS", "at_clock", "l1_bytes", "machine_of", "source_of"]
 
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 """KiB of shared memory that an SM of compute capability 9.0 can set aside (CUDA C++ Programming
@@ -20,9 +20,28 @@ Guide, Compute Capability 9.x); what is left of 256 KiB is L1."""
 def machine_of(chip: Chip) -> Mapping[str, float] | None:
     """Return the numbers by name; None: they were not measured for this chip."""
     rows = table("machine")
-    if chip.name not in rows[0] or chip.name in ("fact", "source"):
+    if chip.name not in rows[0] or chip.name in ("fact", "outside", "source"):
         return None
     return MappingProxyType({row["fact"]: float(row[chip.name]) for row in rows})
+
+
+def at_clock(machine: Mapping[str, float], share: float) -> Mapping[str, float]:
+    """Return the numbers at a clock of the SM that is a share of the one they were measured at.
+
+    The L2 and DRAM keep their clocks (gpu_check/data/h100_frequencies.csv). So a slower SM waits
+    fewer of its cycles for them, and gets more bytes in each. The column `outside` of the table
+    says which part of a time passes there, or that a number is a rate of what is there.
+    """
+    if share == 1:
+        return machine
+    found = dict(machine)
+    for row in table("machine"):
+        fact, outside = row["fact"], row["outside"]
+        if outside == "rate":
+            found[fact] /= share
+        elif outside:
+            found[fact] *= 1 - float(outside) * (1 - share)
+    return MappingProxyType(found)
 
 
 def source_of(fact: str) -> str:
