@@ -139,6 +139,7 @@ def _launch(
         state.fetched[warp] = 0
         state.fenced[warp] = 0
         state.stores[warp] = 0
+        state.asked[warp] = 0
         state.drained[warp] = 0
         state.served[warp] = 0
         state.since[warp] = -1

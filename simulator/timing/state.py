@@ -224,9 +224,11 @@ STATE = np.dtype(
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         ("cross_rest", np.float64), ("data_rest", np.float64), ("was_shared", np.int64),
-        # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
-        # takes the next fence; until when a sub-partition's last one lasts.
+        # Until when a warp waits for its fence; how many of its stores are in a queue, and of all
+        # that it asks of global memory; when the SM takes the next fence; until when a
+        # sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),
+        ("asked", *_numbers(MOST_WARPS)),
         ("served", *_numbers(MOST_WARPS)),  # until when shared memory serves its last access
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
