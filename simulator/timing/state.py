@@ -138,7 +138,7 @@ CODE = np.dtype(
         ("waits", np.int64),
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
-        ("is_fma", np.int64),  # whether one of them is a pipe for products and sums
+        ("is_fma", np.int64),  # whether they are pipes for products and sums
         ("held", np.float64),  # cycles for which it holds one of them
         ("latency", np.int64),
         ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
@@ -197,8 +197,8 @@ STATE = np.dtype(
         ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
         ("alive", *_numbers(_RESIDENT)),
         ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
-        # By sub-partition: its warps from the oldest on, the one that issued last, until when none
-        # can issue, when its port is free.
+        # By sub-partition: its warps by the places of their blocks, the one that it goes on with
+        # (-1: none), until when none can issue, when its port is free.
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
         ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
