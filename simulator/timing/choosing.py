@@ -15,7 +15,7 @@ from simulator.jit import jit
 from simulator.timing.far import NUMBERS
 from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
 
-__all__ = ["choose", "enter"]
+__all__ = ["choose", "enter", "pipe_of"]
 
 _CONSTANTS = NUMBERS.index("constants")
 _MIO_ROOM, _LG_ROOM = NUMBERS.index("mio_room"), NUMBERS.index("lg_room")
@@ -94,16 +94,8 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
             return True
         why = _LG
     else:
-        pipe, other = code[number].pipe, code[number].other
-        if pipe < 0 or kind == _PRODUCT:
-            return True
-        at = state.pipe[partition, pipe]
-        if other >= 0:
-            if code[number].joint:
-                at = max(at, state.pipe[partition, other])
-            elif state.last_pipe[partition] == pipe:  # they take turns
-                at = state.pipe[partition, other]
-        if at <= now:
+        pipe, at = pipe_of(code, state, partition, number)
+        if pipe < 0 or kind == _PRODUCT or at <= now:
             return True
         state.next[warp] = int(-(-at // 1))
         why = _MATH
@@ -111,3 +103,19 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         state.since[warp] = now
         state.throttle[warp] = why
     return False
+
+
+@jit()
+def pipe_of(code: Any, state: Any, partition: int, number: int) -> tuple[int, float]:
+    """Return the pipe that an instruction takes (-1: none), and when it is free.
+
+    Of two it takes the one that the last sum or product did not take; a joint one waits for both.
+    """
+    pipe, other = code[number].pipe, code[number].other
+    if pipe < 0:
+        return -1, 0.0
+    if code[number].joint:
+        return pipe, max(state.pipe[partition, pipe], state.pipe[partition, other])
+    if other >= 0 and state.last_pipe[partition] == pipe:
+        pipe = other
+    return pipe, state.pipe[partition, pipe]

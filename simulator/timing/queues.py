@@ -61,6 +61,7 @@ def enqueue(
     kind = code[number].kind
     is_global = kind in GLOBALS
     state.globals[queue & 3] += int(is_global)
+    state.asked[warp] += int(is_global)
     source = _LONG if is_global or kind == _PHASE else _SHORT
     for sb in (code[number].write, code[number].read):
         if sb >= 0:
@@ -237,6 +238,7 @@ def _send(
     if kind in (_STORE, _ATOMIC):
         state.stores[warp] -= 1
         state.drained[warp] = now
+    state.asked[warp] -= int(kind in GLOBALS)
     settle(code, state, warp, number, read, done + extra)
 
 

@@ -10,7 +10,7 @@ from simulator.timing.state import GROUPS, NEVER, Kind, Stall
 __all__ = ["evaluate", "settle"]
 
 _COPIES_WAIT, _PRODUCTS_WAIT = int(Kind.COPIES_WAIT), int(Kind.PRODUCTS_WAIT)
-_EXIT = int(Kind.EXIT)
+_EXIT, _FENCE = int(Kind.EXIT), int(Kind.FENCE)
 _WAIT, _LONG, _GMMA = int(Stall.WAIT), int(Stall.LONG_SCOREBOARD), int(Stall.GMMA)
 _NO_INSTRUCTION, _MEMBAR = int(Stall.NO_INSTRUCTION), int(Stall.MEMBAR)
 _DRAIN = int(Stall.DRAIN)
@@ -56,6 +56,12 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
             return
         if state.drained[warp] > best:
             best, why = state.drained[warp], _DRAIN
+    elif code[number].kind == _FENCE:
+        # Beyond its block others see its accesses: it waits for those that are in a queue.
+        if code[number].number and state.asked[warp] > 0:
+            state.next[warp] = NEVER
+            state.why[warp] = _MEMBAR
+            return
     elif code[number].kind == _PRODUCTS_WAIT:
         left = state.products[warp] - code[number].number
         if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
-from simulator.timing.choosing import choose, enter
+from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.queues import dispatch, enqueue, expect, next_event
@@ -139,6 +139,7 @@ def _launch(
         state.fetched[warp] = 0
         state.fenced[warp] = 0
         state.stores[warp] = 0
+        state.asked[warp] = 0
         state.drained[warp] = 0
         state.served[warp] = 0
         state.since[warp] = -1
@@ -194,14 +195,11 @@ def _issue(
     elif kind == _PRODUCT:
         _multiply(code, state, machine, partition, warp, number, now)
     else:
-        pipe, other = code[number].pipe, code[number].other
-        if pipe >= 0:
-            if other >= 0 and not code[number].joint and state.last_pipe[partition] == pipe:
-                pipe = other
-            begin = state.pipe[partition, pipe]  # a fraction of a cycle is kept
+        pipe, begin = pipe_of(code, state, partition, number)
+        if pipe >= 0:  # a fraction of a cycle is kept
             state.pipe[partition, pipe] = code[number].held + (begin if begin > now - 1 else now)
-            if other >= 0 and code[number].joint:
-                state.pipe[partition, other] = state.pipe[partition, pipe]
+            if code[number].joint:
+                state.pipe[partition, code[number].other] = state.pipe[partition, pipe]
             if code[number].is_fma:
                 state.last_pipe[partition] = pipe
         for sb in (code[number].write, code[number].read):

@@ -138,7 +138,7 @@ CODE = np.dtype(
         ("waits", np.int64),
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
-        ("is_fma", np.int64),  # whether one of them is a pipe for products and sums
+        ("is_fma", np.int64),  # whether they are pipes for products and sums
         ("held", np.float64),  # cycles for which it holds one of them
         ("latency", np.int64),
         ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
@@ -197,8 +197,8 @@ STATE = np.dtype(
         ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
         ("alive", *_numbers(_RESIDENT)),
         ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
-        # By sub-partition: its warps from the oldest on, the one that issued last, until when none
-        # can issue, when its port is free.
+        # By sub-partition: its warps by the places of their blocks, the one that it goes on with
+        # (-1: none), until when none can issue, when its port is free.
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
         ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
@@ -224,9 +224,11 @@ STATE = np.dtype(
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         ("cross_rest", np.float64), ("data_rest", np.float64), ("was_shared", np.int64),
-        # Until when a warp waits for its fence; how many of its stores are in a queue; when the SM
-        # takes the next fence; until when a sub-partition's last one lasts.
+        # Until when a warp waits for its fence; how many of its stores are in a queue, and of all
+        # that it asks of global memory; when the SM takes the next fence; until when a
+        # sub-partition's last one lasts.
         ("fenced", *_numbers(MOST_WARPS)), ("stores", *_numbers(MOST_WARPS)),
+        ("asked", *_numbers(MOST_WARPS)),
         ("served", *_numbers(MOST_WARPS)),  # until when shared memory serves its last access
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from gpu_check.timing import kernels, paths
+from gpu_check.timing.aside import TEXTS, aside_source
+from gpu_check.timing.delays import delays_source
 from gpu_check.timing.dispatching import dispatched, kinds
 from gpu_check.timing.errors import beside, compare, pairs, recorded, summary, top_stalls
+from gpu_check.timing.first_touch import first_touch_source
 from gpu_check.timing.pipes import MIXES, source
 from simulator.timing.kernel_time import SPREAD
 from tests.sass_kernels import needs_compiler
@@ -59,6 +62,21 @@ def test_accesses_stay_as_wide_as_they_are_named(kind: str, width: int, suffix: 
 def test_a_queue_holds_each_access_twice() -> None:
     found = opcodes(paths.queue_source("store of 32 wavefronts", 5), "queue")
     assert found["STS"] == 10
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", TEXTS)
+def test_as_many_instructions_as_were_asked_for_wait_before_a_slow_pipe(name: str) -> None:
+    found = opcodes(aside_source(name, 20), "aside")
+    own = sum(times for opcode, times in found.items() if opcode.startswith(name))
+    assert 20 <= own < 30  # others read parameters: a copy of the loop would add as many
+
+
+@needs_compiler
+def test_one_load_is_timed_at_a_time() -> None:
+    assert opcodes(first_touch_source(), "first_touch")["LDG.E.STRONG.GPU"] == 1
+    for word, opcode in (("4", "LDG.E"), ("16", "LDG.E.128")):
+        assert opcodes(delays_source(), f"delays_{word}")[opcode] == 1
 
 
 def test_patterns_touch_the_lines_that_they_name() -> None:

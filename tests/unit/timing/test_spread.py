@@ -128,3 +128,15 @@ def test_the_next_block_begins_on_the_sm_beside() -> None:
     whole = [row for row in packaged_table("h100_places") if int(row["blocks"]) % 132 == 0]
     assert whole
     assert all((row["next"], row["same"]) == ("1.0", "0.0") for row in whole)
+
+
+def test_what_lies_in_the_other_part_of_the_l2_comes_as_much_later_as_on_an_h100() -> None:
+    rows = {
+        (row["before"], row["apart"], row["again"]): row
+        for row in packaged_table("h100_first_touch")
+    }
+    later = int(rows["stores", "66", "1"]["p75"]) - int(rows["loads", "0", "1"]["p50"])
+    assert later == MACHINE["far_latency"]
+    made = loads(1, 16)
+    cycles = [run(made, crossed=crossed).cycles for crossed in (0.0, 1.0)]
+    assert (cycles[1] - cycles[0]) / 16 == pytest.approx(later, rel=0.05)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpu_check.recordings import packaged_table
 from simulator.timing.state import Stall
 from tests.unit.timing.test_sm import MACHINE, run
 from tests.unit.timing.works import Line, work
@@ -35,3 +36,31 @@ def test_lines_of_whole_sectors_are_stored_faster_than_parts_of_them() -> None:
     assert took(128) / took(256) == pytest.approx(
         MACHINE["store_request"] / MACHINE["store_line"], rel=0.05
     )
+
+
+@pytest.mark.parametrize("access", ["STG.E", "LDG.E"])
+def test_a_fence_waits_for_accesses_of_its_warp_that_are_in_a_queue(access: str) -> None:
+    """Else conflicts before them let it begin earlier, and a launch ends sooner with conflicts."""
+    slow = [Line("STS", "[R0],R1", cycles=32, floor=1)] * 5
+    asks = Line(access, "[R2.64],R4" if access == "STG.E" else "R4,[R2.64]", lines=8)
+    made = work([*slow, asks, Line("MEMBAR.SC.GPU"), Line("FADD", "R0,R1,R2")])
+    cycles, floor = (run(made, without=without).cycles for without in (False, True))
+    assert cycles >= floor + 3 * 32
+    only_block = work([*slow, asks, Line("MEMBAR.ALL.CTA"), Line("FADD", "R0,R1,R2")])
+    assert run(only_block).stalls[6, Stall.MEMBAR] == 0
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8])
+def test_a_fence_behind_four_stores_takes_what_it_took_on_an_h100(warps: int) -> None:
+    """Of a loop whose other instructions take as long as the recorded one does without both."""
+    body = [
+        *[Line("IADD3", "R0,R1,R2,R3", stall=6)] * 6, *[Line("STG.E", "[R2.64],R0", lines=1)] * 4,
+        Line("MEMBAR.SC.GPU"),
+    ]  # fmt: skip
+    cycles = [run(work(body, warps=warps, times=times)).cycles for times in (1, 17)]
+    measured = next(
+        float(row["cycles"]) for row in packaged_table("h100_fences")
+        if (row["fence"], row["stores"], row["loads"], row["cluster"]) == ("gpu", "4", "0", "1")
+        and (row["sms"], row["warps"]) == ("132", str(warps))
+    )  # fmt: skip
+    assert (cycles[1] - cycles[0]) / 16 == pytest.approx(measured, rel=0.11)
