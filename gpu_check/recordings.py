@@ -244,6 +244,7 @@ PackagedTable = Literal[
     "h100_timed_eleventh", "h100_timed_eleventh_estimates", "h100_timed_estimates",
     "h100_timed_fifth",
     "h100_timed_fifteenth", "h100_timed_fifteenth_estimates",
+    "h100_timed_sixteenth", "h100_timed_sixteenth_estimates",
     "h100_timed_fifth_estimates", "h100_timed_fourteenth",
     "h100_timed_fourteenth_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
     "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
