@@ -229,7 +229,7 @@ PackagedTable = Literal[
     "h100_few_warps",
     "h100_fills",
     "h100_first_touch", "h100_first_warps",
-    "h100_flight", "h100_found_again", "h100_frequencies", "h100_gathers", "h100_gathers_beside",
+    "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
     "h100_gemm_stalls", "h100_kernels", "h100_late_reads", "h100_latency",
     "h100_launches", "h100_local_memory",
     "h100_lost", "h100_matches",
@@ -244,7 +244,6 @@ PackagedTable = Literal[
     "h100_timed_eleventh", "h100_timed_eleventh_estimates", "h100_timed_estimates",
     "h100_timed_fifth",
     "h100_timed_fifteenth", "h100_timed_fifteenth_estimates",
-    "h100_timed_sixteenth", "h100_timed_sixteenth_estimates",
     "h100_timed_fifth_estimates", "h100_timed_fourteenth",
     "h100_timed_fourteenth_estimates", "h100_timed_fourth", "h100_timed_fourth_estimates",
     "h100_timed_fresh", "h100_timed_fresh_estimates", "h100_timed_gemms",
@@ -260,8 +259,9 @@ PackagedTable = Literal[
     "h100_tma", "h100_tpcs", "h100_traffic", "h100_transposes", "h100_turnover", "h100_turns",
     "h100_waits", "h100_waves", "h100_wgmma",
     "h100_windows", "h100_yields",
-    "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_gemm_stalls",
-    "h200_kernels", "h200_latency", "h200_launches", "h200_pipes", "h200_tags",
+    "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_frequencies",
+    "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_mainloops",
+    "h200_pipes", "h200_tags", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
 ]  # fmt: skip
 
 

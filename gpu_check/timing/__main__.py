@@ -37,6 +37,7 @@ from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.lost import measure_lost
+from gpu_check.timing.mainloops import measure_mainloops
 from gpu_check.timing.matches import measure_matches
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
@@ -97,6 +98,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "dispatch": measure_dispatch,
     "aside": measure_aside,
     "matches": measure_matches,
+    "mainloops": measure_mainloops,
     "delays": measure_delays,
     "first_touch": measure_first_touch,
     "frequencies": measure_frequencies,

@@ -1,6 +1,6 @@
 """Hold bounds and estimates of time to a chip.
 
-    python -m gpu_check.timing.errors estimate CASES.json ESTIMATES.csv
+    python -m gpu_check.timing.errors estimate CASES.json ESTIMATES.csv [CHIP [CASE...]]
     python -m gpu_check.timing.errors compare ESTIMATES.csv MEASURED.csv
 
 CASES.json and MEASURED.csv are those of `gpu_check.timing.kernels`. The first needs no GPU, and
@@ -136,14 +136,14 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return said
 
 
-def estimate(cases: str, out: str, *names: str) -> None:
+def estimate(cases: str, out: str, chip: str = "H100", *names: str) -> None:
     """Write what the model says of all cases, or those named: a table with the columns above."""
     with Path(out).open("w", encoding="utf-8", newline="") as file:
         writer = None
         for case in read_cases(cases):
             if names and case["name"] not in names:
                 continue
-            row = modelled(case)
+            row = modelled(case, chip)
             if writer is None:
                 writer = csv.DictWriter(file, fieldnames=list(row), lineterminator="\n")
                 writer.writeheader()

@@ -17,9 +17,11 @@ from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 from gpu_check.timing.behind import SPECIAL, reading
 
-__all__ = ["KINDS", "fills_source", "measure_fills"]
+__all__ = ["KINDS", "SHARED", "fills_source", "measure_fills"]
 
 _WARPS, _TURNS, _EACH = 32, 32, 4
+SHARED = 68_000
+"""Bytes of the block."""
 
 _SOURCE = """
 __constant__ int table[64];
@@ -88,6 +90,12 @@ KINDS: dict[str, tuple[str, int, int]] = {
         'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"({address}));',
         16, 1,
     ),
+    "copy of 16 bytes to a place of its own": (
+        (
+            'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"'
+            ' :: "r"(to + {i} * 16384), "l"({address}));'
+        ), 16, 1,
+    ),
     "copy of 4 bytes": (
         'asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"({address}));',
         4, 1,
@@ -132,13 +140,14 @@ def measure_fills(device: int = 0) -> list[dict[str, Any]]:
                 path = Path(folder, f"{len(rows)}.cubin")
                 path.write_bytes(reading(cubin, SPECIAL[kind]) if kind in SPECIAL else cubin)
                 kernel = cupy.RawModule(path=str(path)).get_function("fills")
+                kernel.max_dynamic_shared_size_bytes = SHARED
                 row: dict[str, Any] = {"access": kind, "lds": lds}
                 for name, mask in (("near", (1 << 14) - 1), ("far", (1 << 20) - 1)):
                     least = float("inf")
                     for _ in range(4):
                         kernel(
                             (1,), (32 * _WARPS,), (data, when, sink, np.uint32(mask)),
-                            shared_mem=32768,
+                            shared_mem=SHARED,
                         )  # fmt: skip
                         times = when.get()
                         elapsed = int(times[1::2].max() - times[0::2].min())

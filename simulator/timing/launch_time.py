@@ -26,7 +26,7 @@ from simulator.timing.work import Work, WorkInstruction
 __all__ = ["time_of"]
 
 SLOWING = ("HMMA", "IMMA", "BMMA", "QMMA", *PRODUCTS)
-"""Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h100_frequencies.csv)."""
+"""Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h200_frequencies.csv)."""
 _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 """A bank of constants beside the parameters', at a uniform register."""
 

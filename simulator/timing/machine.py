@@ -28,7 +28,7 @@ def machine_of(chip: Chip) -> Mapping[str, float] | None:
 def at_clock(machine: Mapping[str, float], share: float) -> Mapping[str, float]:
     """Return the numbers at a clock of the SM that is a share of the one they were measured at.
 
-    The L2 and DRAM keep their clocks (gpu_check/data/h100_frequencies.csv). So a slower SM waits
+    The L2 and DRAM keep their clocks (gpu_check/data/h200_frequencies.csv). So a slower SM waits
     fewer of its cycles for them, and gets more bytes in each. The column `outside` of the table
     says which part of a time passes there, or that a number is a rate of what is there.
     """

@@ -72,7 +72,7 @@ def test_what_an_instruction_takes_of_the_data_pipe(
         monkeypatch.setattr(fills, "_TURNS", turns)
         report = replay_compiled(
             fills.fills_source(row["access"], lds), kernel="fills", grid=1, block=BLOCK,
-            shared_bytes=32768, chip="H100",
+            shared_bytes=fills.SHARED, chip="H100",
             args=[np.zeros(1 << 20, np.uint8), np.zeros(64, np.int64), np.zeros(4, np.uint32),
                   mask],
         )  # fmt: skip

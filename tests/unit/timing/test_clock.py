@@ -18,7 +18,7 @@ from tests.unit.timing.works import Line, work
 H100 = Chip.of("H100")
 MACHINE = machine_of(H100) or {}
 OUTSIDE = {row["fact"]: row["outside"] for row in table("machine")}
-ROWS = {(row["beside"], row["work"]): row for row in packaged_table("h100_frequencies")}
+ROWS = {(row["beside"], row["work"]): row for row in packaged_table("h200_frequencies")}
 SUMS = [Line("FADD", "R0,R1,R2")] * 32
 
 
