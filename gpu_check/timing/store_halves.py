@@ -20,7 +20,7 @@ from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["CASES", "measure_store_halves"]
+__all__ = ["CASES", "WORDS", "measure_store_halves", "store_halves_source"]
 
 _TURNS = 16
 _RECORDS = 8
@@ -55,10 +55,17 @@ CASES = [
     for sms in (1, 132) for warps in (8, 32)
 ]  # fmt: skip
 """Words of a record, whether they are stored apart, SMs, warps of each."""
+WORDS = 4 << 20
+"""Of the data. A turn of a warp stays within its records: they are 1,024 words more at most."""
 _METRICS = [
     "smsp__inst_executed_op_global_st.sum", "lts__t_sectors_srcunit_tex_op_write.sum",
     "l1tex__data_pipe_lsu_wavefronts.sum",
 ]  # fmt: skip
+
+
+def store_halves_source() -> str:
+    """Return CUDA source of the kernels."""
+    return _SOURCE.replace("MASK", str(WORDS - 1))
 
 
 def measure_store_halves(device: int = 0) -> list[dict[str, Any]]:
@@ -89,10 +96,9 @@ def _launch_all(device: int) -> list[float]:
     found = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         path = Path(folder, "halves.cubin")
-        # A turn of a warp stays within its records: they are 1,024 words at most.
-        path.write_bytes(compiled(_SOURCE.replace("MASK", str((4 << 20) - 1)), Path(folder)))
+        path.write_bytes(compiled(store_halves_source(), Path(folder)))
         module = cupy.RawModule(path=str(path))
-        data = cupy.zeros((4 << 20) + 1024, dtype=np.uint32)
+        data = cupy.zeros(WORDS + 1024, dtype=np.uint32)
         for words, apart, sms, warps in CASES:
             when = cupy.zeros(sms, dtype=np.int64)
             for _ in range(2):

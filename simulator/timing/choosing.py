@@ -63,12 +63,12 @@ def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int
                 since = state.since[warp] if state.since[warp] >= 0 else now
                 if since < longest:
                     found, longest = warp, since
-            if state.next[warp] < least:
+            if now < state.next[warp] < least:
                 least = state.next[warp]
         if found >= 0:
             return int(found)
     # A queue that is full wakes its partition when it sends something.
-    state.sleep[partition] = max(least, now + 1) if least > now else NEVER
+    state.sleep[partition] = least
     return -1
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
-from simulator.timing.far import NUMBERS, PARTS, WHOLE
+from simulator.timing.far import FILLED, NUMBERS
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
@@ -204,9 +204,7 @@ def flat(
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
-        "lines": np.stack(
-            [rows.line, rows.mask | rows.parts << PARTS | rows.whole << WHOLE], axis=1
-        ),
+        "lines": np.stack([rows.line, rows.mask | rows.filled << FILLED], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
         "bases": np.concatenate([each.base for each in traces]),

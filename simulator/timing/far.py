@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.state import PLACES, WAYS, Kind
+from simulator.timing.state import PLACES, STORED, WAYS, Kind
 
 __all__ = [
+    "FILLED",
     "NUMBERS",
     "OF_ATOMICS",
     "OF_L2",
     "OF_STORES",
-    "PARTS",
-    "WHOLE",
     "access",
     "from_l2",
     "to_l2",
@@ -30,7 +29,7 @@ NUMBERS = (
     "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
     "store_room", "data_turn", "data_missed", "load_memory", "load_most", "aside_room",
-    "far_latency",
+    "far_latency", "store_joins",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -42,6 +41,7 @@ _DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
+_STORE_JOINS = NUMBERS.index("store_joins")
 _STORE_ROOM = NUMBERS.index("store_room")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _ATOM_HOT = NUMBERS.index("atom_hot")
@@ -52,10 +52,10 @@ _MIX = 2654435761
 _BITS = (1 << 30) - 1
 _LINE = 4
 """Sectors."""
-PARTS = 4
-"""The bit of a line's mask behind its sectors': each lane takes a part of a sector of its own."""
-WHOLE = PARTS + 1
-"""The next one: an access takes all bytes of its sectors."""
+FILLED = 4
+"""The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
+_SECTOR = 32
+"""Bytes."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
@@ -73,8 +73,9 @@ def access(
     done = now + int(machine[_L1])
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
-        mask = trace[state.lines + 2 * place + 1]
-        sectors = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+        given = trace[state.lines + 2 * place + 1]
+        mask = given & 15
+        sectors = _count(mask)
         if kind == _ATOMIC:
             state.counts[6] += sectors
             done = max(done, _atomic(state, machine, sectors, now))
@@ -88,7 +89,7 @@ def access(
         way = _find(state, index, line, kind == _STORE)
         if kind == _STORE:
             state.counts[6] += sectors
-            to_l2(state, machine, sectors, machine[_DRAM_STORED], mask >> PARTS, now)
+            _store(state, machine, line, mask, given >> FILLED, now)
             if way >= 0:  # L1 writes through, and keeps what it has
                 state.used[index, way] = now
                 state.free[OF_STORES] += machine[_STORE_READ]
@@ -99,7 +100,7 @@ def access(
             state.valid[index, way] = 0
         state.used[index, way] = now
         missing = mask & ~state.valid[index, way]
-        some = (missing & 1) + (missing >> 1 & 1) + (missing >> 2 & 1) + (missing >> 3 & 1)
+        some = _count(missing)
         state.counts[4] += sectors - some
         if some:
             there = _line(state, machine, line, some, share, machine[_L2_RATE], now)
@@ -199,14 +200,65 @@ def _line(
 
 
 @jit()
-def to_l2(state: Any, machine: Any, sectors: int, share: float, how: int, now: int) -> int:
+def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int) -> None:
+    """Store sectors of a line, where none of the last stores that wait has them.
+
+    `filled`: bytes of each. Those that are not whole when they go take the time of a sector more.
+    """
+    new = mask
+    for place in range(int(machine[_STORE_JOINS])):
+        if state.joining[place, 0] == line:
+            new = mask & ~state.joining[place, 1]
+            state.joining[place, 1] |= mask
+            state.joining[place, 2] += filled
+            break
+    else:
+        place = state.joins % int(machine[_STORE_JOINS])
+        if state.joining[place, 0] >= 0 and state.joining[place, 2] < _SECTOR:
+            sectors = _count(state.joining[place, 1])
+            more = _store_cycles(machine, sectors + 1, False)
+            more -= _store_cycles(machine, sectors, False)
+            state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
+        state.joining[place, 0], state.joining[place, 1] = line, mask
+        state.joining[place, 2] = filled
+        state.joins += 1
+    if not new:
+        return
+    # DRAM gets a sector once, however often it is stored.
+    place = line % STORED
+    fresh = new
+    if state.written[place, 0] == line:
+        fresh = new & ~state.written[place, 1]
+        state.written[place, 1] |= new
+    else:
+        state.written[place, 0], state.written[place, 1] = line, new
+    share = machine[_DRAM_STORED] * _count(fresh) / _count(new)
+    to_l2(state, machine, _count(new), share, filled >= _SECTOR, now)
+
+
+@jit()
+def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
+    """Return the cycles for which the way of stores is held by so many sectors of a line."""
+    least = machine[_STORE_LINE if is_whole else _STORE_REQUEST]
+    return float(max(_SECTOR * sectors / machine[_STORE_RATE], least))
+
+
+@jit()
+def _count(mask: int) -> int:
+    """Return the sectors of a line that a mask has."""
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+
+
+@jit()
+def to_l2(
+    state: Any, machine: Any, sectors: int, share: float, is_whole: bool, now: int
+) -> int:  # fmt: skip
     """Store sectors to the L2, which DRAM takes a share of; when they are there.
 
-    `how`: 1 where each is a part of one, so that its way takes a sector more; 2: all are whole.
+    `is_whole`: whether all bytes of them are stored.
     """
     state.counts[5] += sectors
-    least = machine[_STORE_LINE if how & 2 else _STORE_REQUEST]
-    cycles = max(32 * (sectors + (how & 1)) / machine[_STORE_RATE], least)
+    cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     far_away = _far_away(state, sectors, share)
     if far_away:

@@ -189,7 +189,7 @@ def _send(
         if kind == _STORE:
             each = 1 if several else 4
             for _ in range(sectors // each):
-                to_l2(state, machine, each, 0.0, 0 if several else 2, now)
+                to_l2(state, machine, each, 0.0, not several, now)
         else:
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
@@ -351,7 +351,7 @@ def _copy(
     is_store = code[number].number > 0
     if sectors:
         if is_store:
-            there = to_l2(state, machine, sectors, machine[_DRAM_STORED], 2, int(begin))
+            there = to_l2(state, machine, sectors, machine[_DRAM_STORED], True, int(begin))
         else:
             there = from_l2(state, machine, sectors, share, machine[_COPY_RATE], int(begin))
         done = max(done, there)

@@ -20,12 +20,14 @@ __all__ = [
     "GLOBALS",
     "GROUPS",
     "MOST_BLOCKS",
+    "MOST_JOINS",
     "MOST_WARPS",
     "NEVER",
     "QUEUE",
     "SLOTS",
     "STALLS",
     "STATE",
+    "STORED",
     "WAYS",
     "Kind",
     "Stall",
@@ -53,6 +55,10 @@ CODE_LINE = 8
 CODE_LINES = 1 << 14
 WAYS = 16
 _SETS = 128
+MOST_JOINS = 64
+"""Lines of stores with which later ones are joined, at most."""
+STORED = 1 << 12
+"""Lines of which it is known which sectors were stored."""
 SLOTS = 3
 """Places of operands, each with a register in the reuse cache for each of two banks."""
 
@@ -233,6 +239,10 @@ STATE = np.dtype(
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
+        # Lines of the last stores, with which later ones are joined: their sectors, and the bytes
+        # of each that are stored. And of many lines the sectors that were stored.
+        ("joining", *_numbers(MOST_JOINS, 3)), ("joins", np.int64),
+        ("written", *_numbers(STORED, 2)),
         ("loaded", np.int64),  # when the last load that was sent is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
@@ -261,7 +271,18 @@ STATE = np.dtype(
 def new_state(l1_bytes: int) -> NDArray[Any]:
     """Return an SM without blocks: an array of one record."""
     state = np.zeros(1, dtype=STATE)
-    for name in ("trace", "since", "arrived_at", "block", "last", "kept", "tags", "constants"):
+    for name in (
+        "trace",
+        "since",
+        "arrived_at",
+        "block",
+        "last",
+        "kept",
+        "tags",
+        "constants",
+        "joining",
+        "written",
+    ):
         state[name] = -1
     for name in ("fetch", "fetch_line"):
         state[name] = -NEVER

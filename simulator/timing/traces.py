@@ -17,7 +17,6 @@ __all__ = ["AccessRows", "BlockTrace", "Steps"]
 Numbers = NDArray[np.int64]
 _SECTOR = 32
 """Bytes."""
-_WARP = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +49,10 @@ class AccessRows:
     None: there are no copies."""
 
     @property
-    def parts(self) -> Numbers:
-        """Of each line, whether each lane of a warp takes a part of a sector of its own: 1 or 0.
-
-        Lanes that share sectors may be merged with the warp's next store.
-        """
-        own = (self.sectors >= _WARP) & (self.bytes < self.sectors * _SECTOR)
-        return np.repeat(own.astype(np.int64), np.diff(self.line_begin))
-
-    @property
-    def whole(self) -> Numbers:
-        """Of each line, whether its access takes all bytes of all its sectors: 1 or 0."""
-        filled = self.bytes >= self.sectors * _SECTOR
-        return np.repeat(filled.astype(np.int64), np.diff(self.line_begin))
+    def filled(self) -> Numbers:
+        """Of each line, how many bytes of each of its sectors its access takes, on average."""
+        each = np.clip(self.bytes // np.maximum(self.sectors, 1), 1, _SECTOR)
+        return np.repeat(each, np.diff(self.line_begin))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from gpu_check.timing import (
     misses,
     neighbour_stores,
     scattered_copies,
+    store_halves,
     windows,
 )
 from simulator import replay_compiled
@@ -164,3 +165,53 @@ def test_a_search_for_lanes_of_one_value_takes_what_it_took_by_how_many_they_hav
 
     each = (of(8) - of(4)) / (4 * 16 * warps)
     assert each == pytest.approx(float(row["cycles"]), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [each for sms in ("1", "132")
+     for each in rows("h100_store_halves", {"record": ["1", "2"], "warps": ["8", "32"]}, sms=sms)
+     # 32 lines lie between stores to a line there, of which half were joined.
+     if [each.values[0][name] for name in ("record", "how", "warps")] != ["4", "beside", "8"]],
+)  # fmt: skip
+def test_stores_are_joined_with_the_last_ones_and_parts_of_sectors_take_longer(row: Row) -> None:
+    sms, warps, words = (int(row[name]) for name in ("sms", "warps", "record"))
+    kernel = f"halves_{words}_{int(row['how'] == 'apart')}"
+    took, sent = [], []
+    for turns in (4, 12):
+        args = [
+            np.zeros(store_halves.WORDS + 1024, np.uint32),
+            np.zeros(sms, np.int64),
+            np.int32(turns),
+        ]
+        time = replay_compiled(
+            store_halves.store_halves_source(),
+            kernel=kernel,
+            grid=sms,
+            block=32 * warps,
+            args=args,
+            chip="H100",
+        ).time("H100")
+        took.append(time.active_cycles or 0)
+        sent.append(time.counts["l2_sectors"])
+    stores = 8 * 8 * words * warps
+    assert (sent[1] - sent[0]) / stores == pytest.approx(float(row["l2_sectors"]), rel=0.05)
+    # The slowest of many SMs is what counts in one wave; recorded is their mean.
+    each, slow = (took[1] - took[0]) / stores, 1.0 if sms == 1 else 1.06
+    assert each / slow == pytest.approx(float(row["cycles"]), rel=0.05)
+
+
+def test_dram_gets_a_sector_once_however_often_it_is_stored() -> None:
+    source = """
+        extern "C" __global__ void parts(unsigned *out) {
+            const size_t at = 4 * (blockIdx.x * 256ull + threadIdx.x);
+            for (int k = 0; k < 4; ++k)
+                asm volatile("st.global.b32 [%0], %1;" :: "l"(out + at + k), "r"(k));
+        }"""
+    blocks = 132 * 8 * 20
+    report = replay_compiled(
+        source, grid=blocks, block=256, args=[np.zeros(blocks * 1024, np.uint32)], chip="H100"
+    )
+    counts = report.time("H100").counts
+    simulated = counts["store_sectors"] / 4
+    assert 0.8 * simulated <= counts["dram_sectors"] <= 1.01 * simulated
