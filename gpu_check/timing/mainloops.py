@@ -1,7 +1,8 @@
 """Loops of a product of matrices, part by part: what its parts take alone and together.
 
-Each turn of a warp copies tiles of halves to shared memory (cp.async of 16 bytes per lane). It loads
-fragments (ldmatrix of four matrices) and multiplies them (m16n8k16). A turn ends at a barrier or not. Rows of tiles are swizzled: no access conflicts. All SMs run a block; copies come from the L2.
+Each turn of a warp copies tiles of halves to shared memory: cp.async of 16 bytes per lane. It loads
+fragments (ldmatrix of four matrices) and multiplies them (m16n8k16). A turn ends at a barrier or
+not. Rows of tiles are swizzled: no access conflicts. All SMs run a block; copies come from the L2.
 `row`: bytes of a source's row; rows are 4 KiB apart. After `again` turns the same is copied again.
 `same`: so many blocks, one beside the other, copy the same. `cycles`: of an SM per turn.
 """
