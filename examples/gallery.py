@@ -86,7 +86,7 @@ def recorded(quantity: str) -> go.Figure:
 
 
 def times() -> go.Figure:
-    """The estimates of fourteen sets, each written down before its kernels were measured."""
+    """The estimates of sixteen sets, each by the model that was committed before."""
     model, chip = {}, {}
     for before, after in (
         ("estimates", "kernels"), ("fresh_estimates", "fresh"), ("third_estimates", "third"),
@@ -95,10 +95,12 @@ def times() -> go.Figure:
         ("eighth_estimates", "eighth"), ("ninth_estimates", "ninth"),
         ("tenth_estimates", "tenth"), ("eleventh_estimates", "eleventh"),
         ("twelfth_estimates", "twelfth"), ("thirteenth_estimates", "thirteenth"),
-        ("fourteenth_estimates", "fourteenth"),
+        ("fourteenth_estimates", "fourteenth"), ("fifteenth_estimates", "fifteenth"),
+        ("sixteenth_estimates", "sixteenth"),
     ):  # fmt: skip
-        model |= table_of(ROOT / f"gpu_check/data/h100_timed_{before}.csv")
-        chip |= table_of(ROOT / f"gpu_check/data/h100_timed_{after}.csv")
+        device = "h200" if after == "sixteenth" else "h100"
+        model |= table_of(ROOT / f"gpu_check/data/{device}_timed_{before}.csv")
+        chip |= table_of(ROOT / f"gpu_check/data/{device}_timed_{after}.csv")
     return time_parity(
         {
             "case": list(chip),
