@@ -106,7 +106,7 @@ class CompiledReport(SiteTable):
 
         Blocks run again for it, with the arguments as they are when a chip and a clock are first
         asked for; the report keeps the time then. `chip`: that of the replay, or the H100.
-        `clock_mhz`: of its SMs; None: their boost clock.
+        `clock_mhz`: of its SMs; None: their boost clock, or what matrix products leave of it.
 
         `cycles` are None for a chip that was not measured, and for locks that warps wait for.
 
