@@ -47,8 +47,11 @@ class KernelTime(Result):
     active_cycles: int | None
     """The same without what a launch costs whatever the kernel does."""
     clock_mhz: float | None
-    """Of the SM, at which cycles are seconds. Where none was given it is the chip's boost clock. On an
-    H100 or H200 it is 1,800 MHz in a kernel that executes matrix products, but those of doubles."""
+    """Of the SM, at which cycles are seconds. Where none was given it is the chip's boost clock.
+
+    On an H100 or H200 it is 1,800 MHz in a kernel that executes matrix products, but those of
+    doubles.
+    """
     stalls: Columns = field(default_factory=dict, repr=False)
     """A row for each instruction that was executed: address, opcode, file, line, and the cycles of
     warps in the blocks that were simulated: all, and by Nsight Compute's reasons."""
