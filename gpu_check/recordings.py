@@ -261,7 +261,8 @@ PackagedTable = Literal[
     "h100_windows", "h100_yields",
     "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_frequencies",
     "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_mainloops",
-    "h200_pipes", "h200_tags", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
+    "h200_pipes", "h200_tags", "h200_timed_newest_estimates", "h200_timed_sixteenth",
+    "h200_timed_sixteenth_estimates",
 ]  # fmt: skip
 
 
