@@ -169,8 +169,8 @@ def test_a_search_for_lanes_of_one_value_takes_what_it_took_by_how_many_they_hav
 
 @pytest.mark.parametrize(
     "row",
-    [each for sms in ("1", "132")
-     for each in rows("h100_store_halves", {"record": ["1", "2"], "warps": ["8", "32"]}, sms=sms)
+    [each
+     for each in rows("h100_store_halves", {"sms": ["1"], "record": ["1", "2"], "warps": ["32"]})
      # 32 lines lie between stores to a line there, of which half were joined.
      if [each.values[0][name] for name in ("record", "how", "warps")] != ["4", "beside", "8"]],
 )  # fmt: skip
