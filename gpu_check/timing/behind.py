@@ -24,7 +24,7 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["SPECIAL", "behind_source", "measure_behind", "reading"]
+__all__ = ["SPECIAL", "behind_source", "kernel_reading", "measure_behind"]
 
 _TIMES, _SKIPPED = 24, 4
 _SOURCE = """
@@ -107,7 +107,16 @@ def behind_source(name: str, beside: str) -> str:
     return _SOURCE.format(times=_TIMES, text=text, beside=_BESIDE[beside])
 
 
-def reading(cubin: bytes, register: int) -> bytes:
+def kernel_reading(name: str, source: str, function: str, path: Path) -> Any:
+    """Compile a kernel to a file; if `name` is in SPECIAL it reads that register."""
+    import cupy
+
+    cubin = compiled(source, path.parent)
+    path.write_bytes(_reading(cubin, SPECIAL[name]) if name in SPECIAL else cubin)
+    return cupy.RawModule(path=str(path)).get_function(function)
+
+
+def _reading(cubin: bytes, register: int) -> bytes:
     """Return machine code that reads another special register wherever it reads SR_VIRTID."""
     code = bytearray(cubin)
     for at in range(0, len(code) - 15, 16):
@@ -126,10 +135,8 @@ def measure_behind(device: int = 0) -> list[dict[str, Any]]:
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         data = cupy.zeros(1 << 20, dtype=np.int32)
         for number, (name, beside) in enumerate(product((*_TEXTS, *SPECIAL), _BESIDE)):
-            cubin = compiled(behind_source(name, beside), Path(folder))
-            path = Path(folder, f"{number}.cubin")
-            path.write_bytes(reading(cubin, SPECIAL[name]) if name in SPECIAL else cubin)
-            kernel = cupy.RawModule(path=str(path)).get_function("behind")
+            source, path = behind_source(name, beside), Path(folder, f"{number}.cubin")
+            kernel = kernel_reading(name, source, "behind", path)
             kernel.max_dynamic_shared_size_bytes = _SHARED
             for (place, timed), warps in product((("lower", 0), ("higher", 1)), (0, 4, 8)):
                 for _ in range(2):

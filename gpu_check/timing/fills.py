@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
-from gpu_check.timing.behind import SPECIAL, reading
+from gpu_check.timing.behind import SPECIAL, kernel_reading
 
 __all__ = ["KINDS", "SHARED", "fills_source", "measure_fills"]
 
@@ -136,10 +135,8 @@ def measure_fills(device: int = 0) -> list[dict[str, Any]]:
         sink, when = cupy.zeros(4, dtype=np.uint32), cupy.zeros(2 * _WARPS, dtype=np.int64)
         for kind in KINDS:
             for lds in (4, 16, 32):
-                cubin = compiled(fills_source(kind, lds), Path(folder))
-                path = Path(folder, f"{len(rows)}.cubin")
-                path.write_bytes(reading(cubin, SPECIAL[kind]) if kind in SPECIAL else cubin)
-                kernel = cupy.RawModule(path=str(path)).get_function("fills")
+                source, path = fills_source(kind, lds), Path(folder, f"{len(rows)}.cubin")
+                kernel = kernel_reading(kind, source, "fills", path)
                 kernel.max_dynamic_shared_size_bytes = SHARED
                 row: dict[str, Any] = {"access": kind, "lds": lds}
                 for name, mask in (("near", (1 << 14) - 1), ("far", (1 << 20) - 1)):

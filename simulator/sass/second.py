@@ -12,16 +12,15 @@ import numpy as np
 from simulator.errors import ExecutionError
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.timing.footprint import sectors_by_instruction
+from simulator.timing.unlike import UNLIKE
 from simulator.timing.work import writes_global
 
 if TYPE_CHECKING:
     from simulator.sass.run.grid import Dim3, GridRun
     from simulator.sass.run.tracing import Did
+    from simulator.timing.traces import BlockTrace
 
 __all__ = ["SecondLaunch"]
-
-_UNLIKE = 0.02
-"""Of the instructions: a difference below it is not worth a note."""
 
 
 class SecondLaunch:
@@ -44,7 +43,7 @@ class SecondLaunch:
         """
         running = self.launch.noting([*blocks, *blocks], self.tracers)
         once = self._taken(islice(running, len(blocks) * prod(self.launch.cluster)))
-        if not self._reads_what_it_wrote([did for _, did in once]):
+        if not self._reads_what_it_wrote(self._traces(once)):
             return once
         try:
             again = self._taken(running)
@@ -58,8 +57,12 @@ class SecondLaunch:
         self.twice = any(
             not _alike(one, two) for (_, one), (_, two) in zip(once, again, strict=True)
         )
-        before, behind = self._instructions(once), self._instructions(again)
-        if abs(behind - before) > _UNLIKE * before:
+        if not self.twice:
+            return again
+        before, behind = (
+            sum(trace.instructions for trace in self._traces(each)) for each in (once, again)
+        )
+        if abs(behind - before) > UNLIKE * before:
             said = "a second launch is timed, which reads what the first wrote: sampled blocks"
             self.notes = (f"{said} execute {behind:,} instructions in it, {before:,} in the first",)
         return again
@@ -74,20 +77,16 @@ class SecondLaunch:
     def _taken(self, running: Iterable[tuple[Dim3, int]]) -> list[tuple[Dim3, Did]]:
         return [(block, self.tracers[rank].take()) for block, rank in running]
 
-    def _instructions(self, each: Sequence[tuple[Dim3, Did]]) -> int:
-        """Return how many instructions warps executed."""
-        lengths = self.tracers[0].tables()[0].length
-        return sum(int(lengths[steps].sum()) for _, did in each for steps in did.steps)
-
-    def _reads_what_it_wrote(self, each: Sequence[Did]) -> bool:
-        """Whether blocks read sectors of global memory that some of them wrote."""
+    def _traces(self, each: Sequence[tuple[Dim3, Did]]) -> list[BlockTrace]:
         tables = self.tracers[0].tables()
+        return [block_trace(block, *tables, did) for block, did in each]
+
+    def _reads_what_it_wrote(self, traces: Sequence[BlockTrace]) -> bool:
+        """Whether blocks read sectors of global memory that some of them wrote."""
         none = np.zeros(0, np.int64)
         read, written = [none], [none]
-        for did in each:
-            for number, sectors in sectors_by_instruction(
-                block_trace((0, 0, 0), *tables, did)
-            ).items():
+        for trace in traces:
+            for number, sectors in sectors_by_instruction(trace).items():
                 opcode = self.launch.program.instructions[number].opcode
                 if writes_global(opcode):
                     written.append(sectors)

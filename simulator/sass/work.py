@@ -10,6 +10,7 @@ from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.sass.second import SecondLaunch
 from simulator.timing.control import control
 from simulator.timing.footprint import FEWEST, probe_blocks
+from simulator.timing.unlike import UNLIKE
 from simulator.timing.work import Work, WorkInstruction
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = ["make_work", "sampled_blocks"]
 _MOST_SAMPLES = 32
 _MORE_SAMPLES = 128
 """Where blocks do not execute the same."""
-_UNLIKE = 0.02
 _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 """By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
@@ -97,7 +97,7 @@ def _more_blocks(
     """
     most = max(lengths, default=0) if len(firsts) >= FEWEST else 0
     lengths = [*lengths, *(each for each in probed if each > most)]
-    if prod(launch.cluster) > 1 or max(lengths) <= (1 + _UNLIKE) * min(lengths):
+    if prod(launch.cluster) > 1 or max(lengths) <= (1 + UNLIKE) * min(lengths):
         return []
     x, y, z = launch.grid
     blocks = x * y * z

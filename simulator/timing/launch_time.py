@@ -13,11 +13,11 @@ from layouts.errors import short
 from simulator.errors import ChipError, OptionError
 from simulator.law.chips import Chip, ChipLike
 from simulator.results.tables import Columns
-from simulator.timing.code import PRODUCTS
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.pipes import TimeBound, bound_of
+from simulator.timing.rates import MATRIX_PRODUCTS
 from simulator.timing.spinning import spins
 from simulator.timing.state import STALLS
 from simulator.timing.traces import BlockTrace
@@ -25,7 +25,7 @@ from simulator.timing.work import Work, WorkInstruction
 
 __all__ = ["time_of"]
 
-SLOWING = ("HMMA", "IMMA", "BMMA", "QMMA", *PRODUCTS)
+_SLOWING = tuple(name for name in MATRIX_PRODUCTS if name != "DMMA")
 """Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h200_frequencies.csv)."""
 _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 """A bank of constants beside the parameters', at a uniform register."""
@@ -88,7 +88,7 @@ def _clock(work: Work, chip: Chip, machine: Mapping[str, float] | None) -> float
     if chip.clock_mhz is None or machine is None:
         return chip.clock_mhz
     executed = zip(work.instructions, work.executed, strict=True)
-    multiplies = any(times and each.opcode.split(".")[0] in SLOWING for each, times in executed)
+    multiplies = any(times and each.opcode.split(".")[0] in _SLOWING for each, times in executed)
     return chip.clock_mhz * (machine["tensor_clock"] if multiplies else 1.0)
 
 

@@ -268,9 +268,11 @@ def _memory_cycles(
     ):
         rate = memory_rate(f"{name}_bytes", chip)
         if rate is not None:
-            # The L2 keeps its clock where the SM's is lower.
-            kept = (clock_mhz or 0) / (chip.clock_mhz or 1) or 1.0
-            cycles[name] = amount / rate * (min(kept, 1.0) if name == "l2" else 1.0)
+            cycles[name] = amount / rate
+    if (
+        "l2" in cycles and clock_mhz and chip.clock_mhz
+    ):  # it keeps its clock where the SM's is lower
+        cycles["l2"] *= min(clock_mhz / chip.clock_mhz, 1.0)
     cycles |= far_cycles(found.first_read, found.written, chip, clock_mhz)
     notes = []
     if not found.covers_grid:

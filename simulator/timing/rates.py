@@ -23,7 +23,7 @@ from types import MappingProxyType
 from simulator.errors import ChipError
 from simulator.law.chips import Chip, ChipLike
 
-__all__ = ["Pipe", "Rate", "Rates", "rates_of", "table"]
+__all__ = ["MATRIX_PRODUCTS", "Pipe", "Rate", "Rates", "rates_of", "table"]
 
 WARP = 32
 SUB_PARTITIONS = 4
@@ -216,14 +216,14 @@ def _product(opcode: str) -> tuple[str, float] | None:
     """Return the type and the multiply-adds, of one warp, of a matrix product; else None."""
     name, *modifiers = opcode.split(".")
     shapes = [each for each in modifiers if re.fullmatch(r"\d+x\d+x\d+|(8|16)8\d+", each)]
-    if name not in _PRODUCTS or not shapes:
+    if name not in MATRIX_PRODUCTS or not shapes:
         return None
     m, n, k = _shape(shapes[0])
     products = m * n * k / (4 if m == 64 else 1)  # a warpgroup's: four warps share it
     return _type(name, modifiers), products
 
 
-_PRODUCTS = ("HMMA", "IMMA", "BMMA", "DMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA")
+MATRIX_PRODUCTS = ("HMMA", "IMMA", "BMMA", "DMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA")
 
 
 def _shape(text: str) -> tuple[int, int, int]:

@@ -272,17 +272,9 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
     """Return an SM without blocks: an array of one record."""
     state = np.zeros(1, dtype=STATE)
     for name in (
-        "trace",
-        "since",
-        "arrived_at",
-        "block",
-        "last",
-        "kept",
-        "tags",
-        "constants",
-        "joining",
+        "trace", "since", "arrived_at", "block", "last", "kept", "tags", "constants", "joining",
         "written",
-    ):
+    ):  # fmt: skip
         state[name] = -1
     for name in ("fetch", "fetch_line"):
         state[name] = -NEVER

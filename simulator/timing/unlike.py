@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from simulator.timing.footprint import FEWEST
 from simulator.timing.work import Work
 
-__all__ = ["is_unlike", "last_end", "lengths", "most_to_do"]
+__all__ = ["UNLIKE", "is_unlike", "last_end", "lengths", "most_to_do"]
 
-_UNLIKE = 0.02
+UNLIKE = 0.02
+"""Of the instructions: blocks that differ by less are alike."""
 _MOST = 1 << 16
 """Blocks: of more, the last ones are a small part."""
 _AT_A_TIME = 1 << 12
@@ -28,7 +29,7 @@ def is_unlike(work: Work) -> bool:
     each = [trace.instructions for trace in work.traces]
     if len(each) < min(FEWEST, work.blocks) or work.blocks > _MOST:
         return False
-    return max(each) > (1 + _UNLIKE) * min(each)
+    return max(each) > (1 + UNLIKE) * min(each)
 
 
 def lengths(work: Work, ran: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
