@@ -168,7 +168,7 @@ def test_recorded_numbers_are_numbers() -> None:
 
 def test_the_page_of_time_shows_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     compare(str(DATA / "h100_timed_estimates.csv"), str(DATA / "h100_timed_kernels.csv"))
-    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    page = (DATA.parents[1] / "docs/explanation/time-record.md").read_text("utf-8").splitlines()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(lines) == 40 + 12 + 4
     assert set(lines) <= set(page)
@@ -238,7 +238,7 @@ def test_the_second_set_holds_pairs_that_gain_nothing_and_bounds_below_all_of_it
 
 def test_the_page_shows_the_third_set_held_out(capsys: pytest.CaptureFixture[str]) -> None:
     compare(str(DATA / "h100_timed_third_estimates.csv"), str(DATA / "h100_timed_third.csv"))
-    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    page = (DATA.parents[1] / "docs/explanation/time-record.md").read_text("utf-8").splitlines()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(lines) == 40 + 5 + 4
     assert set(lines) <= set(page)
@@ -266,7 +266,7 @@ def test_the_page_shows_a_set_held_out(
     name: str, kernels: int, ratios: int, summed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compare(str(table(f"{name}_estimates")), str(table(name)))
-    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    page = (DATA.parents[1] / "docs/explanation/time-record.md").read_text("utf-8").splitlines()
     said = capsys.readouterr().out
     lines = [line for line in said.splitlines() if line.startswith("|")]
     assert len(lines) == kernels + ratios + 4
