@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from bankwise import explain, replay, simulate
 from gpu_check import compare as compare_with_chip
 from gpu_check import packaged, simulated
-from gpu_check.timing.errors import recorded as table_of
+from gpu_check.timing.errors import SETS, set_rows
 from layouts import Swizzle, Tile
 from simulator.errors import install
 from viz import (
@@ -86,28 +86,10 @@ def recorded(quantity: str) -> go.Figure:
 
 
 def times() -> go.Figure:
-    """The estimates of sixteen sets, each by the model that was committed before."""
-    model, chip = {}, {}
-    for before, after in (
-        ("estimates", "kernels"), ("fresh_estimates", "fresh"), ("third_estimates", "third"),
-        ("fourth_estimates", "fourth"), ("fifth_estimates", "fifth"),
-        ("sixth_estimates", "sixth"), ("seventh_estimates", "seventh"),
-        ("eighth_estimates", "eighth"), ("ninth_estimates", "ninth"),
-        ("tenth_estimates", "tenth"), ("eleventh_estimates", "eleventh"),
-        ("twelfth_estimates", "twelfth"), ("thirteenth_estimates", "thirteenth"),
-        ("fourteenth_estimates", "fourteenth"), ("fifteenth_estimates", "fifteenth"),
-        ("sixteenth_estimates", "sixteenth"),
-    ):  # fmt: skip
-        device = "h200" if after == "sixteenth" else "h100"
-        model |= table_of(ROOT / f"gpu_check/data/{device}_timed_{before}.csv")
-        chip |= table_of(ROOT / f"gpu_check/data/{device}_timed_{after}.csv")
+    """The estimates of all recorded sets, each by the model that was committed before."""
+    rows = [row for name in SETS for row in set_rows(name)]
     return time_parity(
-        {
-            "case": list(chip),
-            "measured": [row["cycles"] for row in chip.values()],
-            "estimate": [model[name]["estimate"] for name in chip],
-            "bound": [model[name]["bound"] for name in chip],
-        }
+        {name: [row[name] for row in rows] for name in ("case", "measured", "estimate", "bound")}
     )
 
 

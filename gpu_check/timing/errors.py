@@ -2,10 +2,13 @@
 
     python -m gpu_check.timing.errors estimate CASES.json ESTIMATES.csv [CHIP [CASE...]]
     python -m gpu_check.timing.errors compare ESTIMATES.csv MEASURED.csv
+    python -m gpu_check.timing.errors sets [MODEL [LAST]]
 
 CASES.json and MEASURED.csv are those of `gpu_check.timing.kernels`. The first needs no GPU, and
 writes what the model says, so that it is known before anything is measured; the second prints a row
-per kernel, the pairs, and what `summary` says.
+per kernel, the pairs, and what `summary` says. The third prints a row per recorded set: with MODEL
+`before`, what was said before the set was measured; with `newest`, what a later model says, which
+has seen it. With LAST, it prints only so many sets, the last ones, and the row of all.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from gpu_check.timing.kernels import read_cases
@@ -22,9 +25,28 @@ from layouts.errors import plural
 from simulator.sass.arguments import argument
 from simulator.sass.replay import replay_compiled
 
-__all__ = ["beside", "modelled", "pairs", "recorded", "summary"]
+__all__ = ["SETS", "beside", "modelled", "pairs", "recorded", "set_rows", "sets", "summary"]
+
+DATA = Path(__file__).parents[1] / "data"
+
+SETS = {
+    "first": "h100_timed_kernels", "second": "h100_timed_fresh", "third": "h100_timed_third",
+    "fourth": "h100_timed_fourth", "fifth": "h100_timed_fifth", "sixth": "h100_timed_sixth",
+    "seventh": "h100_timed_seventh", "eighth": "h100_timed_eighth", "ninth": "h100_timed_ninth",
+    "tenth": "h100_timed_tenth", "eleventh": "h100_timed_eleventh",
+    "twelfth": "h100_timed_twelfth", "thirteenth": "h100_timed_thirteenth",
+    "fourteenth": "h100_timed_fourteenth", "fifteenth": "h100_timed_fifteenth",
+    "sixteenth": "h200_timed_sixteenth",
+}  # fmt: skip
+"""The recorded sets of launches in order, each with its table of `DATA`."""
 
 _NOT_REASONS = ("selected",)
+
+_WITHIN = 0.1
+"""A gain that is estimated is right if it is off by no more."""
+
+_ALIKE = 1.005
+"""Launches whose cycles differ by less are as fast as each other: no sign can be wrong."""
 
 
 def recorded(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -136,6 +158,65 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return said
 
 
+def set_rows(name: str, model: str = "before") -> list[dict[str, Any]]:
+    """Return the launches of a recorded set that a model tells, with what it says, as `beside`.
+
+    `before` is the model that was committed before the set was measured; any other is named by a
+    table of `DATA`: `newest` by h100_timed_newest_estimates.csv.
+    """
+    stem = SETS[name]
+    said = stem.removesuffix("_kernels") if model == "before" else f"{stem[:4]}_timed_{model}"
+    estimates = DATA / f"{said}_estimates.csv"
+    if not estimates.exists():
+        return []
+    known = recorded(estimates)
+    measured = recorded(DATA / f"{stem}.csv")
+    return [beside(known[case], row) for case, row in measured.items() if case in known]
+
+
+def set_row(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of a set's launches as cells of a row.
+
+    Gains are those between the two estimates of a pair. A sign is wrong if the estimate makes the
+    slower one of a pair the faster one, though their measured cycles differ by more than 0.5 %.
+    """
+    estimated = [row for row in rows if row["error"] is not None]
+    sizes = [abs(row["error"]) for row in estimated]
+    worst = max(estimated, key=lambda row: abs(row["error"]))
+    gains = [pair for pair in pairs(rows) if pair["estimated"]]
+    right = sum(abs(pair["estimated"] / pair["measured"] - 1) <= _WITHIN for pair in gains)
+    wrong = sum(pair["estimated"] < 1 and pair["measured"] >= _ALIKE for pair in gains)
+    known = [row for row in rows if row["stall"]]
+    return {
+        "set": name,
+        "launches": len(rows),
+        "mean": f"{fmean(sizes):.1%}",
+        "median": f"{median(sizes):.1%}",
+        "largest": f"{worst['error']:+.1%}: {worst['case']}",
+        "bounds held": sum(row["bound"] <= row["measured"] for row in rows),
+        "pairs within 10 %": f"{right} of {len(gains)}",
+        "wrong signs": wrong,
+        "stalls": f"{sum(row['stall'] in row['measured_stalls'] for row in known)} of {len(known)}",
+    }
+
+
+def sets(model: str = "before", last: str | None = None) -> None:
+    """Print a row per recorded set, or per one of the last ones, and a row of all sets."""
+    from tabulate import tabulate
+
+    found = {name: rows for name in SETS if (rows := set_rows(name, model))}
+    if not found:
+        raise SystemExit(f"No table of {DATA} has what the model {model!r} says.")
+    table = [set_row(name, rows) for name, rows in found.items()]
+    every = [
+        {**row, "pair": row["pair"] and f"{name} {row['pair']}"}  # sets may use a name again
+        for name, rows in found.items()
+        for row in rows
+    ]
+    cells = [*(table[-int(last) :] if last else table), set_row("all", every)]
+    print(tabulate(cells, headers="keys", tablefmt="github", disable_numparse=True))
+
+
 def estimate(cases: str, out: str, chip: str = "H100", *names: str) -> None:
     """Write what the model says of all cases, or those named: a table with the columns above."""
     with Path(out).open("w", encoding="utf-8", newline="") as file:
@@ -189,5 +270,7 @@ def _rounded(value: Any) -> Any:
 if __name__ == "__main__":
     if sys.argv[1] == "estimate":
         estimate(*sys.argv[2:])
+    elif sys.argv[1] == "sets":
+        sets(*sys.argv[2:])
     else:
         compare(*sys.argv[2:])

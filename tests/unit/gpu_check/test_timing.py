@@ -14,7 +14,18 @@ from gpu_check.timing import kernels, paths
 from gpu_check.timing.aside import TEXTS, aside_source
 from gpu_check.timing.delays import delays_source
 from gpu_check.timing.dispatching import dispatched, kinds
-from gpu_check.timing.errors import beside, compare, pairs, recorded, summary, top_stalls
+from gpu_check.timing.errors import (
+    SETS,
+    beside,
+    compare,
+    pairs,
+    recorded,
+    set_row,
+    set_rows,
+    sets,
+    summary,
+    top_stalls,
+)
 from gpu_check.timing.first_touch import first_touch_source
 from gpu_check.timing.pipes import MIXES, source
 from simulator.timing.kernel_time import SPREAD
@@ -308,6 +319,67 @@ def test_later_estimates_err_as_the_page_says(when: str, chip: str, said: str) -
     rows = [beside(model[name], row) for name, row in measured.items()]
     assert said in " ".join(summary(rows))
     assert all(row["bound"] <= measured[row["case"]]["least"] for row in rows)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_every_table_of_timed_launches_is_a_set() -> None:
+    tables = {path.stem.removesuffix("_estimates") for path in DATA.glob("*_timed*_estimates.csv")}
+    others = {"h100_timed_gemms", "h100_timed_later", "h100_timed_newest", "h200_timed_newest"}
+    named = {stem.removesuffix("_kernels") for stem in SETS.values()}
+    assert named == tables - others
+    for name, stem in SETS.items():
+        measured = recorded(DATA / f"{stem}.csv")
+        for model in ("before", "newest"):
+            assert [row["case"] for row in set_rows(name, model)] == list(measured), name
+
+
+def test_a_row_of_a_set_counts_gains_signs_and_reasons() -> None:
+    row = {"stall": "wait", "measured_stalls": ["barrier", "wait"], "bound": 90, "speedup": 1.0}
+    made = [
+        # slower than its partner by 20 %, and estimated as faster: a wrong sign
+        ("plain", "one", 120.0, 100.0),
+        ("padded", "one", 100.0, 110.0),
+        # as fast as each other: no sign
+        ("rows", "two", 100.4, 99.0),
+        ("columns", "two", 100.0, 100.0),
+        ("alone", "", 80.0, 120.0),
+    ]
+    rows = [
+        {**row, "case": case, "pair": pair, "measured": cycles, "estimate": said,
+         "error": said / cycles - 1}
+        for case, pair, cycles, said in made
+    ]  # fmt: skip
+    rows[-1]["stall"] = "branch"
+    assert set_row("some", rows) == {
+        "set": "some", "launches": 5, "mean": "15.6%", "median": "10.0%",
+        "largest": "+50.0%: alone", "bounds held": 4, "pairs within 10 %": "1 of 2",
+        "wrong signs": 1, "stalls": "4 of 5",
+    }  # fmt: skip
+
+
+def test_a_launch_without_a_number_counts_as_a_launch_alone() -> None:
+    row = {"stall": "", "measured_stalls": [], "bound": 90, "pair": "one", "speedup": 1.0}
+    rows = [
+        {**row, "case": "locked", "measured": 100.0, "estimate": "", "error": None},
+        {**row, "case": "free", "measured": 100.0, "estimate": 99.0, "error": -0.01},
+    ]
+    found = set_row("some", rows)
+    assert (found["launches"], found["mean"], found["largest"]) == (2, "1.0%", "-1.0%: free")
+    assert (found["pairs within 10 %"], found["stalls"]) == ("0 of 0", "0 of 0")
+
+
+def test_a_model_may_tell_some_sets_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    sets("later")
+    assert [cells(line)[0] for line in printed(capsys)[2:]] == [*list(SETS)[:4], "all"]
+    with pytest.raises(SystemExit, match="'newer'"):
+        sets("newer")
 
 
 def test_bounds_of_the_third_set_lie_below_all_of_it_and_its_pairs_gain_as_was_said() -> None:
