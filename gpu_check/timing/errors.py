@@ -8,7 +8,8 @@ CASES.json and MEASURED.csv are those of `gpu_check.timing.kernels`. The first n
 writes what the model says, so that it is known before anything is measured; the second prints a row
 per kernel, the pairs, and what `summary` says. The third prints a row per recorded set: with MODEL
 `before`, what was said before the set was measured; with `newest`, what a later model says, which
-has seen it. With LAST, it prints only so many sets, the last ones, and the row of all.
+has seen it. With LAST, it prints only so many sets, the last ones, and the row of all. Then it says
+which goals the sets meet.
 """
 
 from __future__ import annotations
@@ -174,34 +175,77 @@ def set_rows(name: str, model: str = "before") -> list[dict[str, Any]]:
     return [beside(known[case], row) for case, row in measured.items() if case in known]
 
 
-def set_row(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figures of a set's launches as cells of a row.
+def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of launches; `right` and `wrong` are gains, those with a wrong sign.
 
     Gains are those between the two estimates of a pair. A sign is wrong if the estimate makes the
     slower one of a pair the faster one, though their measured cycles differ by more than 0.5 %.
     """
     estimated = [row for row in rows if row["error"] is not None]
     sizes = [abs(row["error"]) for row in estimated]
-    worst = max(estimated, key=lambda row: abs(row["error"]))
     gains = [pair for pair in pairs(rows) if pair["estimated"]]
-    right = sum(abs(pair["estimated"] / pair["measured"] - 1) <= _WITHIN for pair in gains)
-    wrong = sum(pair["estimated"] < 1 and pair["measured"] >= _ALIKE for pair in gains)
     known = [row for row in rows if row["stall"]]
     return {
-        "set": name,
         "launches": len(rows),
-        "mean": f"{fmean(sizes):.1%}",
-        "median": f"{median(sizes):.1%}",
-        "largest": f"{worst['error']:+.1%}: {worst['case']}",
-        "bounds held": sum(row["bound"] <= row["measured"] for row in rows),
-        "pairs within 10 %": f"{right} of {len(gains)}",
-        "wrong signs": wrong,
-        "stalls": f"{sum(row['stall'] in row['measured_stalls'] for row in known)} of {len(known)}",
+        "numbers": len(estimated),
+        "mean": fmean(sizes),
+        "median": median(sizes),
+        "largest": max(estimated, key=lambda row: abs(row["error"])),
+        "held": sum(row["bound"] <= row["measured"] for row in rows),
+        "gains": len(gains),
+        "right": sum(abs(pair["estimated"] / pair["measured"] - 1) <= _WITHIN for pair in gains),
+        "wrong": sum(pair["estimated"] < 1 and pair["measured"] >= _ALIKE for pair in gains),
+        "known": len(known),
+        "stalls": sum(row["stall"] in row["measured_stalls"] for row in known),
     }
 
 
+def set_row(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of a set's launches as cells of a row."""
+    found = figures(rows)
+    return {
+        "set": name,
+        "launches": found["launches"],
+        "mean": f"{found['mean']:.1%}",
+        "median": f"{found['median']:.1%}",
+        "largest": f"{found['largest']['error']:+.1%}: {found['largest']['case']}",
+        "bounds held": found["held"],
+        "pairs within 10 %": f"{found['right']} of {found['gains']}",
+        "wrong signs": found["wrong"],
+        "stalls": f"{found['stalls']} of {found['known']}",
+    }
+
+
+def goal_rows(
+    each: Sequence[Sequence[Mapping[str, Any]]], every: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a row per goal: what is wanted, how many sets meet it, and the figure of all."""
+    of, sets_ = figures(every), [figures(rows) for rows in each]
+    most = abs(of["largest"]["error"])
+    goals = (
+        ("bounds below what was measured", "all", f"{of['held']} of {of['launches']}",
+         [found["held"] == found["launches"] for found in sets_]),
+        ("launches that get a number", "all", f"{of['numbers']} of {of['launches']}",
+         [found["numbers"] == found["launches"] for found in sets_]),
+        ("mean absolute error of cycles", "at most 8 %", f"{of['mean']:.1%}",
+         [found["mean"] <= 0.08 for found in sets_]),
+        ("largest error", "at most 20 %", f"{most:.1%}",
+         [abs(found["largest"]["error"]) <= 0.2 for found in sets_]),
+        ("gains of pairs within 10 %", "all", f"{of['right']} of {of['gains']}",
+         [found["right"] == found["gains"] for found in sets_]),
+        ("the stall is the profiler's first or second", "at least 80 %",
+         f"{of['stalls']} of {of['known']}",
+         [found["stalls"] >= 0.8 * found["known"] for found in sets_]),
+    )  # fmt: skip
+    return [
+        {"goal": goal, "wanted": wanted, "sets that meet it": f"{sum(met)} of {len(met)}",
+         "all launches": figure}
+        for goal, wanted, figure, met in goals
+    ]  # fmt: skip
+
+
 def sets(model: str = "before", last: str | None = None) -> None:
-    """Print a row per recorded set, or per one of the last ones, and a row of all sets."""
+    """Print a row per recorded set, or per one of the last ones, and one of all; then the goals."""
     from tabulate import tabulate
 
     found = {name: rows for name in SETS if (rows := set_rows(name, model))}
@@ -215,6 +259,11 @@ def sets(model: str = "before", last: str | None = None) -> None:
     ]
     cells = [*(table[-int(last) :] if last else table), set_row("all", every)]
     print(tabulate(cells, headers="keys", tablefmt="github", disable_numparse=True))
+    print()
+    goals = goal_rows(list(found.values()), every)
+    print(tabulate(goals, headers="keys", tablefmt="github", disable_numparse=True))
+    print()
+    print("\n".join(summary(every)))
 
 
 def estimate(cases: str, out: str, chip: str = "H100", *names: str) -> None:

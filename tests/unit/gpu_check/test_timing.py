@@ -18,6 +18,7 @@ from gpu_check.timing.errors import (
     SETS,
     beside,
     compare,
+    goal_rows,
     pairs,
     recorded,
     set_row,
@@ -321,8 +322,10 @@ def test_later_estimates_err_as_the_page_says(when: str, chip: str, said: str) -
     assert all(row["bound"] <= measured[row["case"]]["least"] for row in rows)
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+def printed(capsys: pytest.CaptureFixture[str]) -> tuple[list[str], list[str]]:
+    """The lines of two tables."""
+    sets, goals = capsys.readouterr().out.split("\n\n")[:2]
+    return sets.splitlines(), goals.splitlines()
 
 
 def cells(line: str) -> list[str]:
@@ -364,6 +367,22 @@ def test_a_row_of_a_set_counts_gains_signs_and_reasons() -> None:
     }  # fmt: skip
 
 
+def test_goals_count_the_sets_that_meet_them() -> None:
+    row = {"stall": "wait", "measured_stalls": ["wait"], "bound": 90, "speedup": 1.0, "case": "a"}
+    good = [{**row, "pair": "", "measured": 100.0, "estimate": 108.0, "error": 0.08}]
+    bad = [
+        {**row, "pair": "p", "measured": 80.0, "estimate": 100.0, "error": 0.25, "stall": "drain"},
+        {**row, "pair": "p", "measured": 100.0, "estimate": "", "error": None},
+        {**row, "pair": "q", "measured": 100.0, "estimate": 100.0, "error": 0.0},
+        {**row, "pair": "q", "measured": 100.0, "estimate": 89.0, "error": -0.11},
+    ]
+    found = goal_rows([good, bad], [*good, *bad])
+    assert [list(each.values())[2:] for each in found] == [
+        ["1 of 2", "4 of 5"], ["1 of 2", "4 of 5"], ["1 of 2", "11.0%"], ["1 of 2", "25.0%"],
+        ["1 of 2", "0 of 1"], ["1 of 2", "4 of 5"],
+    ]  # fmt: skip
+
+
 def test_a_launch_without_a_number_counts_as_a_launch_alone() -> None:
     row = {"stall": "", "measured_stalls": [], "bound": 90, "pair": "one", "speedup": 1.0}
     rows = [
@@ -377,7 +396,7 @@ def test_a_launch_without_a_number_counts_as_a_launch_alone() -> None:
 
 def test_a_model_may_tell_some_sets_alone(capsys: pytest.CaptureFixture[str]) -> None:
     sets("later")
-    assert [cells(line)[0] for line in printed(capsys)[2:]] == [*list(SETS)[:4], "all"]
+    assert [cells(line)[0] for line in printed(capsys)[0][2:]] == [*list(SETS)[:4], "all"]
     with pytest.raises(SystemExit, match="'newer'"):
         sets("newer")
 
