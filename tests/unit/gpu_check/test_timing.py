@@ -394,6 +394,28 @@ def test_a_launch_without_a_number_counts_as_a_launch_alone() -> None:
     assert (found["pairs within 10 %"], found["stalls"]) == ("0 of 0", "0 of 0")
 
 
+@pytest.mark.parametrize("model", ["before", "newest"])
+def test_the_page_of_time_shows_a_row_per_set(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets(model)
+    rows, goals = printed(capsys)
+    page = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8").splitlines()
+    assert [cells(line)[0] for line in rows[2:]] == [*SETS, "all"]
+    assert len(goals) == 6 + 2
+    assert {*rows, *goals} <= set(page)
+
+
+def test_the_page_of_time_names_what_the_newest_model_is_far_off() -> None:
+    text = (DATA.parents[1] / "docs/explanation/time.md").read_text("utf-8")
+    rows = sorted(
+        (row for name in SETS for row in set_rows(name, "newest") if abs(row["error"]) > 0.2),
+        key=lambda row: -abs(row["error"]),
+    )
+    places = [text.index(f"\n| {row['case']} | {row['error']:+.1%} |") for row in rows]
+    assert places == sorted(places)
+
+
 def test_a_model_may_tell_some_sets_alone(capsys: pytest.CaptureFixture[str]) -> None:
     sets("later")
     assert [cells(line)[0] for line in printed(capsys)[0][2:]] == [*list(SETS)[:4], "all"]
