@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -414,6 +415,19 @@ def test_the_page_of_time_names_what_the_newest_model_is_far_off() -> None:
     )
     places = [text.index(f"\n| {row['case']} | {row['error']:+.1%} |") for row in rows]
     assert places == sorted(places)
+
+
+def test_readme_shows_the_last_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    sets("before", "4")
+    rows, _ = printed(capsys)
+    readme = (DATA.parents[1] / "README.md").read_text("utf-8")
+    assert [cells(line)[0] for line in rows[2:]] == [*list(SETS)[-4:], "all"]
+    assert set(rows) <= set(readme.splitlines())
+    errors = [abs(row["error"]) for name in SETS for row in set_rows(name)]
+    near = sum(error <= 0.12 for error in errors)
+    assert median(errors) < 0.055
+    said = " ".join(readme.split())
+    assert f"Of all {len(errors)} launches, half are off by less than 5.5 %, and {near} by" in said
 
 
 def test_a_model_may_tell_some_sets_alone(capsys: pytest.CaptureFixture[str]) -> None:
