@@ -72,9 +72,9 @@ def kinds() -> list[dict[str, Any]]:
                 "f32=0.18033688"]  # fmt: skip
     small = 1056 * 64 * 128
     return [
-        *(each(f"four bits {how}", f"four_bits_{how}", [16, 8], 128,
+        *(each(f"weights of four bits {how}", f"four_bits_{how}", [16, 8], 128,
                ["random:f16[512,2048]", "random:u8[2048,1024]", "random:f16[2048,32]",
-                "zeros:f16[512,2048]", "i32=2048", "i32=4096"], "four bits", shared)
+                "zeros:f16[512,2048]", "i32=2048", "i32=4096"], "weights of four bits", shared)
           for how, shared in (("plain", 73728), ("padded", 82944))),
         each("eight bits", "eight_bits", [32, 4], 128,
              ["random:f16[256,1024]", "random:u8[4096,1024]", "random:f16[4096,16]",
