@@ -48,7 +48,8 @@ CASES = [
     *(case(f"probes {a} {b} {rounds}", "probes", *numbers(a, b), f"i32={rounds}")
       for a, b, rounds in ((5, 16, 1), (5, 16, 2), (1, 8, 2), (7, 40, 3), (1, 2, 2), (37, 128, 2))),
     case("probes of 8 warps", "probes", *numbers(7, 24), "i32=3", warps=8),
-    *(case(f"search {a} {b}", "search_only", *numbers(a, b)) for a, b in ((5, 16), (1, 4), (7, 24))),
+    *(case(f"search {a} {b}", "search_only", *numbers(a, b))
+      for a, b in ((5, 16), (1, 4), (7, 24))),
     *(case(f"locks {b}", "locks", f"i32={b}") for b in (1, 4, 11)),
     *(case(f"held {b}", "held", f"i32={b}") for b in (4, 11, 1)),
     *(case(f"flags {name}", "flags", f"i32={MASKS[name]}") for name in ("one", "high", "most")),
