@@ -71,6 +71,8 @@ _CLOCKS = ("SR_CLOCKLO", "SR_GLOBALTIMERLO")
 def _special_value(block: Block, name: str) -> Value:
     if name in _ROWS:
         return block.special(_ROWS[name])
+    if name in _CLOCKS:
+        return _clock(block).resized(32)
     if name in _BLOCK:
         return block.field(_BLOCK[name]).resized(32)
     if name in _BY_LANE:
@@ -92,12 +94,8 @@ def _special(line: Line) -> Emit:
         raise DecodeProblem(f"special register {name}")
 
     def emit(block: Block) -> None:
-        if name in _CLOCKS:
-            count = _clock(block)
-            if wide:
-                block.write_pair(target, count)
-            else:
-                block.write(target, count.resized(32))
+        if name in _CLOCKS and wide:
+            block.write_pair(target, _clock(block))
             return
         value = _special_value(block, name)
         if line.name == "S2UR":

@@ -71,3 +71,11 @@ def test_a_base_beside_a_narrow_register_is_a_pair_whichever_comes_first() -> No
     (plain,) = parse("[R2+UR4]")
     assert isinstance(plain, Memory)
     assert not plain.uniform_wide
+
+
+def test_a_clock_goes_to_a_uniform_register_where_lanes_parted() -> None:
+    # Each lane's was written there, over the registers behind it: the process crashed.
+    lines = ["@P0 BRA 0x30", "S2UR UR4, SR_CLOCKLO", "MOV R2, UR4", "MOV R3, UR5"]
+    read = run_warp(lines, {"P0": [1] * 16 + [0] * 16, "R2": [7] * 32, "UR5": 5}).read
+    assert (read("R3") == 5).all()
+    assert len(set(read("R2")[16:].tolist())) == 1
