@@ -94,14 +94,20 @@ def _given(text: str, place: int, folder: str) -> Any:
 
 
 def _on_device(value: Any, held: list[Any]) -> Any:
-    """Return an argument as the device takes it; arrays of tensor maps stay in `held`."""
+    """Return an argument as the device takes it; arrays of tensor maps stay in `held`.
+
+    CuPy has no floats of eight bits: they go as bytes.
+    """
     import cupy
 
+    def moved(array: np.ndarray[Any, Any]) -> Any:
+        return cupy.asarray(array.view(np.uint8) if "float8" in array.dtype.name else array)
+
     if isinstance(value, TensorMap):
-        held.append(cupy.asarray(value.array))
+        held.append(moved(value.array))
         # A structure, by value.
         return np.frombuffer(value.encode(held[-1].data.ptr), dtype=[("words", "<u8", 16)])
-    return cupy.asarray(value) if isinstance(value, np.ndarray) else value
+    return moved(value) if isinstance(value, np.ndarray) else value
 
 
 def _launch(path: str, device: int, folder: str) -> None:

@@ -1,0 +1,80 @@
+"""What the end of a loop costs a sub-partition: how many instructions are issued per cycle.
+
+A loop has `count` arithmetic instructions that do not wait for each other, and what counts its
+turns. `cycles`: of a sub-partition per turn of a warp. It has several warps, so that one is there to
+issue while another one's branch is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpu_check.device import open_gpu
+
+__all__ = ["COUNTS", "TEXTS", "loops_source", "measure_loops"]
+
+_SOURCE = """
+extern "C" __global__ void __launch_bounds__(1024) loops(
+    const float* data, float* sink, int* when, int turns) {{
+    const int lane = threadIdx.x & 31;
+    float f[8], fa = data[1], fb = data[2];
+    int n[8], na = __float_as_int(fa), nb = __float_as_int(fb);
+    for (int k = 0; k < 8; ++k) f[k] = data[k + lane], n[k] = __float_as_int(f[k]);
+    int start = 0;
+    #pragma unroll 1
+    for (int twice = 0; twice < 2; ++twice) {{  // the second time its instructions are in the cache
+        __syncthreads();
+        start = (int)clock();
+        #pragma unroll 1
+        for (int turn = 0; turn < turns; ++turn) {{
+            {text}
+        }}
+    }}
+    const int end = (int)clock();
+    float sum = 0;
+    for (int k = 0; k < 8; ++k) sum += f[k] + n[k];
+    if (__float_as_int(sum) == 12345) sink[0] = sum;
+    if (lane == 0) when[2 * (threadIdx.x >> 5)] = start, when[2 * (threadIdx.x >> 5) + 1] = end;
+}}
+"""
+_FFMA = 'asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(f[K]) : "f"(fa), "f"(fb));'
+_LOP3 = 'asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(n[K]) : "r"(na), "r"(nb));'
+TEXTS = {"FFMA": (_FFMA,), "LOP3": (_LOP3,), "FFMA and LOP3": (_FFMA, _LOP3)}
+"""Instructions that take turns. K: one of eight chains."""
+COUNTS = (2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384, 512, 768)
+_WARPS = (4, 8, 16, 32)
+
+
+def loops_source(name: str, count: int) -> str:
+    """Return CUDA source of a loop of `count` instructions."""
+    texts = TEXTS[name]
+    each = (texts[k % len(texts)].replace("K", str(k // len(texts) % 8)) for k in range(count))
+    return _SOURCE.format(text="\n            ".join(each))
+
+
+def measure_loops(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per kind and number of instructions, and number of warps of the SM."""
+    open_gpu(device)
+    import cupy
+
+    rows = []
+    with cupy.cuda.Device(device):
+        data, sink = cupy.zeros(64, dtype=np.float32), cupy.zeros(64, dtype=np.float32)
+        when = cupy.zeros(64, dtype=np.int32)
+        for name in TEXTS:
+            for count in COUNTS:
+                kernel = cupy.RawModule(code=loops_source(name, count)).get_function("loops")
+                turns = max(32, 8192 // count)
+                for warps in _WARPS:
+                    best = float("inf")
+                    for _ in range(3):
+                        kernel((1,), (32 * warps,), (data, sink, when, np.int32(turns)))
+                        times = when.get()[: 2 * warps]
+                        best = min(best, int(times[1::2].max() - times[::2].min()))
+                    rows.append(
+                        {"instructions": name, "count": count, "warps": warps,
+                         "cycles": round(best / (turns * warps / 4), 3)}
+                    )  # fmt: skip
+    return rows
