@@ -21,7 +21,7 @@ JOINED = {
     "probes of 8 warps": 0.01, "sparse square": 0.03,
 }  # fmt: skip
 """Where groups join behind a YIELD: how far the machine is from the chip's own counter. ncu's
-counts by instruction are of patched code, in which they join less often."""
+counts by instruction are higher: of patched code, it seems, in which they join less often."""
 
 
 def executed(name: str) -> tuple[list[str], list[int], int]:
