@@ -342,11 +342,11 @@ class Block:
             value = self.active.choose(value, self.at.load(self.warp, WORDS, place))
         self.at.store(value, self.warp, place)
 
-    def leave_barrier(self, which: int) -> None:
+    def leave_barrier(self, which: int, clears: bool) -> None:
         """Take the lanes that take part out of a convergence barrier."""
         at, place = self.at, barrier_row(which)
         at.store(at.load(self.warp, WORDS, place) & ~self.taken, self.warp, place)
-        call(at, "reconverge", self.warp)
+        call(at, "reconverge", self.warp, options=(1,) if clears else ())
 
 
 def join(low: Value, high: Value) -> Value:

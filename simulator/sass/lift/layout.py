@@ -11,6 +11,7 @@ from enum import IntEnum
 __all__ = [
     "ALIVE",
     "BARRIERS",
+    "CLEARED",
     "CONSTANT",
     "CONSTANT_SHIFT",
     "CONTEXT",
@@ -24,6 +25,7 @@ __all__ = [
     "RETURN_PLACE",
     "ROW",
     "SCRATCH",
+    "SET_AGAIN",
     "SLOT_BITS",
     "SPECIAL",
     "STAY",
@@ -77,6 +79,8 @@ SLOT_BITS = 14
 NUMBER = 8
 ALIVE = 16
 """Lanes that have not exited."""
+CLEARED, SET_AGAIN = 24, 28
+"""Convergence barriers that cleared since lanes yielded; those of them that were set again."""
 PREDICATES = 64
 UNIFORM_PREDICATES = 96
 SUBWARPS = 128
@@ -115,6 +119,13 @@ class State(IntEnum):
     AT_BARRIER = 4
     SERVED = 5
     """Until what serves its instruction lets it go on: an mbarrier, a warpgroup, a cluster."""
+    # In kernels that execute YIELD; see simulator.sass.lift.yielding.
+    DEFERRED = 6
+    """Until the lanes that it parted from do not go on."""
+    YIELDED = 7
+    """Until no others of its warp can go on."""
+    RESUMED = 8
+    """As YIELDED, but a barrier cleared since: it does not count for another."""
 
 
 class Status(IntEnum):

@@ -124,6 +124,8 @@ class Line:
     modifiers: tuple[str, ...]
     kernel: CubinKernel
     instructions: Sequence[SassInstruction]
+    yields: bool = False
+    """Whether the kernel has a YIELD."""
     next: int = 0
     most_register: int = 0
     """Registers that it names: one more than the highest."""

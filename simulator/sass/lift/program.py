@@ -119,8 +119,9 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
     program.touches = touches = [RegisterUse()] * len(instructions)
+    yields = any(each.opcode == "YIELD" for each in instructions)
     for number, instruction in enumerate(instructions):
-        line = Line(number, instruction, (), (), kernel, instructions)
+        line = Line(number, instruction, (), (), kernel, instructions, yields)
         guard, uniform = ALWAYS, False
         try:
             guard = _guard(instruction)

@@ -77,14 +77,14 @@ def split(at: Emitter) -> None:
 
 
 @helper(_VOID, POINTER, I32, I32, I32)
-def leave(at: Emitter) -> None:
-    """EXIT of some lanes; the others go on at `after`."""
+def leave(at: Emitter, clears: int = 0) -> None:
+    """EXIT of some lanes; the others go on at `after`. `clears`: see `reconverge`."""
     warp, mask, taken, after = at.arguments
     subwarps = Subwarps(at, warp)
     subwarps.take(mask)
     subwarps.put(mask & ~taken, after, State.READY, 0)
     at.store(at.load(warp, I32, ALIVE) & ~taken, warp, ALIVE)
-    call(at, "reconverge", warp)
+    call(at, "reconverge", warp, options=(1,) if clears else ())
     at.give()
 
 
@@ -101,8 +101,12 @@ def wait(at: Emitter) -> None:
 
 
 @helper(_VOID, POINTER)
-def reconverge(at: Emitter) -> None:
-    """Let the waiting subwarps go on together whose others have all come."""
+def reconverge(at: Emitter, clears: int = 0) -> None:
+    """Let the waiting subwarps go on together whose others have all come.
+
+    `clears`: a barrier is one for all of the warp's lanes in it, wherever they wait. Those that
+    meet are in it no more.
+    """
     (warp,) = at.arguments
     subwarps = Subwarps(at, warp)
     alive = at.load(warp, I32, ALIVE)
@@ -113,11 +117,13 @@ def reconverge(at: Emitter) -> None:
         again.set(0)
         waiting = (subwarps.are(State.AT_BSYNC) | subwarps.are(State.AT_WARPSYNC)).ballot
         with at.bits_of(waiting) as lane, at.when(~again.get()):
-            _meet(at, subwarps, alive, lane, again)
+            _meet(at, subwarps, alive, lane, again, clears)
     at.give()
 
 
-def _meet(at: Emitter, subwarps: Subwarps, alive: Value, lane: Value, again) -> None:  # type: ignore[no-untyped-def]
+def _meet(  # type: ignore[no-untyped-def]
+    at: Emitter, subwarps: Subwarps, alive: Value, lane: Value, again, clears: int
+) -> None:
     """Release those that wait for what the subwarp under `lane` waits for, if all have come."""
     pc, state, which = (subwarps.get(part, lane) for part in (0, 2, 3))
     at_bsync = state == int(State.AT_BSYNC)
@@ -128,7 +134,7 @@ def _meet(at: Emitter, subwarps: Subwarps, alive: Value, lane: Value, again) -> 
     named = meant.lane(lane)
     same = (subwarps.row(2) == state) & (subwarps.row(3) == which) & (meant == named)
     here = same & (subwarps.row(0) == pc)
-    there = at_bsync.choose(here, same)
+    there = same if clears else at_bsync.choose(here, same)
     come = there.choose(subwarps.row(1), 0).reduced("or")
     with at.when((named & alive & ~come) == 0):
         # At WARPSYNC the lanes may have come by several instructions: each goes its way.
@@ -139,6 +145,11 @@ def _meet(at: Emitter, subwarps: Subwarps, alive: Value, lane: Value, again) -> 
             with at.when(after != pc):
                 subwarps.put(mask, after + 1, State.READY, 0)
         subwarps.put(together, pc + 1, State.READY, 0)
+        if clears:
+            with at.when(at_bsync):
+                own = at.each([1 << lane for lane in range(32)])
+                left = ((own & come.spread()) != 0).choose(0, held & ~come.spread())
+                at.store(left, subwarps.warp, barrier * ROW + BARRIERS)
         again.set(1)
 
 

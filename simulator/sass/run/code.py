@@ -14,6 +14,7 @@ import simulator.sass.lift.generic
 import simulator.sass.lift.matrices
 import simulator.sass.lift.memory
 import simulator.sass.lift.subwarps
+import simulator.sass.lift.yielding
 import simulator.sass.run.scheduler  # noqa: F401  helpers that blocks and the worker call
 from simulator.sass import kept
 from simulator.sass.lift.block import lift, symbol

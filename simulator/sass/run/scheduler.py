@@ -21,6 +21,7 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 _OFTEN = 64  # choices, after which another subwarp has its turn
+_SELDOM = 1 << 16  # and after which those have it, too, that were to go second
 
 
 @helper(I64, POINTER)
@@ -36,6 +37,8 @@ def choose(at: Emitter) -> None:
     count(at, block, "turn", 1)
     with at.when((field(at, block, "turn") & (_OFTEN - 1)) == 0, likely=False):
         start = field(at, block, "steps")
+        with at.when((field(at, block, "turn") & (_SELDOM - 1)) == 0), at.loop(number) as w:
+            call(at, "let_in", at.beside(warps, w * size))
         with at.loop(number * 32) as step:
             place = (start + step) % (number * 32)
             subwarps = Subwarps(at, at.beside(warps, (place >> 5) * size))
@@ -47,12 +50,20 @@ def choose(at: Emitter) -> None:
     least, ready = at.variable(at.i32(-1)), at.variable(at.i32(0))
     with at.loop(number) as w:
         subwarps = Subwarps(at, at.beside(warps, w * size))
+        with at.when(_must_wake(subwarps), likely=False):
+            call(at, "wake", subwarps.warp)
         are = subwarps.are(State.READY)
         lowest = are.choose(subwarps.row(0), -1).reduced("umin")
         ready.set(ready.get() + are.ballot.ones)
         least.set((lowest < least.get()).choose(lowest, least.get()))
     fill(at, block, "joined", ready.get().resized(64))
     at.give(least.get().resized(64, signed=True))
+
+
+def _must_wake(subwarps: Subwarps) -> Value:
+    """Return whether a warp's lanes wait for none but those that were to go first."""
+    later = subwarps.row(2) > int(State.SERVED)
+    return (later.ballot != 0) & (subwarps.are(State.READY).ballot == 0)
 
 
 @helper(I64, POINTER, I64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.sass.lift.block import Block
+from simulator.sass.lift.helpers import call
 from simulator.sass.lift.kinds import I32
 from simulator.sass.lift.layout import ALIVE, CONSTANT, CONSTANT_SHIFT, STAY, VALUE, State
 from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, SourceOperand
@@ -29,7 +30,7 @@ _ARGUMENTS = 16
 
 
 @lifts(
-    "NOP", "YIELD", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
+    "NOP", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
     "CCTLT", "NANOSLEEP", "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
     "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
@@ -59,7 +60,8 @@ def _exit(line: Line) -> Emit:
         if not condition.is_always:
             taken = taken & block.condition(condition).ballot
         with block.at.when(taken != 0):
-            block.help_all("leave", taken, block.at.i32(block.number + 1))
+            options = (1,) if line.yields else ()
+            block.help_all("leave", taken, block.at.i32(block.number + 1), options=options)
             block.give(STAY)
         block.give(block.number + 1)
 
@@ -112,7 +114,8 @@ def _branch(line: Line) -> Emit:
             block.give(there)
         with at.when(taken == 0):
             block.give(block.number + 1)
-        block.help_all("split", taken, at.i32(there), at.i32(block.number + 1))
+        split = "split_fewer" if line.yields else "split"
+        block.help_all(split, taken, at.i32(there), at.i32(block.number + 1))
         block.give(STAY)
 
     return emit
@@ -232,7 +235,10 @@ def _bssy(line: Line) -> Emit:
     line.label()
 
     def emit(block: Block) -> None:
-        block.write_barrier(which, block.taken)
+        if line.yields:
+            call(block.at, "add_to_barrier", block.warp, block.taken, block.at.i32(which))
+        else:
+            block.write_barrier(which, block.taken)
 
     return emit
 
@@ -246,6 +252,10 @@ def _bsync(line: Line) -> Emit:
     def emit(block: Block) -> None:
         at = block.at
         block.flush()
+        if line.yields:
+            block.help_all("arrive", block.taken, at.i32(block.number), at.i32(which))
+            block.give(STAY)
+            return
         lane = block.mask.lowest.resized(64)
         needed = at.load(block.warp, I32, lane * 4 + barrier_row(which))
         _wait(block, needed, State.AT_BSYNC, at.i32(which))
@@ -280,6 +290,23 @@ def _warpsync(line: Line) -> Emit:
     return emit
 
 
+@lifts("YIELD", says="Lets the warp's other lanes go on first, also those that wait for these.")
+def _yield(line: Line) -> Emit:
+    line.only()
+    line.ends = True
+
+    def emit(block: Block) -> None:
+        block.flush()
+        at = block.at
+        after = block.number + 1
+        with at.when((block.taken == 0) | (block.taken == at.load(block.warp, I32, ALIVE))):
+            block.give(after)
+        block.help_all("give_way", block.taken, at.i32(after))
+        block.give(STAY)
+
+    return emit
+
+
 @lifts("BREAK", says="Takes lanes out of a convergence barrier.")
 def _break(line: Line) -> Emit:
     line.only(*_SCHEDULING)
@@ -289,7 +316,7 @@ def _break(line: Line) -> Emit:
     line.ends = True
 
     def emit(block: Block) -> None:
-        block.leave_barrier(which)
+        block.leave_barrier(which, line.yields)
         block.go(block.number + 1)
 
     return emit
