@@ -33,9 +33,11 @@ from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
+from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
+from gpu_check.timing.loop_ends import measure_loop_ends
 from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.mainloops import measure_mainloops
 from gpu_check.timing.matches import measure_matches
@@ -49,6 +51,7 @@ from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
+from gpu_check.timing.ports import measure_ports
 from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
@@ -62,6 +65,7 @@ from gpu_check.timing.store_parts import measure_store_parts
 from gpu_check.timing.streams import measure_streams
 from gpu_check.timing.tags import measure_tags
 from gpu_check.timing.tails import measure_tails
+from gpu_check.timing.tile_rows import measure_tile_rows
 from gpu_check.timing.tpcs import measure_places, measure_tpcs
 from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turnover import measure_turnover
@@ -141,6 +145,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "behind": measure_behind,
     "order": measure_order,
     "slots": measure_slots,
+    "issue_slots": measure_issue_slots,
+    "loop_ends": measure_loop_ends,
+    "ports": measure_ports,
+    "tile_rows": measure_tile_rows,
     "streams": measure_streams,
 }
 

@@ -37,7 +37,8 @@ SETS = {
     "tenth": "h100_timed_tenth", "eleventh": "h100_timed_eleventh",
     "twelfth": "h100_timed_twelfth", "thirteenth": "h100_timed_thirteenth",
     "fourteenth": "h100_timed_fourteenth", "fifteenth": "h100_timed_fifteenth",
-    "sixteenth": "h200_timed_sixteenth",
+    "sixteenth": "h200_timed_sixteenth", "seventeenth a": "h100_timed_seventeenth_a",
+    "seventeenth b": "h100_timed_seventeenth_b", "seventeenth c": "h100_timed_seventeenth_c",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -76,22 +76,26 @@ def _shared(words: int) -> str:
     return _load("ld.volatile.shared", words, "at + 512 * each", "r")
 
 
-_QUAD = '"f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])'
+_STORE = 'asm volatile("st.volatile.shared.f32 [%0], %1;" :: "r"(at + 512 * each), "f"(v[0]));'
+_STORES = (
+    'asm volatile("st.volatile.shared.v4.f32 [%0], {%1, %2, %3, %4};"'
+    ' :: "r"(at + 512 * each), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]));'
+)
+_MATRICES = (
+    'int x0, x1, x2, x3; asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16'
+    ' {%0, %1, %2, %3}, [%4];" : "=r"(x0), "=r"(x1), "=r"(x2), "=r"(x3)'
+    ' : "r"(at + 512 * each)); n[0] ^= x0 ^ x1; n[1] ^= x2 ^ x3;'
+)
 MEMORY = {
     "nothing": ("", 1),
     "LDG": (_global(1), 1), "LDG, one word": (_global(1), 0), "LDG.64": (_global(2), 2),
     "LDG.128": (_global(4), 4),
     "LDS": (_shared(1), 1), "LDS, one word": (_shared(1), 0), "LDS.64": (_shared(2), 2),
     "LDS.128": (_shared(4), 4),
-    "STS": ('asm volatile("st.volatile.shared.f32 [%0], %1;" :: "r"(at + 512 * each), "f"(v[0]));',
-            1),
-    "STS.128": ('asm volatile("st.volatile.shared.v4.f32 [%0], {%1, %2, %3, %4};" :: "r"(at + 512 *'
-                f' each), {_QUAD});', 4),
+    "STS": (_STORE, 1), "STS.128": (_STORES, 4),
     "SHFL": ('asm volatile("shfl.sync.down.b32 %0, %0, 1, 31, -1;" : "+f"(v[each & 3]));', 1),
     "MUFU": ('asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(v[each & 3]));', 1),
-    "LDSM.4": ('int x0, x1, x2, x3; asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16'
-               ' {%0, %1, %2, %3}, [%4];" : "=r"(x0), "=r"(x1), "=r"(x2), "=r"(x3)'
-               ' : "r"(at + 512 * each)); n[0] ^= x0 ^ x1; n[1] ^= x2 ^ x3;', 4),
+    "LDSM.4": (_MATRICES, 4),
 }  # fmt: skip
 """What is read or written, and the words between the addresses of lanes."""
 ARITHMETIC = {

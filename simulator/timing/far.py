@@ -24,12 +24,12 @@ NUMBERS = (
     "launch_latency", "read_latency", "branch", "fence", "l2_wait",
     "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
-    "tma_row", "tma_l2_rate", "gmma_latency", "cluster_latency", "store_request", "local_missed",
-    "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval", "fence_more",
-    "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored", "shared_warp",
-    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread", "store_line",
-    "store_room", "data_turn", "data_missed", "load_memory", "load_most", "aside_room",
-    "far_latency", "store_joins",
+    "tma_row", "tma_l2_rate", "tma_request", "gmma_latency", "cluster_latency", "store_request",
+    "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
+    "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
+    "shared_warp", "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
+    "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
+    "aside_room", "far_latency", "store_joins",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -145,13 +145,15 @@ def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: 
 
 
 @jit()
-def from_l2(state: Any, machine: Any, sectors: int, share: float, rate: float, now: int) -> int:
+def from_l2(
+    state: Any, machine: Any, sectors: int, asks: float, share: float, rate: float, now: int
+) -> int:  # fmt: skip
     """Ask L2 for sectors, and DRAM for its share of them; when they are there.
 
-    `rate`: bytes per cycle from the L2.
+    `asks`: cycles for which the L2 looks up lines; `rate`: bytes per cycle from it.
     """
     state.counts[5] += sectors
-    cycles = max(32 * sectors / rate, machine[_REQUEST])
+    cycles = max(32 * sectors / rate, asks)
     there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
     # What is asked for takes the way on which stores go.
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
@@ -190,7 +192,7 @@ def _line(
     Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
     """
     before = state.counts[7]
-    there = from_l2(state, machine, sectors, share, rate, now)
+    there = from_l2(state, machine, sectors, machine[_REQUEST], share, rate, now)
     spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
     drawn = (line & _BITS) * _MIX >> 8 & _BITS
     drawn = (drawn ^ drawn >> 13) * _MIX >> 16 & 255

@@ -19,11 +19,14 @@ _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
 _SERVED = NUMBERS.index("shared_warp")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
+_COPY_REQUEST = NUMBERS.index("tma_request")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
 _TAG_BANKS = 4
+_LINE = 4
+"""Sectors."""
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
 _COPY, _COPIES_END, _ATOMIC = int(Kind.COPY), int(Kind.COPIES_END), int(Kind.ATOMIC)
@@ -174,7 +177,9 @@ def _send(
                 taken = state.free[OF_L2] - max(busy, now)
                 cycles = max(32 * sent / rate, asked * machine[_REQUEST]) - taken
                 if cycles > 0:
-                    more = from_l2(state, machine, again, 0.0, 32 * again / cycles, now)
+                    more = from_l2(
+                        state, machine, again, machine[_REQUEST], 0.0, 32 * again / cycles, now
+                    )
                     there = max(there, more)
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
@@ -194,7 +199,12 @@ def _send(
             done = max(done, now + int(machine[_L1]))
             missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
             if missing:
-                done = max(done, from_l2(state, machine, missing, 0.0, machine[_L2_RATE], now))
+                done = max(
+                    done,
+                    from_l2(
+                        state, machine, missing, machine[_REQUEST], 0.0, machine[_L2_RATE], now
+                    ),
+                )
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
@@ -353,7 +363,9 @@ def _copy(
         if is_store:
             there = to_l2(state, machine, sectors, machine[_DRAM_STORED], True, int(begin))
         else:
-            there = from_l2(state, machine, sectors, share, machine[_COPY_RATE], int(begin))
+            rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // _LINE))
+            asks = lines * machine[_COPY_REQUEST]
+            there = from_l2(state, machine, sectors, asks, share, rate, int(begin))
         done = max(done, there)
     done += int(machine[_TMA_LATENCY])
     if is_store:

@@ -38,6 +38,8 @@ class Held:
     """So many, on average."""
     l2_rate: float
     """Bytes per cycle of an SM, all SMs at work."""
+    together: float
+    """The part of what a block reads that others read at about the same time."""
     written: float
     """The share that is written of what DRAM moves."""
 
@@ -56,14 +58,17 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     share = _share(work, size) if kept != Residency() else 0.0
     reach = int(machine["shared_reach"])
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
-        rate = min(machine["l2_shared"], machine["l2_rate"] * readers(work, found))
+        each = readers(work, found)
+        together = 1 - 1 / each
+        rate = min(machine["l2_shared"], machine["l2_rate"] * each)
     else:
         l1 = l1_bytes(work.shared_bytes, work.resident)
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
     moved = kept.lost * found.reads + kept.stored * found.writes
-    return Held(size, kept, share, part, sharers, rate, kept.stored * found.writes / (moved or 1))
+    stored = kept.stored * found.writes / (moved or 1)
+    return Held(size, kept, share, part, sharers, rate, together, stored)
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
@@ -105,7 +110,11 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     ):  # fmt: skip
         numbers[name] = min(limit, numbers[name] / busy / slow)
     numbers["l2_own"] = min(most, machine["l2_rate"] / busy)
-    numbers["tma_l2_rate"] = min(machine["tma_rate"], held.l2_rate / busy)
+    apart = 1 - held.together
+    tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
+    numbers["tma_l2_rate"] = min(machine["tma_rate"], tma_rate / busy)
+    more = machine["request"] * busy - machine["request_alone"]  # for what no other SM asks
+    numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
     numbers["atom_rate"] = min(machine["atom_alone"], numbers["atom_rate"] / busy)
     for name in ("request", "store_line", "store_request"):
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)

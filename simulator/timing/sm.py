@@ -35,6 +35,7 @@ _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
 _BARRIER, _ARRIVE, _FENCE_KIND = int(Kind.BARRIER), int(Kind.ARRIVE), int(Kind.FENCE)
 _SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
+_RESOLVING = int(Stall.BRANCH_RESOLVING)
 _MATH, _SHORT = int(Stall.MATH_PIPE_THROTTLE), int(Stall.SHORT_SCOREBOARD)
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
 
@@ -143,6 +144,7 @@ def _launch(
         state.drained[warp] = 0
         state.served[warp] = 0
         state.since[warp] = -1
+        state.resolving[warp] = 0
         state.throttle[warp] = 0
         state.pending[warp, :] = 0
         state.time[warp, :] = 0
@@ -222,7 +224,9 @@ def _issue(
             return int(_end(code, state, machine, partition, warp, state.warps_of_block, now))
         to = state.steps + 4 * trace[state.did + state.at_step[warp]]
         if trace[to] != trace[step] + trace[step + 1]:
-            state.ready[warp] = max(state.ready[warp], now + int(machine[_BRANCH]))
+            taken = now + int(machine[_BRANCH])
+            state.resolving[warp] = max(taken - state.ready[warp], 0)
+            state.ready[warp] = max(state.ready[warp], taken)
         state.at[warp] = 0
         state.at_row[warp] = trace[to + 2]
         state.instruction[warp] = trace[to]
@@ -278,7 +282,10 @@ def _account(
     stalls[number, _SELECTED] += 1
     begin = state.issued[warp] + 1
     ready = max(state.ready[warp], begin)
-    stalls[number, _WAIT] += ready - begin
+    resolving = min(state.resolving[warp], ready - begin)  # beyond the branch's stall count
+    state.resolving[warp] = 0
+    stalls[number, _RESOLVING] += resolving
+    stalls[number, _WAIT] += ready - begin - resolving
     free = state.next[warp]
     since = state.since[warp]
     if since >= 0:

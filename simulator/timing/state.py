@@ -187,6 +187,7 @@ STATE = np.dtype(
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
+        ("resolving", *_numbers(MOST_WARPS)),  # for how long a branch that is taken adds to it
         ("fetched", *_numbers(MOST_WARPS)),  # when its machine code is there
         ("next", *_numbers(MOST_WARPS)),  # when it may issue; NEVER: it waits for something
         ("why", *_numbers(MOST_WARPS)),  # the stall between the two

@@ -10,7 +10,9 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing import behind, conflicts_beside, fills, streams
+from gpu_check.timing.tile_rows import tile_rows_source
 from simulator import replay_compiled
+from simulator.sass.run.map_argument import TensorMap
 from simulator.timing import estimate
 from tests.sass_kernels import needs_compiler
 
@@ -150,3 +152,26 @@ def test_passes_over_arrays_take_what_they_took(row: Row) -> None:
         chip="H100",
     )  # fmt: skip
     assert report.time("H100").cycles == pytest.approx(float(row["cycles"]), rel=0.13)
+
+
+@pytest.mark.parametrize(
+    ("inner", "blocks", "together", "within"),
+    [(32, 132, 1, 0.1), (32, 132, 4, 0.05), (32, 1, 1, 0.05), (128, 132, 1, 0.05),
+     (128, 132, 4, 0.05)],
+)  # fmt: skip
+def test_rows_of_tiles_take_tma_what_they_took_an_h100(
+    inner: int, blocks: int, together: int, within: float
+) -> None:
+    pitch, rows = 2048, 256
+    measured = {
+        (int(row["pitch"]), int(row["inner"]), int(row["blocks"]), int(row["together"])): row
+        for row in packaged_table("h100_tile_rows")
+    }[pitch, inner, blocks, together]
+    tile = TensorMap(np.zeros((4096, pitch), np.uint8), (rows, inner))
+    numbers = (np.int32(each) for each in (rows * inner, inner, together, pitch))
+    time = replay_compiled(
+        tile_rows_source(), kernel="tiles", grid=blocks, block=1,
+        args=[tile, np.zeros(132, np.int32), *numbers], shared_bytes=4 * rows * 128, chip="H100",
+    ).time()  # fmt: skip
+    assert time.active_cycles is not None
+    assert time.active_cycles / (128 * rows) == pytest.approx(float(measured["cycles"]), rel=within)

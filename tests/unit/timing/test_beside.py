@@ -186,8 +186,8 @@ def test_copies_that_are_asked_for_ahead_do_not_make_the_l2_busier() -> None:
     def waited(ahead: int) -> int:
         state = new_state(1 << 16)
         for turn in range(4):
-            from_l2(state[0], numbers, 64, 0.0, 30.5, ahead * turn)
+            from_l2(state[0], numbers, 64, 16.0, 0.0, 30.5, ahead * turn)
         state["free"] = 0  # how busy it was, and not how much is to be done
-        return from_l2(state[0], numbers, 4, 0.0, 30.5, 100)
+        return from_l2(state[0], numbers, 4, 1.0, 0.0, 30.5, 100)
 
     assert waited(2000) <= waited(0)

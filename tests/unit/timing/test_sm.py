@@ -25,6 +25,7 @@ MACHINE = {
     "atom_hot": 0.0,
     "local_missed": 0.0,
     "tma_l2_rate": 102.0,
+    "tma_request": 1.0,
     "l2_own": 48.1,
 }
 """What loops need that have run before: constants are there."""
