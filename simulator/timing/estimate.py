@@ -14,7 +14,7 @@ from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED, NUMBERS
-from simulator.timing.giving import shares
+from simulator.timing.giving import Share, shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
@@ -32,6 +32,9 @@ _IN_STEP = 0.2
 _MORE = 1.05
 _FEW = 8
 """Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
+_DIFFER = (0.6, 1.0, 1.6)
+"""How much SMs differ beside the mean of what was measured: so the rows of h100_tails.csv do. A
+block more or less may hang on it, so their mean is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +153,11 @@ def _uneven(
     served = min(1.0, sectors / machine["l2_rate"] / run.cycles)
     from_dram = 32.0 * run.counts["dram_sectors"] / machine["dram_rate"] / run.cycles
     left = max(0.0, 1 - from_dram)
-    given = shares(ends.tolist(), work.resident, wave, work.blocks, sms, served, machine)
-    most = max(each.blocks for each in given)
+    given = [
+        shares(ends.tolist(), work.resident, wave, work.blocks, sms, served * each, machine)
+        for each in _DIFFER
+    ]
+    most = max(each.blocks for some in given for each in some)
     if most <= own:
         return active
     did = sum(trace.instructions for trace in work.traces) / len(work.traces)
@@ -160,12 +166,17 @@ def _uneven(
         plan = np.arange(most, dtype=np.int64) % len(work.traces)
         more = run_sm(work, chip, machine, plan, without=without).cycles - active
     per_block = max(more, 0.0) * left / (most - own)
-    # Who gets no more than the mean SM is not the last one because of that.
-    return max(
-        each.late + each.slow * (active + (each.blocks - own) * per_block)
-        for each in given
-        if each.blocks > own
-    )
+
+    def last(some: list[Share]) -> float:
+        # Who gets no more than the mean SM is not the last one because of that.
+        found = [
+            each.late + each.slow * (active + (each.blocks - own) * per_block)
+            for each in some
+            if each.blocks > own
+        ]
+        return max(active, *found) if found else active
+
+    return float(np.mean([last(some) for some in given]))
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:

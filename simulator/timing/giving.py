@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
-from statistics import NormalDist
 
 __all__ = ["Share", "shares"]
 
@@ -63,11 +62,7 @@ def shares(
     [5, 5, 5, 5]
     """
     least, most = machine["fastest_sm"], machine["slowest_sm"]
-    widest = NormalDist().inv_cdf(1 - 0.5 / sms)
-    slow = [
-        1 + served * (most - least) / 2 * NormalDist().inv_cdf((sm + 0.5) / sms) / widest
-        for sm in range(sms)
-    ]
+    slow = [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
     late = [machine["first_begins"] * (sm * _GOLDEN % 1 - 0.5) for sm in range(sms)]
     count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     if blocks <= resident * sms or blocks > _MOST:
