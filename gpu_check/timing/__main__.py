@@ -33,6 +33,7 @@ from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
+from gpu_check.timing.handed_out import measure_handed_out
 from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
@@ -103,6 +104,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "aside": measure_aside,
     "matches": measure_matches,
     "mainloops": measure_mainloops,
+    "handed_out": measure_handed_out,
     "delays": measure_delays,
     "first_touch": measure_first_touch,
     "frequencies": measure_frequencies,

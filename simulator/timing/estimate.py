@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED, NUMBERS
+from simulator.timing.giving import Share, shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
@@ -28,6 +30,11 @@ MOST_INSTRUCTIONS = 6_000_000
 _IN_STEP = 0.2
 """Blocks of a wave that end within so much of its time are taken to go in step."""
 _MORE = 1.05
+_FEW = 8
+"""Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
+_DIFFER = (0.6, 1.0, 1.6)
+"""How much SMs differ beside the mean of what was measured: so the rows of h100_tails.csv do. A
+block more or less may hang on it, so their mean is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +112,10 @@ def _last_sm(
     simulated: that of those that ran that does most.
     """
     late = 1 + machine["last_sm"] * work.resident / -(-work.blocks // sms)
-    if not is_unlike(work) or not run.per_block:
+    if not is_unlike(work):
+        uneven = _uneven(work, chip, machine, run, sms, active, without)
+        return max(active * late, uneven)
+    if not run.per_block:
         return active * late
     each = [trace.instructions for trace in work.traces]
     longest = int(np.argmax(each))
@@ -120,6 +130,53 @@ def _last_sm(
     simulated = last_end(own.tolist(), 1, firsts, fastest)
     end = last_end(blocks.tolist(), sms, firsts, fastest)
     return float(active * late * max(blocks.mean() / own.mean(), end / simulated))
+
+
+def _uneven(
+    work: Work, chip: Chip, machine: Mapping[str, float], run: SmRun, sms: int, active: float,
+    without: bool,
+) -> float:  # fmt: skip
+    """Return when the last SM ends, where like blocks follow one another: some SMs get more.
+
+    `active`: when an SM does that gets as many as the mean one, of those that were simulated. One
+    that goes on while others have ended gets more of DRAM; of the L2 it does not, whether it loads
+    or copies (gpu_check/data/h100_tails.csv, 16 MiB: the second eight blocks take as long as the
+    first).
+    """
+    own = -(-work.blocks // sms)
+    changes = any(each.opcode.split(".")[0] in ATOMICS for each in work.instructions)
+    if prod(work.cluster) > 1 or changes or len(run.ends) < work.resident:
+        return active  # what the L2 does for all SMs ends when it has done it
+    wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
+    ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)]
+    sectors = 32.0 * run.counts["l2_sectors"]
+    served = min(1.0, sectors / machine["l2_rate"] / run.cycles)
+    from_dram = 32.0 * run.counts["dram_sectors"] / machine["dram_rate"] / run.cycles
+    left = max(0.0, 1 - from_dram)
+    given = [
+        shares(ends.tolist(), work.resident, wave, work.blocks, sms, served * each, machine)
+        for each in _DIFFER
+    ]
+    most = max(each.blocks for some in given for each in some)
+    if most <= own:
+        return active
+    did = sum(trace.instructions for trace in work.traces) / len(work.traces)
+    more = (most - own) * run.per_block
+    if most * did <= MOST_INSTRUCTIONS and own <= _FEW * work.resident:
+        plan = np.arange(most, dtype=np.int64) % len(work.traces)
+        more = run_sm(work, chip, machine, plan, without=without).cycles - active
+    per_block = max(more, 0.0) * left / (most - own)
+
+    def last(some: list[Share]) -> float:
+        # Who gets no more than the mean SM is not the last one because of that.
+        found = [
+            each.late + each.slow * (active + (each.blocks - own) * per_block)
+            for each in some
+            if each.blocks > own
+        ]
+        return max(active, *found) if found else active
+
+    return float(np.mean([last(some) for some in given]))
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:

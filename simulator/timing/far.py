@@ -29,7 +29,7 @@ NUMBERS = (
     "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
     "shared_warp", "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
     "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
-    "aside_room", "far_latency", "store_joins",
+    "aside_room", "far_latency", "store_joins", "data_copied",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 

@@ -24,6 +24,7 @@ _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
+_DATA_COPIED = NUMBERS.index("data_copied")
 _TAG_BANKS = 4
 _LINE = 4
 """Sectors."""
@@ -208,7 +209,9 @@ def _send(
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
-        held += _turned(state, machine, kind == _SHARED, kind == _LOAD and state.counts[5] > before)
+        misses = kind == _LOAD and state.counts[5] > before
+        copies = kind == _COPY and code[number].bypasses > 0
+        held += _turned(state, machine, kind == _SHARED, misses, copies)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held
@@ -253,16 +256,19 @@ def _send(
 
 
 @jit()
-def _turned(state: Any, machine: Any, is_shared: bool, missed: bool) -> int:
+def _turned(state: Any, machine: Any, is_shared: bool, missed: bool, copies: bool) -> int:
     """Return the whole cycles more that the data pipe takes between shared memory and others.
 
-    `missed`: whether it will be asked again for what comes from the L2.
+    `missed`: whether it will be asked again for what comes from the L2; `copies`: for what comes to
+    shared memory.
     """
     if is_shared != state.was_shared:
         state.was_shared = is_shared
         state.data_rest += machine[_DATA_TURN]
     if missed:
         state.data_rest += machine[_DATA_MISSED]
+    if copies:
+        state.data_rest += machine[_DATA_COPIED]
     more = int(state.data_rest)
     state.data_rest -= more
     return more

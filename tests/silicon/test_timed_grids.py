@@ -12,6 +12,7 @@ from gpu_check.recordings import packaged_table
 from gpu_check.timing.turnover import turnover_source
 from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
+from simulator.timing.giving import shares
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import table
 from simulator.timing.residency import residency, shared_residency
@@ -56,6 +57,51 @@ def test_the_last_sm_ends_as_much_later_as_was_measured() -> None:
         and row["kernel"] in ("loads", "copies")
     ]  # fmt: skip
     assert machine["slowest_sm"] == pytest.approx(1 + fmean(one), abs=0.001)
+    first = [
+        float(row["active_least"]) / float(row["active"]) for row in alone
+        if row["blocks"] == row["resident"] and row["mebibytes"] == "16"
+        and row["kernel"] in ("loads", "copies")
+    ]  # fmt: skip
+    assert machine["fastest_sm"] == pytest.approx(fmean(first), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "turns", "apart", "served"), [("waits", "4", 150, 0.0), ("loads", "8", 0, 1.0)]
+)
+@pytest.mark.parametrize("blocks", ["10", "13"])
+def test_sms_get_as_many_blocks_as_they_got(
+    kernel: str, turns: str, apart: int, served: float, blocks: str
+) -> None:
+    """Of eight at a time: blocks that wait begin one by one, those that load end nearly together.
+
+    Not of six at a time that load: ten at most and six at least, not twelve and six.
+    """
+    machine = machine_of(H100)
+    assert machine is not None
+    given = {"kernel": kernel, "cluster": "1", "mebibytes": "16", "resident": "8", "turns": turns}
+    row = next(each for each in ROWS if each.items() >= (given | {"blocks": blocks}).items())
+    life = float(row["life"])
+    ends = [life + apart * place for place in range(8)]
+    found = [
+        each.blocks
+        for each in shares(ends, 8, life + apart, 132 * int(blocks), 132, served, machine)
+    ]
+    assert sum(found) == 132 * int(blocks)
+    assert max(found) == int(row["most"])
+    assert min(found) == pytest.approx(int(row["least"]), abs=1)
+
+
+def test_like_blocks_that_are_left_over_take_longer_than_where_each_sm_gets_as_many() -> None:
+    """Of four per SM, three at a time, that hold the data pipe and end together."""
+    machine = machine_of(H100)
+    assert machine is not None
+    body = [Line("LDS", "R0,[R2]", write=1, cycles=32), Line("FADD", "R0,R0,R0", waits=2)] * 60
+    made = work(body, warps=4, blocks=132 * 4)
+    made = replace(made, resident=3)
+    found = estimate(made, H100, machine)
+    assert found is not None
+    # Some SMs get a fifth block; that takes them a fifth of their time.
+    assert 1.1 < found.active / found.run.cycles < 1.3
 
 
 def test_a_fence_waits_for_what_other_warps_have_loaded() -> None:

@@ -59,7 +59,8 @@ def test_conflicts_beside_dram_take_what_they_took(row: Row) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [each for each in marked("h100_fills", 2, {"S2R 16", "SHFL 16", "REDUX 16", "LDC 16"})
+    [each for each in marked("h100_fills", 2, {"S2R 16", "SHFL 16", "REDUX 16", "LDC 16",
+                                               "copy of 16 bytes 16"})
      if each.values[0]["lds"] in ("16", "32") and each.values[0]["access"] not in behind.SPECIAL],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["near", "far"])
@@ -83,7 +84,8 @@ def test_what_an_instruction_takes_of_the_data_pipe(
         return found
 
     each = (of(14) - of(6)) / (8 * 4 * 32) - lds
-    assert each == pytest.approx(float(row[place]) - lds, abs=1.2)
+    known = 0.4 if row["access"].startswith("copy of 16 bytes") else 1.2
+    assert each == pytest.approx(float(row[place]) - lds, abs=known)
 
 
 @pytest.mark.parametrize("work", ["stores", "additions"])

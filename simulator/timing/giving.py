@@ -1,0 +1,82 @@
+"""How many blocks each SM gets of a grid of like blocks, and which SM ends last.
+
+An SM gets its next block when one of its own has ended. SMs differ in how fast the L2 serves them,
+and do not begin in the same cycle. Where the blocks of an SM end nearly together, those that are
+left go to the SMs that are first, several to each, and others get none: of ten blocks per SM of
+which it holds eight, some get sixteen and others eight (gpu_check/data/h100_tails.csv, loads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+
+__all__ = ["Share", "shares"]
+
+_GOLDEN = 0.6180339887498949
+"""Its multiples lie evenly between whole numbers."""
+_MOST = 1 << 16
+"""Blocks that are given one by one: of more, the last ones are a small part."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What an SM gets of a grid."""
+
+    blocks: int
+    slow: float
+    """Its time beside the mean SM's."""
+    late: float
+    """Cycles by which it begins after the mean SM."""
+
+
+def shares(
+    ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: float,
+    machine: Mapping[str, float],
+) -> list[Share]:  # fmt: skip
+    """Return what SMs get, where one of them was simulated.
+
+    Parameters
+    ----------
+    ends
+        When the blocks of that SM ended, in order, while every slot was taken: the first
+        `resident` at least.
+    resident, wave
+        Blocks that an SM holds, and the cycles in which as many end.
+    blocks, sms
+        Of the grid, and of the chip.
+    served
+        The share of the time in which the L2 serves that SM: by so much SMs differ.
+    machine
+        The machine's numbers.
+
+    Examples
+    --------
+    Blocks that end together go to the first SMs, those that end one by one to all:
+
+    >>> like = {"fastest_sm": 0.9, "slowest_sm": 1.1, "first_begins": 0.0}
+    >>> [each.blocks for each in shares([1e4] * 4, 4, 1e4, 20, 4, 1.0, like)]
+    [8, 4, 4, 4]
+    >>> [each.blocks for each in shares([1e4, 2e4, 3e4, 4e4], 4, 4e4, 20, 4, 1.0, like)]
+    [5, 5, 5, 5]
+    """
+    least, most = machine["fastest_sm"], machine["slowest_sm"]
+    slow = [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    late = [machine["first_begins"] * (sm * _GOLDEN % 1 - 0.5) for sm in range(sms)]
+    count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
+    if blocks <= resident * sms or blocks > _MOST:
+        return [Share(*each) for each in zip(count, slow, late, strict=True)]
+
+    def end(place: int) -> float:
+        waves = max(0, (place - len(ends)) // resident + 1)
+        return ends[place - waves * resident] + waves * wave
+
+    count = [resident] * sms
+    following = [(late[sm] + slow[sm] * end(0), sm) for sm in range(sms)]
+    heapify(following)
+    for _ in range(blocks - resident * sms):
+        sm = following[0][1]
+        count[sm] += 1
+        heapreplace(following, (late[sm] + slow[sm] * end(count[sm] - resident), sm))
+    return [Share(*each) for each in zip(count, slow, late, strict=True)]
