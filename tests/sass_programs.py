@@ -228,9 +228,10 @@ MUFU.[RCP64H|RSQ64H] {{d}}, {{sf}}
 FSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{f}}, {{f}}, {{p}}
 FSET[|.BF].{_FCMP}.AND {{d}}, {{f}}, {{f}}, {{p}}
 FCHK {{pd}}, {{f}}, {{f}}
-[DADD|DMUL] {{d}}, {{e}}, {{e}} # e
-DFMA {{d}}, {{e}}, {{e}}, {{e}} # e
+[DADD|DMUL]{_ROUND} {{d}}, {{e}}, {{e}} # e
+DFMA{_ROUND} {{d}}, {{e}}, {{e}}, {{e}} # e
 DSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{e}}, {{e}}, {{p}}
+DSETP.[MIN|MAX].AND {{pd}}, {{pd}}, {{e}}, {{e}}, PT
 [HADD2|HMUL2][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}
 [HADD2|HMUL2].F32 {{d}}, {{h}}, {{h}} # f
 HFMA2[|.MMA][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}, {{h}}

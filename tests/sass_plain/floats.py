@@ -48,12 +48,12 @@ def _float(x: Lane) -> None:
 
 @plain("DADD", "DMUL", "DFMA")
 def _double(x: Lane) -> None:
-    target, a, b = x.take(), x.float("F64"), x.float("F64")
+    target, a, b, how = x.take(), x.float("F64"), x.float("F64"), x.rounding
     if x.name == "DMUL":
-        found = product(a, b, "even", "F64")
+        found = product(a, b, how, "F64")
     else:
         a, b, c = (a, b, x.float("F64")) if x.name == "DFMA" else (a, 1.0, b)
-        found = total(a, b, c, "even", "F64")
+        found = total(a, b, c, how, "F64")
     x.put_float(target, found, "F64")
 
 
@@ -75,6 +75,14 @@ def _fmnmx(x: Lane) -> None:
 @plain("FSETP", "DSETP", "UFSETP")
 def _fsetp(x: Lane) -> None:
     targets, kind = [x.take(), x.take()], "F64" if x.name == "DSETP" else "F32"
+    if x.has("MIN", "MAX"):
+        a, b = x.float(kind), x.float(kind)
+        both = math.isnan(a) and math.isnan(b)
+        is_less = in_order(a) < in_order(b)
+        is_first = is_less if x.has("MIN") else not is_less  # of equals either is right
+        x.put(targets[0], a == a if a != a or b != b else is_first)
+        x.put(targets[1], both)
+        return
     put_outcome(x, targets, comparison(x)(x.float(kind), x.float(kind)))
 
 
