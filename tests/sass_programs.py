@@ -222,6 +222,7 @@ IDP.4A.[S8|U8].[S8|U8] {{d}}, {{i}}, {{i}}, {{i}}
 FMUL[|.FTZ]{_SCALE}{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
 FFMA{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}}, {{f}} # f
 FMNMX[|.NAN] {{d}}, {{f}}, {{f}}, {{p}}
+FMNMX[|.NAN].XORSIGN {{d}}, |{{R}}|, |{{R}}|, {{p}}
 FMNMX3[|.NAN] {{d}}, {{f}}, {{f}}, {{f}}, {{p}}
 MUFU.[RCP|RSQ|SQRT|EX2|LG2|SIN|COS|TANH] {{d}}, {{f}} # f
 MUFU.[RCP64H|RSQ64H] {{d}}, {{sf}}
@@ -235,7 +236,10 @@ DSETP.[MIN|MAX].AND {{pd}}, {{pd}}, {{e}}, {{e}}, PT
 [HADD2|HMUL2][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}
 [HADD2|HMUL2].F32 {{d}}, {{h}}, {{h}} # f
 HFMA2[|.MMA][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}, {{h}}
+[HADD2|HMUL2][|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1
+HFMA2[|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1, {{h}}
 HMNMX2[|.BF16_V2][|.NAN] {{d}}, {{h}}, {{h}}, {{p}}
+HMNMX2[|.BF16_V2][|.NAN].XORSIGN {{d}}, |{{R}}|, |{{R}}|, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.AND.AND {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSET2[|.BF][|.BF16_V2].{_FCMP}.AND {{d}}, {{h}}, {{h}}, {{p}}
@@ -259,6 +263,7 @@ F2F.F32.[F16|BF16] {{d}}, {{sh}} # f
 FRND{_WHOLE} {{d}}, {{f}} # f
 FRND.F64{_WHOLE} {{d}}, {{r}} # e
 FRND.[F16|BF16]{_WHOLE} {{d}}, {{sh}}
+FRND.[F16|BF16]{_WHOLE} {{d}}, {{R}}.H1
 I2I.[S8|U8|S16|U16|S32|U32].[S32|U32|S16|U16|S64] {{d}}, {{r}}
 I2IP.[S8|U8|S16|U16].S32.SAT {{d}}, {{i}}, {{i}}, {{i}}
 """

@@ -62,14 +62,20 @@ def in_order(value: float) -> tuple[float, float]:
     return value, math.copysign(1, value)
 
 
+def sign_of(x: Lane, place: int = 31) -> int:
+    """Return whether the signs of two registers differ, which stand as |R…|."""
+    return len({x.place(text.strip("|")) >> place & 1 for text in x.operands[1:3]}) - 1
+
+
 @plain("FMNMX", "FMNMX3", "UFMNMX")
 def _fmnmx(x: Lane) -> None:
+    signs = sign_of(x) << 31 if x.has("XORSIGN") else 0
     target, words = x.take(), [x.bits() for _ in range(3 if x.name == "FMNMX3" else 2)]
     numbers = [each for each in words if float_of(each) == float_of(each)]
     if not numbers or (x.has("NAN") and len(numbers) < len(words)):
         x.put(target, NAN32)
         return
-    x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))))
+    x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))) | signs)
 
 
 @plain("FSETP", "DSETP", "UFSETP")
@@ -168,10 +174,11 @@ def _half(x: Lane) -> None:
 def _hmnmx2(x: Lane) -> None:
     target, pairs = x.take(), [*zip(x.halves(), x.halves(), strict=True)]
     least, found = x.least, []
-    for f, g in pairs:
+    for place, (f, g) in zip((15, 31), pairs, strict=True):
         numbers = [each for each in (f, g) if each == each]
         whole = len(numbers) == 2 or (numbers and not x.has("NAN"))
-        found.append(least(numbers, key=in_order) if whole else math.nan)
+        best = least(numbers, key=in_order) if whole else math.nan
+        found.append(-best if x.has("XORSIGN") and sign_of(x, place) else best)
     x.put_halves(target, found[0], found[1])
 
 

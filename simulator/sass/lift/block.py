@@ -230,7 +230,9 @@ class Block:
     def _modified(self, source: SourceOperand, word: Value) -> Value:
         if not source.changed:
             return word
-        if source.half:
+        if source.half == "H0_NH1":  # the part for the high half is named first
+            word = word << 16 | word >> 16 ^ 0x8000
+        elif source.half:
             part = word >> 16 if source.half == "H1_H1" else word & 0xFFFF
             word = part | part << 16
         signs = _SIGNS[16 if source.kind == "half" else 32]

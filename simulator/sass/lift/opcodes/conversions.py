@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 from llvmlite import ir
 
@@ -159,7 +160,9 @@ def _i2ip(line: Line) -> Emit:
 
 # ---- Floats. -----------------------------------------------------------------------------------
 def _float(line: Line, name: str) -> SourceOperand:
-    """Read a float source."""
+    """Read a float source; of halves the part that is named, or the low one."""
+    if name.endswith("16") and line.take_part("H1"):
+        return replace(line.source("half"), half="H1_H1")
     if name == "F64":
         return line.source("double", 2)
     if name == "TF32":
