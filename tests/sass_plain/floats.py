@@ -205,8 +205,16 @@ def _hset2(x: Lane) -> None:
 
 @plain("F2FP", "UF2FP")
 def _f2fp(x: Lane) -> None:
-    target, high, low = x.take(), x.float(), x.float()
-    x.put_halves(target, *(rounded(limited(x, value), x.half, x.rounding) for value in (low, high)))
+    target, first, second = x.take(), x.float(), x.float()
+    found = []
+    # The first is the high one; with MERGE_C there is one, and the second register is zero.
+    for value in (first, 0.0) if x.has("MERGE_C") else (second, first):
+        one = rounded(limited(x, value), x.half, x.rounding)
+        if x.has("SATFINITE"):
+            most = float_of(0x7F7F if x.half == "BF16" else 0x7BFF, x.half)
+            one = max(-most, min(one, most)) if one == one else one
+        found.append(one)
+    x.put_halves(target, *found)
 
 
 # ---- Conversions. ------------------------------------------------------------------------------

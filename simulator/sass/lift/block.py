@@ -344,10 +344,10 @@ class Block:
             value = self.active.choose(value, self.at.load(self.warp, WORDS, place))
         self.at.store(value, self.warp, place)
 
-    def leave_barrier(self, which: int) -> None:
-        """Take the lanes that take part out of a convergence barrier."""
+    def leave_barrier(self, which: int, lanes: Value) -> None:
+        """Take lanes out of a convergence barrier."""
         at, place = self.at, barrier_row(which)
-        at.store(at.load(self.warp, WORDS, place) & ~self.taken, self.warp, place)
+        at.store(at.load(self.warp, WORDS, place) & ~lanes, self.warp, place)
         call(at, "reconverge", self.warp)
 
 

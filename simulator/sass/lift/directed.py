@@ -1,6 +1,6 @@
 """Sums and products of doubles, rounded down, up or toward zero: a helper, exact in 128 bits.
 
-No float is wide enough to hold a·b + c, so it is taken apart: two whole numbers of at most 125 bits,
+No float is wide enough for a·b + c, so it is taken apart: two whole numbers of at most 125 bits,
 with the exponent of the greater. Of the lesser one's bits that have no place the last tells.
 """
 

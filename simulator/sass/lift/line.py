@@ -110,7 +110,7 @@ class Condition:
 ALWAYS, NEVER = Condition(7), Condition(7, negated=True)
 
 
-_FOR_THE_WARP = ("R2UR", "S2UR", "REDUX", "CREDUX", "VOTEU", "ELECT")
+_FOR_THE_WARP = ("R2UR", "S2UR", "CS2UR", "REDUX", "CREDUX", "VOTEU", "ELECT")
 """Mnemonics of lanes' instructions that write uniform registers."""
 
 
