@@ -48,8 +48,8 @@ def _prmt(line: Line) -> Emit:
         if modes:
             which, (*others, last) = chosen & 3, modes[0]
             chosen = which.at.i32(last)
-            for place, nibbles in enumerate(others):
-                chosen = (which == place).choose(nibbles, chosen)
+            for turn, nibbles in enumerate(others):
+                chosen = (which == turn).choose(nibbles, chosen)
         word = block.at.i32(0)
         for byte in range(4):
             nibble = chosen >> 4 * byte
