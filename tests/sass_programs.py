@@ -184,7 +184,7 @@ _ONE_LANE = f"""
 MOV {{d}}, {{i}}
 SEL {{d}}, {{i}}, {{i}}, {{p}}
 FSEL {{d}}, {{f}}, {{f}}, {{p}}
-PRMT {{d}}, {{i}}, [{{word}}|{{i}}], {{i}}
+PRMT[|.F4E|.B4E|.RC8|.ECL|.ECR|.RC16] {{d}}, {{i}}, [{{word}}|{{i}}], {{i}}
 R2P PR, {{r}}{_PART}, [0x7f|0x15|0x6a|{{r}}]
 P2R{_PART} {{d}}, PR, {{r}}, [0x7f|0x2a|{{r}}]
 IADD3 {{d}}, {{i}}, {{i}}, {{i}}
@@ -192,6 +192,10 @@ IADD3 {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}
 IADD3.X {{d}}, {{pd}}, {{pd}}, {{i}}, {{i}}, {{i}}, {{p}}, {{p}}
 [VIADD|IADD] {{d}}, {{i}}, {{i}}
 IADD {{d}}, {{i}}, {{i}}
+VIADD.[16x2|U8x4] {{d}}, [|-]{{R}}, [|-]{{R}}
+VIADD.S32.ISAT {{d}}, [|-]{{R}}, [|-]{{R}}
+IADD.64 {{d}}, {{pd}}, {{R}}, [|-]{{R}}
+IADD.64.X {{d}}, {{R}}, {{R}}, {{p}}
 IMAD[|.MOV|.SHL|.IADD]{_INT} {{d}}, {{i}}, {{i}}, {{i}}
 IMAD.WIDE{_INT} {{d}}, {{r}}, {{r}}, {{r}}
 IMAD.WIDE{_INT} {{d}}, {{pd}}, {{r}}, {{r}}, {{r}}
@@ -204,10 +208,12 @@ LEA.HI.SX32 {{d}}, {{i}}, {{i}}, {{s}}
 LOP3.LUT {{d}}, {{i}}, {{i}}, {{i}}, {{t}}, !PT
 LOP3.LUT {{pd}}, {{d}}, {{i}}, {{i}}, {{i}}, {{t}}, {{p}}
 PLOP3.LUT {{pd}}, {{pd}}, {{p}}, {{p}}, {{p}}, {{t}}, {{t}}
+PLOP3.LUT {{pd}}, {{pd}}, {{R}}.SIGN, {{R}}.SIGN, {{R}}.SIGN, {{t}}, {{t}}
 SHF.[L|R][|.W].[U32|S32|U64|S64][|.HI] {{d}}, {{i}}, [{{s}}|{{i}}], {{i}}
 ISETP.{_CMP}{_INT}.{_BOOL} {{pd}}, {{pd}}, {{i}}, {{i}}, {{p}}
 ISETP.{_CMP}{_INT}.{_BOOL}.EX {{pd}}, {{pd}}, {{i}}, {{i}}, {{p}}, {{p}}
 [IMNMX|VIMNMX]{_INT} {{d}}, {{i}}, {{i}}, {{p}}
+VIMNMX.[S8x4|U8x4] {{d}}, {{r}}, {{r}}, {{p}}
 VIADDMNMX{_INT} {{d}}, {{i}}, {{i}}, {{i}}, {{p}}
 VIMNMX3{_INT} {{d}}, {{i}}, {{i}}, {{i}}, {{p}}
 VABSDIFF{_INT} {{d}}, {{i}}, {{i}}, {{i}}
@@ -218,28 +224,36 @@ FLO{_INT}[|.SH] {{d}}, {{i}}
 BMSK[|.C|.W] {{d}}, {{i}}, [{{s}}|{{i}}]
 SGXT[|.W]{_INT} {{d}}, {{i}}, [{{s}}|{{i}}]
 IDP.4A.[S8|U8].[S8|U8] {{d}}, {{i}}, {{i}}, {{i}}
+IDP.2A.[LO|HI].[S16|U16].[S8|U8] {{d}}, {{i}}, {{i}}, {{i}}
 [FADD|FMUL]{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
 FMUL[|.FTZ]{_SCALE}{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}} # f
 FFMA{_ROUND}[|.SAT] {{d}}, {{f}}, {{f}}, {{f}} # f
 FMNMX[|.NAN] {{d}}, {{f}}, {{f}}, {{p}}
+FMNMX[|.NAN].XORSIGN {{d}}, |{{R}}|, |{{R}}|, {{p}}
 FMNMX3[|.NAN] {{d}}, {{f}}, {{f}}, {{f}}, {{p}}
 MUFU.[RCP|RSQ|SQRT|EX2|LG2|SIN|COS|TANH] {{d}}, {{f}} # f
 MUFU.[RCP64H|RSQ64H] {{d}}, {{sf}}
 FSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{f}}, {{f}}, {{p}}
 FSET[|.BF].{_FCMP}.AND {{d}}, {{f}}, {{f}}, {{p}}
 FCHK {{pd}}, {{f}}, {{f}}
-[DADD|DMUL] {{d}}, {{e}}, {{e}} # e
-DFMA {{d}}, {{e}}, {{e}}, {{e}} # e
+[DADD|DMUL]{_ROUND} {{d}}, {{e}}, {{e}} # e
+DFMA{_ROUND} {{d}}, {{e}}, {{e}}, {{e}} # e
 DSETP.{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{e}}, {{e}}, {{p}}
+DSETP.[MIN|MAX].AND {{pd}}, {{pd}}, {{e}}, {{e}}, PT
 [HADD2|HMUL2][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}
 [HADD2|HMUL2].F32 {{d}}, {{h}}, {{h}} # f
 HFMA2[|.MMA][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}, {{h}}
+[HADD2|HMUL2][|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1
+HFMA2[|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1, {{h}}
 HMNMX2[|.BF16_V2][|.NAN] {{d}}, {{h}}, {{h}}, {{p}}
+HMNMX2[|.BF16_V2][|.NAN].XORSIGN {{d}}, |{{R}}|, |{{R}}|, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.AND.AND {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSET2[|.BF][|.BF16_V2].{_FCMP}.AND {{d}}, {{h}}, {{h}}, {{p}}
 F2FP[|.RELU].[F16|BF16].F32.PACK_AB {{d}}, {{f}}, {{f}}
-F2FP.PACK_AB[|.RZ] {{d}}, {{f}}, {{f}}
+F2FP[|.BF16].PACK_AB[|.RZ] {{d}}, {{f}}, {{f}}
+F2FP.SATFINITE[|.RELU].[F16|BF16].F32.PACK_AB {{d}}, {{f}}, {{f}}
+F2FP[|.RELU].[F16|BF16].F32.MERGE_C {{d}}, {{f}}, RZ
 [I2F|I2FP][|.S32|.U32]{_ROUND} {{d}}, {{i}}
 I2F.[S8|U8] {{d}}, {{R}}{_PART}
 I2F.[S16|U16|S64|U64] {{d}}, {{r}}
@@ -258,8 +272,11 @@ F2F.F32.[F16|BF16] {{d}}, {{sh}} # f
 FRND{_WHOLE} {{d}}, {{f}} # f
 FRND.F64{_WHOLE} {{d}}, {{r}} # e
 FRND.[F16|BF16]{_WHOLE} {{d}}, {{sh}}
+FRND.[F16|BF16]{_WHOLE} {{d}}, {{R}}.H1
 I2I.[S8|U8|S16|U16|S32|U32].[S32|U32|S16|U16|S64] {{d}}, {{r}}
 I2IP.[S8|U8|S16|U16].S32.SAT {{d}}, {{i}}, {{i}}, {{i}}
+I2IP.[S4|U4].S32.SAT {{d}}, {{i}}, {{i}}, {{R}}.24
+I2IP.[S2|U2].S32.SAT {{d}}, {{i}}, {{i}}, {{R}}.28
 """
 _LANES = """
 SHFL.[IDX|UP|DOWN|BFLY] {pd}, {d}, {r}, [{s}|{r}|{ur}], [0x1f|0x0|0x1c1f|0x1800|{r}|{ur}]
@@ -275,6 +292,7 @@ _UNIFORM = f"""
 UMOV {{u}}, {{ui}}
 USEL {{u}}, {{ui}}, {{ui}}, {{up}}
 UPRMT {{u}}, {{ui}}, [{{word}}|{{ui}}], {{ui}}
+UR2UP UPR, {{ur}}{_PART}
 UP2UR{_PART} {{u}}, UPR, {{ui}}, [0x7f|0x2a]
 UIADD3 {{u}}, {{ui}}, {{ui}}, {{ui}}
 UIADD3 {{u}}, {{upd}}, {{upd}}, {{ui}}, {{ui}}, {{ui}}

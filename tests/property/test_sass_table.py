@@ -282,12 +282,15 @@ MASKS: dict[str, Callable[[int], int]] = {
 def test_special_registers() -> None:
     lines = [f"S2R R{n}, {name}" for n, name in enumerate(MASKS)]
     lines += ["CS2R R20, SRZ", "@P0 S2UR UR4, SR_TID.X"]
+    lines += ["CS2UR UR6, SR_CLOCKLO", "CS2R.32 R22, SR_CLOCKHI", "CS2R.32 R23, SR_CLOCKLO"]
     chosen = [int(lane in (5, 9)) for lane in range(LANES)]
     outcome = run_warp(lines, {"R20": [7] * LANES, "R21": [7] * LANES, "P0": chosen})
     for n, law in enumerate(MASKS.values()):
         assert outcome.register(n) == [law(lane) % 2**32 for lane in range(LANES)], lines[n]
     assert outcome.register(20) == outcome.register(21) == [0] * LANES
     assert outcome.uniform(4)[0] == 5
+    assert outcome.uniform(6)[0] > 0 == outcome.uniform(7)[0] == outcome.register(22)[0]
+    assert outcome.register(23)[0] > outcome.uniform(6)[0]
 
 
 # ---- Lanes. ------------------------------------------------------------------------------------

@@ -48,12 +48,12 @@ def _float(x: Lane) -> None:
 
 @plain("DADD", "DMUL", "DFMA")
 def _double(x: Lane) -> None:
-    target, a, b = x.take(), x.float("F64"), x.float("F64")
+    target, a, b, how = x.take(), x.float("F64"), x.float("F64"), x.rounding
     if x.name == "DMUL":
-        found = product(a, b, "even", "F64")
+        found = product(a, b, how, "F64")
     else:
         a, b, c = (a, b, x.float("F64")) if x.name == "DFMA" else (a, 1.0, b)
-        found = total(a, b, c, "even", "F64")
+        found = total(a, b, c, how, "F64")
     x.put_float(target, found, "F64")
 
 
@@ -62,19 +62,33 @@ def in_order(value: float) -> tuple[float, float]:
     return value, math.copysign(1, value)
 
 
+def sign_of(x: Lane, place: int = 31) -> int:
+    """Return whether the signs of two registers differ, which stand as |R…|."""
+    return len({x.place(text.strip("|")) >> place & 1 for text in x.operands[1:3]}) - 1
+
+
 @plain("FMNMX", "FMNMX3", "UFMNMX")
 def _fmnmx(x: Lane) -> None:
+    signs = sign_of(x) << 31 if x.has("XORSIGN") else 0
     target, words = x.take(), [x.bits() for _ in range(3 if x.name == "FMNMX3" else 2)]
     numbers = [each for each in words if float_of(each) == float_of(each)]
     if not numbers or (x.has("NAN") and len(numbers) < len(words)):
         x.put(target, NAN32)
         return
-    x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))))
+    x.put(target, x.least(numbers, key=lambda each: in_order(float_of(each))) | signs)
 
 
 @plain("FSETP", "DSETP", "UFSETP")
 def _fsetp(x: Lane) -> None:
     targets, kind = [x.take(), x.take()], "F64" if x.name == "DSETP" else "F32"
+    if x.has("MIN", "MAX"):
+        a, b = x.float(kind), x.float(kind)
+        both = math.isnan(a) and math.isnan(b)
+        is_less = in_order(a) < in_order(b)
+        is_first = is_less if x.has("MIN") else not is_less  # of equals either is right
+        x.put(targets[0], a == a if a != a or b != b else is_first)
+        x.put(targets[1], both)
+        return
     put_outcome(x, targets, comparison(x)(x.float(kind), x.float(kind)))
 
 
@@ -160,10 +174,11 @@ def _half(x: Lane) -> None:
 def _hmnmx2(x: Lane) -> None:
     target, pairs = x.take(), [*zip(x.halves(), x.halves(), strict=True)]
     least, found = x.least, []
-    for f, g in pairs:
+    for place, (f, g) in zip((15, 31), pairs, strict=True):
         numbers = [each for each in (f, g) if each == each]
         whole = len(numbers) == 2 or (numbers and not x.has("NAN"))
-        found.append(least(numbers, key=in_order) if whole else math.nan)
+        best = least(numbers, key=in_order) if whole else math.nan
+        found.append(-best if x.has("XORSIGN") and sign_of(x, place) else best)
     x.put_halves(target, found[0], found[1])
 
 
@@ -190,8 +205,16 @@ def _hset2(x: Lane) -> None:
 
 @plain("F2FP", "UF2FP")
 def _f2fp(x: Lane) -> None:
-    target, high, low = x.take(), x.float(), x.float()
-    x.put_halves(target, *(rounded(limited(x, value), x.half, x.rounding) for value in (low, high)))
+    target, first, second = x.take(), x.float(), x.float()
+    found = []
+    # The first is the high one; with MERGE_C there is one, and the second register is zero.
+    for value in (first, 0.0) if x.has("MERGE_C") else (second, first):
+        one = rounded(limited(x, value), x.half, x.rounding)
+        if x.has("SATFINITE"):
+            most = float_of(0x7F7F if x.half == "BF16" else 0x7BFF, x.half)
+            one = max(-most, min(one, most)) if one == one else one
+        found.append(one)
+    x.put_halves(target, *found)
 
 
 # ---- Conversions. ------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.sass_plain.comparing import INTEGERS, comparison, integer_of, join, limits, put_outcome
+import re
+from collections.abc import Callable
+
+from tests.sass_plain.comparing import comparison, integer_of, join, limits, put_outcome
 from tests.sass_plain.lane import WORD, Lane, plain, signed
 
 
@@ -29,9 +32,35 @@ def _r2ur(x: Lane) -> None:
     x.put(x.take(), x.integer())
 
 
+def nibbles(*places: int) -> int:
+    return sum(place << 4 * byte for byte, place in enumerate(places))
+
+
+# The bytes that each mode of PTX's prmt names, the lowest first.
+FORWARD: dict[str, Callable[[int], int]] = {
+    "F4E": lambda n: nibbles(*(n + byte for byte in range(4))),
+    "B4E": lambda n: nibbles(*((n - byte) % 8 for byte in range(4))),
+    "RC8": lambda n: nibbles(n, n, n, n),
+    "ECL": lambda n: nibbles(*(max(n, byte) for byte in range(4))),
+    "ECR": lambda n: nibbles(*(min(n, byte) for byte in range(4))),
+    "RC16": lambda n: nibbles(*(2 * (n % 2) + byte % 2 for byte in range(4))),
+}
+
+
+@plain("UR2UP")
+def _ur2up(x: Lane) -> None:
+    x.take()
+    name, _, part = x.take().partition(".")
+    word = x.place(name) >> 8 * int(part[1:] or 0)
+    for number in range(7):
+        x.put(f"UP{number}", word >> number & 1)
+
+
 @plain("PRMT", "UPRMT")
 def _prmt(x: Lane) -> None:
     target, a, chosen, c = x.take(), x.integer(), x.integer(), x.integer()
+    if x.modifiers:
+        chosen = FORWARD[x.modifiers[0]](chosen & 3)
     data, found = (c << 32 | a).to_bytes(8, "little"), 0
     for byte in range(4):
         nibble = chosen >> 4 * byte & 15
@@ -72,7 +101,46 @@ def _iadd3(x: Lane) -> None:
 
 @plain("VIADD", "UVIADD", "IADD", "UIADD")
 def _viadd(x: Lane) -> None:
-    x.put(x.take(), x.integer() + x.integer())
+    target = x.take()
+    if x.has("16x2", "U8x4"):
+        a, b = (parts_of(x, 16 if x.has("16x2") else 8) for _ in range(2))
+        x.put(target, packed([f + g for f, g in zip(a, b, strict=True)]))
+    elif x.has("ISAT"):
+        found = sum(-signed(x.place(text.strip("-"))) if text[0] == "-" else
+                    signed(int(text, 16) if "x" in text else x.place(text))
+                    for text in x.operands[1:])  # fmt: skip
+        x.put(target, max(-(2**31), min(found, 2**31 - 1)))
+    elif x.has("64"):
+        carries = x.targets()
+        total = 0
+        for text in (x.take(), x.take()):
+            value = x.place(text.lstrip("-")) | x.place(text.lstrip("-"), 1) << 32
+            total += 2**64 - value if text[0] == "-" else value  # -0 carries
+        total += x.condition(default=False)
+        x.put(target, total, 2)
+        for carry in carries:
+            x.put(carry, total >> 64 > 0)
+    else:
+        x.put(target, x.integer() + x.integer())
+
+
+def parts_of(x: Lane, bits: int) -> list[int]:
+    """Read a word's halves or bytes, each negated by itself; an immediate as it stands."""
+    text = x.take()
+    word = int(text, 16) if "x" in text else x.place(text.lstrip("-"))
+    sign = -1 if text[0] == "-" and "x" not in text else 1
+    return [sign * (word >> shift & (1 << bits) - 1) for shift in range(0, 32, bits)]
+
+
+def elements(word: int, bits: int, is_signed: bool) -> list[int]:
+    """Return the elements of a word, the lowest first."""
+    parts = [word >> shift & (1 << bits) - 1 for shift in range(0, 32, bits)]
+    return [signed(part, bits) for part in parts] if is_signed else parts
+
+
+def packed(parts: list[int]) -> int:
+    bits = 32 // len(parts)
+    return sum((part & (1 << bits) - 1) << bits * place for place, part in enumerate(parts))
 
 
 @plain("IMAD", "UIMAD")
@@ -122,7 +190,10 @@ def _lop3(x: Lane) -> None:
 @plain("PLOP3", "UPLOP3")
 def _plop3(x: Lane) -> None:
     targets = x.take(), x.take()
-    values = x.condition(), x.condition(), x.condition()
+    values = tuple(
+        x.place(x.take().removesuffix(".SIGN")) >> 31 if x.peek(r"\w+\.SIGN") else x.condition()
+        for _ in range(3)
+    )
     for target in targets:
         x.put(target, _logic(x.integer(), values) & 1)
 
@@ -155,7 +226,11 @@ def _isetp(x: Lane) -> None:
 
 @plain("IMNMX", "VIMNMX", "UIMNMX", "UVIMNMX", "VIADDMNMX", "VIMNMX3")
 def _least(x: Lane) -> None:
-    target = x.take()
+    target, kind = x.take(), next((each for each in x.modifiers if "x" in each), "")
+    if kind.endswith("8x4"):
+        words = [elements(x.integer(), 8, kind[0] == "S") for _ in range(2)]
+        x.put(target, packed(list(map(x.least, *words))))
+        return
     values = [x.integer() for _ in range(3 if x.name in ("VIADDMNMX", "VIMNMX3") else 2)]
     if x.name == "VIADDMNMX":
         values = [values[0] + values[1] & WORD, values[2]]
@@ -171,10 +246,10 @@ def _vabsdiff(x: Lane) -> None:
 @plain("IDP")
 def _idp(x: Lane) -> None:
     target = x.take()
-    a, b = (
-        [signed(byte, 8) if kind == "S8" else byte for byte in x.integer().to_bytes(4, "little")]
-        for kind in x.modifiers[1:]
-    )
+    first, second = (kind for kind in x.modifiers if kind[0] in "SU")
+    a, b = (elements(x.integer(), int(kind[1:]), kind[0] == "S") for kind in (first, second))
+    if x.has("2A"):
+        b = b[2:] if x.has("HI") else b[:2]
     x.put(target, sum(map(int.__mul__, a, b)) + x.integer())
 
 
@@ -235,7 +310,11 @@ def _i2i(x: Lane) -> None:
 
 @plain("I2IP")
 def _i2ip(x: Lane) -> None:
-    target, bits = x.take(), INTEGERS[x.modifiers[0]][0]
-    least, most = limits(x.modifiers[0])
+    target, kind = x.take(), x.modifiers[0]
+    bits = int(kind[1:])
+    least, most = (
+        (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "S" else (0, (1 << bits) - 1)
+    )
     a, b = (max(least, min(signed(x.integer()), most)) % (1 << bits) for _ in range(2))
+    x.operands[x.next] = re.sub(r"\.\d+$", "", x.operands[x.next])
     x.put(target, x.integer() << 2 * bits | a << bits | b)

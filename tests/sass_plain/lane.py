@@ -206,7 +206,7 @@ class Lane:
         else:
             body, _, part = name.strip("|").partition(".")
             bits = self.place(body) | (self.place(body, 1) << 32 if kind == "F64" else 0)
-            bits = bits >> 16 if part == "H1_H1" else bits
+            bits = bits >> 16 if part in ("H1", "H1_H1") else bits
             bits &= 2 * top - 1
         if name.startswith("|"):
             bits &= ~top
@@ -221,6 +221,11 @@ class Lane:
             high, low = self.float(self.half), self.float(self.half)
             return low, high
         text = self.operands[self.next]
+        if text.endswith(".H0_NH1"):  # the part for the high half first, and the low one negative
+            minus, word = text[0] == "-", self.place(text.lstrip("-").partition(".")[0])
+            self.next += 1
+            low, high = (float_of(bits, self.half) for bits in (word >> 16, word & 0xFFFF))
+            return low if minus else -low, -high if minus else high
         if ".H" in text or "RZ" in text:
             value = self.float(self.half)
             return value, value

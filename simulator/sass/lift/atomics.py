@@ -6,9 +6,11 @@ with, and the one that the old value goes to.
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
-from simulator.sass.lift.kinds import F32, F64, I1, I32, I64, POINTER, vector
+from simulator.sass.lift.kinds import I1, I32, I64, POINTER, vector
 from simulator.sass.lift.layout import ROW
 from simulator.sass.lift.memory import stacked
 from simulator.sass.lift.numbers import halves, packed, to16
@@ -24,7 +26,7 @@ OPERATIONS = (
 )  # fmt: skip
 """What an atomic does; a helper's option is the place here."""
 
-TYPES = ("U32", "S32", "U64", "S64", "F32", "F64", "F16", "BF16")
+TYPES = ("U32", "S32", "U64", "S64", "U128", "F32", "F64", "F16", "BF16")
 
 _ROWS = [I64, I64, I64, I64]
 
@@ -73,7 +75,7 @@ def _atomic(at: Emitter, find, width: int, options: tuple[int, int, int], counte
         here = lane.resized(64) * 4
         offset = at.load(offsets, I32, here)
         pointer = at.beside(place.base, offset.resized(64, signed=True))
-        old = at.load(pointer, I64 if width == 8 else I32)
+        old = at.load(pointer, ir.IntType(8 * width), align=min(width, 8))
         operand = _of_lane(at, operands, here, width)
         compared = _of_lane(at, compares, here, width)
         swaps = old == compared
@@ -86,10 +88,9 @@ def _atomic(at: Emitter, find, width: int, options: tuple[int, int, int], counte
         at.store(new, pointer)
         if writes:
             # CAST says whether it swapped, not what was there.
-            found = swaps.resized(32) if how == "CAST" else old
-            at.store(found.resized(32), results, here)
-            if width == 8 and how != "CAST":
-                at.store((found >> 32).resized(32), at.beside(results, ROW), here)
+            found = swaps.resized(8 * width) if how == "CAST" else old
+            for word, part in enumerate(_words(found)):
+                at.store(part, at.beside(results, word * ROW), here)
     at.give(at.bit(True))
 
 
@@ -99,22 +100,27 @@ def _bank(offset: Value, lane: Value, width: int) -> Value:
 
 
 def _of_lane(at: Emitter, rows: Value, here: Value, width: int) -> Value:
-    low = at.load(rows, I32, here)
-    if width == 4:
-        return low
-    high = at.load(at.beside(rows, ROW), I32, here)
-    return high.resized(64) << 32 | low.resized(64)
+    return _joined([at.load(at.beside(rows, word * ROW), I32, here) for word in range(width // 4)])
+
+
+def _words(value: Value) -> list[Value]:
+    return [(value >> shift).resized(32) for shift in range(0, value.bits, 32)]
+
+
+def _joined(words: list[Value]) -> Value:
+    whole = words[0].resized(32 * len(words))
+    for place, word in enumerate(words[1:], 1):
+        whole = whole | word.resized(32 * len(words)) << 32 * place
+    return whole
 
 
 def _combined(how: str, kind: str, old: Value, operand: Value, compared: Value) -> Value:
     """Return what an atomic leaves in memory."""
-    if kind in ("F32", "F64"):
-        element = F32 if kind == "F32" else F64
-        return (old._to("bitcast", element) + operand._to("bitcast", element)).as_bits
-    if kind in ("F16", "BF16"):
-        is_bfloat = kind == "BF16"
-        pairs = zip(halves(old, is_bfloat), halves(operand, is_bfloat), strict=True)
-        return packed(*(to16(one + two, is_bfloat) for one, two in pairs))
+    if kind == "F64":
+        return (old.as_float + operand.as_float).as_bits
+    if kind in ("F32", "F16", "BF16"):  # one word of them, or a vector of words
+        pairs = zip(_words(old), _words(operand), strict=True)
+        return _joined([_of_floats(how, kind, *pair) for pair in pairs])
     if how == "POPC":
         return old + 1
     if how in ("MIN", "MAX"):
@@ -130,3 +136,21 @@ def _combined(how: str, kind: str, old: Value, operand: Value, compared: Value) 
         "ADD": old + operand, "AND": old & operand, "OR": old | operand, "XOR": old ^ operand,
         "EXCH": operand,
     }[how]  # fmt: skip
+
+
+def _of_floats(how: str, kind: str, old: Value, operand: Value) -> Value:
+    """Return what becomes of a float32, or of two floats of 16 bits."""
+    if kind == "F32":
+        return (old.as_float + operand.as_float).as_bits
+    is_bfloat = kind == "BF16"
+    pairs = zip(halves(old, is_bfloat), halves(operand, is_bfloat), strict=True)
+    if how == "ADD":
+        return packed(*(to16(one + two, is_bfloat) for one, two in pairs))
+    return packed(*(to16(_extreme(how, one, two), is_bfloat) for one, two in pairs))
+
+
+def _extreme(how: str, f: Value, g: Value) -> Value:
+    """Return the lesser or the greater: a number where one is, and -0 is below +0 (PTX's min)."""
+    less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
+    found = less.choose(f, g) if how == "MIN" else less.choose(g, f)
+    return f.is_nan.choose(g, g.is_nan.choose(f, found))

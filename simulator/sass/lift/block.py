@@ -230,7 +230,9 @@ class Block:
     def _modified(self, source: SourceOperand, word: Value) -> Value:
         if not source.changed:
             return word
-        if source.half:
+        if source.half == "H0_NH1":  # the part for the high half is named first
+            word = word << 16 | word >> 16 ^ 0x8000
+        elif source.half:
             part = word >> 16 if source.half == "H1_H1" else word & 0xFFFF
             word = part | part << 16
         signs = _SIGNS[16 if source.kind == "half" else 32]
@@ -342,10 +344,10 @@ class Block:
             value = self.active.choose(value, self.at.load(self.warp, WORDS, place))
         self.at.store(value, self.warp, place)
 
-    def leave_barrier(self, which: int, clears: bool) -> None:
-        """Take the lanes that take part out of a convergence barrier."""
+    def leave_barrier(self, which: int, lanes: Value, clears: bool) -> None:
+        """Take lanes out of a convergence barrier."""
         at, place = self.at, barrier_row(which)
-        at.store(at.load(self.warp, WORDS, place) & ~self.taken, self.warp, place)
+        at.store(at.load(self.warp, WORDS, place) & ~lanes, self.warp, place)
         call(at, "reconverge", self.warp, options=(1,) if clears else ())
 
 

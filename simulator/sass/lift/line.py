@@ -73,7 +73,7 @@ class SourceOperand:
     absolute: bool = False
     inverted: bool = False
     half: str = ""
-    """H0_H0 or H1_H1: one half for both."""
+    """H0_H0 or H1_H1: one half for both; H0_NH1: turned, and -H1 below."""
 
     @property
     def is_zero(self) -> bool:
@@ -110,7 +110,7 @@ class Condition:
 ALWAYS, NEVER = Condition(7), Condition(7, negated=True)
 
 
-_FOR_THE_WARP = ("R2UR", "S2UR", "REDUX", "CREDUX", "VOTEU", "ELECT")
+_FOR_THE_WARP = ("R2UR", "S2UR", "CS2UR", "REDUX", "CREDUX", "VOTEU", "ELECT")
 """Mnemonics of lanes' instructions that write uniform registers."""
 
 
@@ -293,9 +293,9 @@ class Line:
     def changed(self, place: Named | InBank, signs: Signs, kind: str) -> SourceOperand:
         """Check what is done to a source."""
         is_int, is_half = kind == "int", kind == "half"
-        if signs.half and (not is_half or signs.half not in ("H0_H0", "H1_H1", "H1_H0")):
+        if signs.half and (not is_half or signs.half not in ("H0_H0", "H1_H1", "H1_H0", "H0_NH1")):
             raise DecodeProblem(f"part .{signs.half} of {self.name}")
-        if signs.absolute and is_int:
+        if signs.absolute and (is_int or signs.half == "H0_NH1"):
             raise DecodeProblem(f"|…| of {self.name}")
         if signs.inverted and not is_int:
             raise DecodeProblem(f"~ of {self.name}")

@@ -37,7 +37,7 @@ class Signs:
     absolute: bool = False
     inverted: bool = False
     half: str = ""
-    """H0_H0, H1_H1, B1, …: a part of the register; F32x2.HI_LO, …: both words of a pair."""
+    """H0_H0, H1_H1, H0_NH1, B1, …: a part of the register; F32x2.HI_LO, …: both words of a pair."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _operand(text: str) -> Operand:
         return Number(float(text))
     if (found := re.fullmatch(r"([-+]?)(\w+)", text)) and found[2] in _FLOATS:
         return Number(-_FLOATS[found[2]] if found[1] == "-" else _FLOATS[found[2]])
-    if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\](?:\.(H[01]_H[01]))?", body):
+    if found := re.fullmatch(r"c\[0x([0-9a-f]+)\]\[(.*)\](?:\.(H[01]_N?H[01]))?", body):
         place = _memory(found[2], text)
         index = place.register or place.uniform
         both = place.register is not None and place.uniform is not None

@@ -14,7 +14,7 @@ FREE = {
     "PMTRIG", "FENCE", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE", "UTMACMDFLUSH", "UTMACCTL", "KILL",
     "BPT", "WARPGROUP", "USETMAXREG", "UCGABAR_ARV", "UCGABAR_WAIT", "QSPC", "CREDUX", "FADD2",
     "FMUL2", "FFMA2", "UFADD", "UFMUL", "UFFMA", "UFMNMX", "UFSEL", "UFSETP", "UF2I", "UFRND",
-    "UF2FP", "QMMA",
+    "UF2FP", "QMMA", "CS2UR",
 }  # fmt: skip
 """Opcodes that are known to cost no more than an issue slot, or whose cost nobody published."""
 SPLIT = {"IMAD.WIDE", "BAR"}  # their loops hold other instructions, or wait for other warps

@@ -21,13 +21,23 @@ def fixed(source: SourceOperand) -> int | None:
     return source.place.value if isinstance(source.place, Bits) else None
 
 
+# By the two low bits of the second operand: the bytes, as the default's nibbles name them.
+_MODES = {
+    "F4E": (0x3210, 0x4321, 0x5432, 0x6543), "B4E": (0x5670, 0x6701, 0x7012, 0x0123),
+    "RC8": (0x0000, 0x1111, 0x2222, 0x3333), "ECL": (0x3210, 0x3211, 0x3222, 0x3333),
+    "ECR": (0x0000, 0x1110, 0x2210, 0x3210), "RC16": (0x1010, 0x3232, 0x1010, 0x3232),
+}  # fmt: skip
+
+
 # ---- Bytes. ------------------------------------------------------------------------------------
 @lifts("PRMT", "UPRMT", says="Picks bytes of two registers.")
 def _prmt(line: Line) -> Emit:
-    line.only()
+    line.only(*_MODES)
     target = line.target()
     a, b, c = line.sources("int", 3)
-    known = fixed(b)
+    known, modes = fixed(b), [_MODES[each] for each in line.modifiers]
+    if known is not None and modes:
+        known = modes[0][known & 3]
 
     def emit(block: Block) -> None:
         low, high = block.at.alike(block.read(a), block.read(c))
@@ -35,6 +45,11 @@ def _prmt(line: Line) -> Emit:
             block.write(target, _bytes(low, high, known))
             return
         wide, chosen = join(low, high), block.read(b)
+        if modes:
+            which, (*others, last) = chosen & 3, modes[0]
+            chosen = which.at.i32(last)
+            for turn, nibbles in enumerate(others):
+                chosen = (which == turn).choose(nibbles, chosen)
         word = block.at.i32(0)
         for byte in range(4):
             nibble = chosen >> 4 * byte
@@ -75,22 +90,24 @@ def _bytes(low: Value, high: Value, chosen: int) -> Value:
     return Value(at, builder.bitcast(found, low.type))
 
 
-@lifts("IDP", says="Sum of four products of bytes.")
+@lifts("IDP", says="Sum of four products of bytes, or of two of halves with bytes.")
 def _idp(line: Line) -> Emit:
-    line.only("4A", "S8", "U8")
-    signs = [each == "S8" for each in line.modifiers if each in ("S8", "U8")]
-    if len(signs) != 2:
+    line.only("4A", "2A", "LO", "HI", "S8", "U8", "S16", "U16")
+    types = [each for each in line.modifiers if each[0] in "SU"]
+    signs, wide = [each[0] == "S" for each in types], line.has("2A")
+    if [each[1:] for each in types] != ["16" if wide else "8", "8"]:
         raise DecodeProblem("types of IDP")
+    if line.has("4A") == wide or line.has("LO") + line.has("HI") != wide:
+        raise DecodeProblem("form of IDP")
+    bits, first = (16 if wide else 8), (2 if line.has("HI") else 0)
     target = line.target()
     a, b, c = line.sources("int", 3)
 
     def emit(block: Block) -> None:
         left, right, total = block.read(a), block.read(b), block.read(c)
-        for byte in range(4):
-            f, g = (
-                (word >> 8 * byte).resized(8).resized(32, signed)
-                for word, signed in zip((left, right), signs, strict=True)
-            )
+        for place in range(32 // bits):
+            f = (left >> bits * place).resized(bits).resized(32, signs[0])
+            g = (right >> 8 * (first + place)).resized(8).resized(32, signs[1])
             total = total + f * g
         block.write(target, total)
 
@@ -197,6 +214,21 @@ def _r2p(line: Line) -> Emit:
                 before = block.condition(Condition(place))
                 found = (chosen >> place & 1 != 0).choose(found, before)
             block.write_condition(place, found)
+
+    return emit
+
+
+@lifts("UR2UP", says="Uniform predicates from the bits of a register.")
+def _ur2up(line: Line) -> Emit:
+    line.only()
+    _skip_word(line, "UPR")
+    part = line.take_part("B1", "B2", "B3")
+    first, a = 8 * int(part[1]) if part else 0, line.source()
+
+    def emit(block: Block) -> None:
+        for place in range(7):
+            found = block.read(a) >> first + place & 1
+            block.write_condition(8 + place, found != 0)
 
     return emit
 

@@ -6,7 +6,7 @@ from simulator.sass.lift.block import Block
 from simulator.sass.lift.helpers import call
 from simulator.sass.lift.kinds import I32
 from simulator.sass.lift.layout import ALIVE, CONSTANT, CONSTANT_SHIFT, STAY, VALUE, State
-from simulator.sass.lift.line import ALWAYS, Bits, Line, Named, SourceOperand
+from simulator.sass.lift.line import Bits, Line, Named, SourceOperand
 from simulator.sass.lift.operands import (
     ConvergenceBarrier,
     DecodeProblem,
@@ -310,13 +310,15 @@ def _yield(line: Line) -> Emit:
 @lifts("BREAK", says="Takes lanes out of a convergence barrier.")
 def _break(line: Line) -> Emit:
     line.only(*_SCHEDULING)
-    if line.condition() != ALWAYS:
-        raise DecodeProblem("predicate of BREAK")
+    condition = line.condition()
     which = barrier(line)
     line.ends = True
 
     def emit(block: Block) -> None:
-        block.leave_barrier(which, line.yields)
+        taken = block.taken
+        if not condition.is_always:
+            taken = taken & block.condition(condition).spread().ballot
+        block.leave_barrier(which, taken, line.yields)
         block.go(block.number + 1)
 
     return emit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 from llvmlite import ir
 
@@ -28,6 +29,7 @@ from simulator.sass.lift.values import Value
 __all__: list[str] = []
 
 _INTEGERS = {f"{sign}{bits}": (bits, sign == "S") for bits in (8, 16, 32, 64) for sign in "SU"}
+_NARROW = {"S4": (4, True), "U4": (4, False), "S2": (2, True), "U2": (2, False)}
 _FLOATS = ("F16", "BF16", "F32", "F64", "TF32")
 _TO_WHOLE = {"FLOOR": DOWN, "CEIL": UP, "TRUNC": TO_ZERO}
 
@@ -137,10 +139,13 @@ def _i2i(line: Line) -> Emit:
 
 @lifts("I2IP", says="Saturates two integers, and packs them below the low bits of a third.")
 def _i2ip(line: Line) -> Emit:
-    if line.modifiers not in [(kind, "S32", "SAT") for kind in ("S8", "U8", "S16", "U16")]:
+    kind, *rest = line.modifiers or ("",)
+    bits, to_signed = (_INTEGERS | _NARROW).get(kind, (0, False))
+    if bits not in (2, 4, 8, 16) or rest != ["S32", "SAT"]:
         raise DecodeProblem("types of I2IP")
-    bits, to_signed = _INTEGERS[line.modifiers[0]]
-    target, sources = line.target(), line.sources("int", 3)
+    target, sources = line.target(), line.sources("int", 2)
+    line.take_part(f"{32 - 2 * bits}")  # the bits of the third that are left
+    sources.append(line.source())
     most = (1 << bits - to_signed) - 1
     least = -most - 1 if to_signed else 0
 
@@ -151,7 +156,7 @@ def _i2ip(line: Line) -> Emit:
 
     def emit(block: Block) -> None:
         a, b, c = map(block.read, sources)
-        above = c << 16 if bits == 8 else block.at.i32(0)  # beside 16 bits there is no room
+        above = c << 2 * bits if bits < 16 else block.at.i32(0)  # beside 16 bits there is no room
         block.write(target, above | fitted(a) << bits | fitted(b))
 
     return emit
@@ -159,7 +164,9 @@ def _i2ip(line: Line) -> Emit:
 
 # ---- Floats. -----------------------------------------------------------------------------------
 def _float(line: Line, name: str) -> SourceOperand:
-    """Read a float source."""
+    """Read a float source; of halves the part that is named, or the low one."""
+    if name.endswith("16") and line.take_part("H1"):
+        return replace(line.source("half"), half="H1_H1")
     if name == "F64":
         return line.source("double", 2)
     if name == "TF32":

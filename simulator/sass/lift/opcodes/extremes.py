@@ -11,7 +11,8 @@ from simulator.sass.lift.values import Value
 
 __all__: list[str] = []
 
-_PAIRS = ("S16x2", "U16x2")
+_PARTS = {"S16x2": 16, "U16x2": 16, "S8x4": 8, "U8x4": 8}
+"""Bits of what a word holds several of."""
 
 
 # ---- Least and greatest. -----------------------------------------------------------------------
@@ -20,14 +21,15 @@ _PAIRS = ("S16x2", "U16x2")
     "VIMNMX",
     "UIMNMX",
     "UVIMNMX",
-    says="Minimum or maximum of two integers, also of 64 bits, or of two pairs.",
+    says="Minimum or maximum of two integers, also of 64 bits, or of two pairs or four bytes.",
 )
 def _imnmx(line: Line) -> Emit:
     if line.has("U64", "S64"):
         return least_of_pairs(line)
     _check_modifiers(line)
     target, told = line.target(), line.predicate_targets()
-    if told != (None, None) and not line.has(*_PAIRS):  # sm_100 has places for two of 32 bits
+    has_room = line.has("S16x2", "U16x2")  # sm_100 has room for two of 32 bits
+    if told != (None, None) and not has_room:
         raise DecodeProblem(f"predicates of {line.name}")
     a, b = line.source(), line.source()
     least = line.condition()
@@ -37,7 +39,7 @@ def _imnmx(line: Line) -> Emit:
         found = []
         for place, (f, g) in enumerate(zip(first, second, strict=True)):
             found.append(_either(block, f, g, least, not line.has("U32")))
-            if told[place] is not None:  # whether it is the first, of equals too
+            if place < 2 and told[place] is not None:  # whether it is the first, of equals too
                 f, g = block.at.alike(f, g)
                 yes = block.condition(least)
                 first_wins = (yes & (f == g)) | (f.compare("<", g, signed=True) ^ ~yes)
@@ -48,24 +50,33 @@ def _imnmx(line: Line) -> Emit:
 
 
 def _check_modifiers(line: Line) -> None:
-    line.only("U32", "S32", "RELU", *_PAIRS)
-    if line.has("U32", "U16x2") and line.has("RELU"):
+    line.only("U32", "S32", "RELU", *_PARTS)
+    if line.has("U32", "U16x2", "U8x4") and line.has("RELU"):
         raise DecodeProblem(f"modifiers of {line.name}")
 
 
 def _parts(line: Line, word: Value) -> list[Value]:
     """Return what is compared: the word, or its halves as 32-bit integers, the low one first."""
-    if not line.has(*_PAIRS):
+    if not line.has(*_PARTS):
         return [word]
-    signed = line.has("S16x2")
-    return [each.resized(16).resized(32, signed) for each in (word, word >> 16)]
+    signed, bits = line.has("S16x2", "S8x4"), _bits(line)
+    return [(word >> shift).resized(bits).resized(32, signed) for shift in range(0, 32, bits)]
+
+
+def _bits(line: Line) -> int:
+    return next(bits for name, bits in _PARTS.items() if line.has(name))
 
 
 def _joined(line: Line, parts: list[Value]) -> Value:
     """Return the word of what was found; below zero it is zero with RELU."""
     if line.has("RELU"):
         parts = [each.less_signed(0).choose(0, each) for each in parts]
-    return parts[0] if len(parts) == 1 else parts[0] & 0xFFFF | parts[1] << 16
+    if len(parts) == 1:
+        return parts[0]
+    bits, word = _bits(line), parts[0].at.i32(0)
+    for place, part in enumerate(parts):
+        word = word | (part & (1 << bits) - 1) << place * bits
+    return word
 
 
 def _either(block: Block, a: Value, b: Value, least: Condition, signed: bool) -> Value:
@@ -86,8 +97,8 @@ def _viaddmnmx(line: Line) -> Emit:
         found = []
         for a, b, c in zip(*words, strict=True):
             total = a + b
-            if line.has(*_PAIRS):  # a sum of 16 bits wraps
-                total = total.resized(16).resized(32, line.has("S16x2"))
+            if line.has(*_PARTS):  # a sum of 16 bits wraps
+                total = total.resized(_bits(line)).resized(32, line.has("S16x2", "S8x4"))
             found.append(_either(block, total, c, least, not line.has("U32")))
         block.write(target, _joined(line, found))
 

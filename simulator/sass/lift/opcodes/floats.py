@@ -130,7 +130,25 @@ def _calculated(
 
 @lifts("FMNMX", "UFMNMX", says="Minimum or maximum of two floats.")
 def _fmnmx(line: Line) -> Emit:
+    if line.has("XORSIGN"):
+        return _least_size(line)
     return _least_of(line, 2)
+
+
+def _least_size(line: Line) -> Emit:
+    """XORSIGN: of two sizes; its sign is that of the product, but for what is not a number."""
+    line.only("FTZ", "NAN", "XORSIGN")
+    target, a, b = line.target(), line.source("float"), line.source("float")
+    least, nan_wins = line.condition(), line.has("NAN")
+    if not (a.absolute and b.absolute) or a.negative or b.negative:
+        raise DecodeProblem("sign of FMNMX.XORSIGN")  # no compiler was seen to write it
+
+    def emit(block: Block) -> None:
+        found = _either(block, block.floats(a), block.floats(b), least, nan_wins)
+        sign = (block.word(a, 0) ^ block.word(b, 0)) & 0x80000000
+        block.write(target, found.as_float.is_nan.choose(found, found | sign))
+
+    return emit
 
 
 @lifts("FMNMX3", says="Minimum or maximum of three floats.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Line, Named, SourceOperand
 from simulator.sass.lift.numbers import (
@@ -65,9 +68,11 @@ def _is_zero(source: SourceOperand) -> bool:
 
 @lifts("HMNMX2", says="Minimum or maximum of pairs of 16-bit floats.")
 def _hmnmx2(line: Line) -> Emit:
-    line.only("BF16_V2", "NAN", "FTZ")
+    line.only("BF16_V2", "NAN", "FTZ", "XORSIGN")
     target, a, b = line.target(), line.source("half"), line.source("half")
-    least, is_bfloat = line.condition(), line.has("BF16_V2")
+    least, is_bfloat, of_sizes = line.condition(), line.has("BF16_V2"), line.has("XORSIGN")
+    if of_sizes and not all(each == replace(each, **_SIZE) for each in (a, b)):
+        raise DecodeProblem("sign of HMNMX2.XORSIGN")  # no compiler was seen to write it
 
     def emit(block: Block) -> None:
         parts = []
@@ -81,9 +86,19 @@ def _hmnmx2(line: Line) -> Emit:
             else:
                 found = f.is_nan.choose(g, g.is_nan.choose(f, found))
             parts.append(to16(found, is_bfloat))
+        if of_sizes:  # its sign is that of the product, but for what is not a number
+            signs = block.word(a, 0) ^ block.word(b, 0)
+            number = [(each & 0x7FFF) <= (0x7F80 if is_bfloat else 0x7C00) for each in parts]
+            parts = [
+                fine.choose(each | signs >> shift & 0x8000, each)
+                for fine, each, shift in zip(number, parts, (0, 16), strict=True)
+            ]
         block.write(target, packed(*parts))
 
     return emit
+
+
+_SIZE: dict[str, Any] = {"absolute": True, "negative": False, "half": ""}
 
 
 @lifts("HSETP2", says="Compares pairs of 16-bit floats.")

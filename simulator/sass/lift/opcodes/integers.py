@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.sass.lift.block import Block, join
-from simulator.sass.lift.line import NEVER, Line, SourceOperand
+from simulator.sass.lift.line import NEVER, Condition, Line, SourceOperand
 from simulator.sass.lift.opcodes.comparisons import comparison, join_outcome
 from simulator.sass.lift.opcodes.pairs import comparison_of_pairs, sum_of_pairs
 from simulator.sass.lift.operands import DecodeProblem, Predicate
@@ -28,13 +28,62 @@ def _iadd3(line: Line) -> Emit:
     return _sum(line, 3)
 
 
-@lifts("VIADD", "UVIADD", "IADD", "UIADD", says="Sum of two, with a carry in and out.")
+@lifts(
+    "VIADD", "UVIADD", "IADD", "UIADD",
+    says="Sum of two, with a carry in and out; saturated; of two pairs or four bytes.",
+)  # fmt: skip
 def _viadd(line: Line) -> Emit:
-    return _sum(line, 2)
+    if line.has("16x2", "U8x4"):
+        return _sum_of_parts(line)
+    return _saturated_sum(line) if line.has("ISAT") else _sum(line, 2)
+
+
+def _sum_of_parts(line: Line) -> Emit:
+    """Add halves or bytes: each wraps, and each is negated by itself."""
+    if line.modifiers not in (("16x2",), ("U8x4",)):
+        raise DecodeProblem(f"modifiers of {line.name}")
+    bits = 16 if line.has("16x2") else 8
+    target, inputs = line.target(), line.sources("int", 2)
+    if any(each.inverted for each in inputs):
+        raise DecodeProblem(f"~ of {line.name}")
+
+    def emit(block: Block) -> None:
+        found = block.at.i32(0)
+        words = [block.word(each, 0) for each in inputs]
+        for shift in range(0, 32, bits):
+            total = block.at.i32(0)
+            for word, each in zip(words, inputs, strict=True):
+                part = word >> shift
+                total = total - part if each.negative else total + part
+            found = found | (total & (1 << bits) - 1) << shift
+        block.write(target, found)
+
+    return emit
+
+
+def _saturated_sum(line: Line) -> Emit:
+    """VIADD.S32.ISAT, as add.sat.s32 of PTX."""
+    if line.modifiers != ("S32", "ISAT"):
+        raise DecodeProblem(f"modifiers of {line.name}")
+    target, inputs = line.target(), line.sources("int", 2)
+    if any(each.inverted for each in inputs):
+        raise DecodeProblem(f"~ of {line.name}")
+
+    def emit(block: Block) -> None:
+        total = block.at.i64(0)
+        for each in inputs:
+            wide = block.word(each, 0).resized(64, signed=True)
+            total = total - wide if each.negative else total + wide
+        least, most = -(2**31), 2**31 - 1
+        total = total.less_signed(least).choose(least, total)
+        total = total.compare(">", most, signed=True).choose(most, total)
+        block.write(target, total.resized(32))
+
+    return emit
 
 
 def _sum(line: Line, count: int) -> Emit:
-    if line.modifiers == ("64",):
+    if line.modifiers in (("64",), ("64", "X")):
         return sum_of_pairs(line, count)
     line.only("X")
     target = line.target()
@@ -207,15 +256,18 @@ def _lop3(line: Line) -> Emit:
     return emit
 
 
-@lifts("PLOP3", "UPLOP3", says="Two functions of three predicates.")
+@lifts("PLOP3", "UPLOP3", says="Two functions of three predicates, or signs of registers.")
 def _plop3(line: Line) -> Emit:
     line.only("LUT")
     targets = [line.predicate_target(), line.predicate_target()]
-    inputs = [line.condition() for _ in range(3)]
+    inputs = [line.source() if line.take_part("SIGN") else line.condition() for _ in range(3)]
     tables = [line.immediate(), line.immediate()]
 
     def emit(block: Block) -> None:
-        values = [block.condition(each) for each in inputs]
+        values = [
+            block.condition(each) if isinstance(each, Condition) else block.read(each) >> 31 != 0
+            for each in inputs
+        ]
         found = []
         for table in tables:
             bits = _logic(table, values)

@@ -143,17 +143,22 @@ def _redux(line: Line) -> Emit:
     return emit
 
 
-@lifts("CREDUX", says="Minimum or maximum of a float over the warp.")
+@lifts("CREDUX", says="Minimum or maximum of a float, or of an integer, over the warp.")
 def _credux(line: Line) -> Emit:
     """As `redux.sync.max.f32` of PTX: not-a-numbers lose, or win with NAN; -0 is below 0."""
-    line.only("MIN", "MAX", "F32", "NAN")
-    if not line.has("F32") or line.has("MIN") == line.has("MAX"):
+    if not line.has("F32"):
+        return _redux(line)
+    line.only("MIN", "MAX", "MINABS", "MAXABS", "F32", "NAN")
+    greatest, of_sizes = line.has("MAX", "MAXABS"), line.has("MINABS", "MAXABS")
+    if greatest == line.has("MIN", "MINABS"):
         raise DecodeProblem("modifiers of CREDUX")
-    how, nothing = _REDUCTIONS["MAX.S32" if line.has("MAX") else "MIN.S32"]
+    how, nothing = _REDUCTIONS["MAX.S32" if greatest else "MIN.S32"]
     target, a = line.target(), line.source()
 
     def emit(block: Block) -> None:
         words = block.read(a).spread()
+        if of_sizes:
+            words = words & 0x7FFFFFFF
         odd = nothing ^ 0xFFFFFFFF if line.has("NAN") else nothing
         keys = ((words & 0x7FFFFFFF) > _INFINITY).choose(odd, _by_order(words))
         if block.active is not None:

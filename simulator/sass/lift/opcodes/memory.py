@@ -187,15 +187,20 @@ def _constant(line: Line) -> Emit:
     return emit_indexed
 
 
-@lifts("QSPC", says="Whether a generic address is in shared, or in local memory.")
+@lifts("QSPC", says="Whether a generic address is in shared, local or global memory.")
 def _qspc(line: Line) -> Emit:
-    line.only("E", "S", "L")
-    window = LOCAL_WINDOW if line.has("L") else SHARED_WINDOW
+    line.only("E", "S", "L", "G")
     condition = line.predicate_target()
     if line.target() is not None:
         raise DecodeProblem("destination of QSPC")
-    place = line.address()
-    if place.register is None or place.register.is_zero or place.uniform or place.offset:
-        raise DecodeProblem("address of QSPC")
-    high = SourceOperand(Named(line.named(place.register, 2).number + 1))
-    return lambda block: block.write_condition(condition, block.read(high) == window)
+    if line.has("S") + line.has("L") + line.has("G") != 1:
+        raise DecodeProblem("space of QSPC")
+    where = address(line, line.address(), 64)
+
+    def emit(block: Block) -> None:
+        high = (where(block) >> 32).resized(32)
+        shared, local = high == SHARED_WINDOW, high == LOCAL_WINDOW
+        found = shared if line.has("S") else local if line.has("L") else ~(shared | local)
+        block.write_condition(condition, found)
+
+    return emit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.lift.block import Block
 from simulator.sass.lift.line import Condition, Line
@@ -65,14 +67,14 @@ _BY_LANE = {
     "SR_LTMASK": lambda lane: (1 << lane) - 1, "SR_LEMASK": lambda lane: (2 << lane) - 1,
     "SR_GTMASK": lambda lane: ~((2 << lane) - 1), "SR_GEMASK": lambda lane: ~((1 << lane) - 1),
 }  # fmt: skip
-_CLOCKS = ("SR_CLOCKLO", "SR_GLOBALTIMERLO")
+_CLOCKS = ("SR_CLOCKLO", "SR_GLOBALTIMERLO", "SR_CLOCKHI", "SR_GLOBALTIMERHI")
 
 
 def _special_value(block: Block, name: str) -> Value:
     if name in _ROWS:
         return block.special(_ROWS[name])
     if name in _CLOCKS:
-        return _clock(block).resized(32)
+        return (_clock(block) >> (32 if name.endswith("HI") else 0)).resized(32)
     if name in _BLOCK:
         return block.field(_BLOCK[name]).resized(32)
     if name in _BY_LANE:
@@ -80,26 +82,32 @@ def _special_value(block: Block, name: str) -> Value:
     return block.at.i32(_SAME[name])
 
 
-@lifts("S2R", "S2UR", "CS2R", says="Reads a special register.")
+@lifts("S2R", "S2UR", "CS2R", "CS2UR", says="Reads a special register.")
 def _special(line: Line) -> Emit:
     line.only("32", "64")
-    wide = line.name == "CS2R" and not line.has("32")
+    wide = line.name.startswith("CS2") and not line.has("32")
     target = line.target(2 if wide else 1)
     word = line.take()
     if not isinstance(word, Word):
         raise DecodeProblem(f"operand of {line.name}")
     name = word.text
     known = (*_ROWS, *_BLOCK, *_BY_LANE, *_SAME)
+    if wide and name.endswith("HI") and name in _CLOCKS:
+        raise DecodeProblem(f"width of {name}")
     if name not in _CLOCKS and (name not in known or (wide and name != "SRZ")):
         raise DecodeProblem(f"special register {name}")
 
     def emit(block: Block) -> None:
         if name in _CLOCKS and wide:
-            block.write_pair(target, _clock(block))
+            with block.once() if line.writes_uniform else nullcontext():
+                block.write_pair(target, _clock(block))
             return
         value = _special_value(block, name)
-        if line.name == "S2UR":
+        if line.writes_uniform:
             block.write_first(target, value)
+            if wide:
+                with block.once():
+                    block.write(target, block.at.i32(0), 1)
             return
         block.write(target, value)
         if wide:

@@ -32,18 +32,17 @@ _EIGHT = ("E4M3", "E5M2")
 def _f2fp(line: Line) -> Emit:
     line.only(
         "F16", "BF16", "F32", "TF32", *_EIGHT, "PACK_AB", "PACK_AB_MERGE_C", "PACK_B", "UNPACK_B",
-        "UNPACK_B_MERGE_C", "RELU", "SATFINITE", "RZ",
+        "UNPACK_B_MERGE_C", "MERGE_C", "RELU", "SATFINITE", "RZ",
     )  # fmt: skip
     types = {each for each in line.modifiers if each in ("F16", "BF16", "F32", "TF32", *_EIGHT)}
     rest = {each for each in line.modifiers if each not in types and each != "RELU"}
     is_eight = len(types & set(_EIGHT)) == 1 and len(types) == 2
-    # Without types, as for sm_80, they are half from float.
-    if rest in ({"PACK_AB"}, {"PACK_AB", "RZ"}) and types in (
-        set(),
-        {"F16", "F32"},
-        {"BF16", "F32"},
-    ):
+    # Without types, as for sm_80, they are half from float; BF16 alone is from float, too.
+    is_pair = types in (set(), {"BF16"}, {"F16", "F32"}, {"BF16", "F32"})
+    if is_pair and "PACK_AB" in rest and rest <= {"PACK_AB", "RZ", "SATFINITE"}:
         return _pair(line)
+    if is_pair and rest in ({"MERGE_C"}, {"MERGE_C", "RZ"}, {"MERGE_C", "SATFINITE"}):
+        return _low_half(line)
     if rest == {"PACK_AB_MERGE_C", "SATFINITE"} and is_eight and "F32" in types:
         return _bytes(line)
     if rest == {"UNPACK_B_MERGE_C", "SATFINITE"} and is_eight and "F16" in types:
@@ -65,15 +64,31 @@ def _pair(line: Line) -> Emit:
     high, low = line.source("float"), line.source("float")
 
     def emit(block: Block) -> None:
-        values = [_limited(line, block.floats(each)) for each in (low, high)]
-        is_bfloat = line.has("BF16")
-        if line.has("RZ"):
-            found = [directed16(each.double, TO_ZERO, is_bfloat) for each in values]
-        else:
-            found = [to16(each, is_bfloat) for each in values]
+        found = [_sixteen(line, block.floats(each)) for each in (low, high)]
         block.write(target, packed(*found))
 
     return emit
+
+
+def _low_half(line: Line) -> Emit:
+    """Convert one float; beside a register that is zero, so is the half above."""
+    target, a, beside = line.target(), line.source("float"), line.source()
+    if not beside.is_zero:  # no compiler was seen to keep a half
+        raise DecodeProblem("packing of F2FP")
+    return lambda block: block.write(target, _sixteen(line, block.floats(a)))
+
+
+def _sixteen(line: Line, value: Value) -> Value:
+    """Round a float to 16 bits; SATFINITE: what is larger than the greatest becomes that."""
+    value, is_bfloat = _limited(line, value), line.has("BF16")
+    if line.has("RZ"):
+        found = directed16(value.double, TO_ZERO, is_bfloat)
+    else:
+        found = to16(value, is_bfloat)
+    if line.has("SATFINITE"):
+        endless = 0x7F80 if is_bfloat else 0x7C00
+        found = ((found & 0x7FFF) == endless).choose(found - 1, found)
+    return found
 
 
 def _bytes(line: Line) -> Emit:

@@ -34,11 +34,27 @@ def _read(block: Block, source: SourceOperand) -> Value:
 
 
 def sum_of_pairs(line: Line, count: int) -> Emit:
-    """Lift IADD.64 and IADD3.64: a sum of two or three pairs."""
+    """Lift IADD.64 and IADD3.64: a sum of two or three pairs; of two with a carry in and out."""
     target = line.target(2)
-    if line.predicate_targets() != (None, None):  # carries; none was seen
+    carry, second = line.predicate_targets()
+    if second is not None or (carry is not None and count > 2):  # none was seen
         raise DecodeProblem(f"predicates of {line.name}")
     inputs = [_source(line) for _ in range(count)]
+    if count == 2:
+        before = line.condition(NEVER) if line.has("X") else NEVER
+
+        def emit_carries(block: Block) -> None:
+            a, b = (_read(block, each) for each in inputs)
+            one = block.condition(before).spread().resized(64)
+            half, whole = a + b, a + b + one
+            out = (half < a) | (whole < half)
+            for each in inputs:  # `-b` is `~b` + 1, whose carry counts: where b is 0
+                if each.negative:
+                    out = out | (_read(block, each) == 0)
+            block.write_pair(target, whole)
+            block.write_condition(carry, out)
+
+        return emit_carries
 
     def emit(block: Block) -> None:
         total, *others = (_read(block, each) for each in inputs)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from simulator.sass.lift.atomics import OPERATIONS, TYPES
 from simulator.sass.lift.block import Block
+from simulator.sass.lift.kinds import I32, vector
+from simulator.sass.lift.layout import SCRATCH
 from simulator.sass.lift.line import Line, Named
 from simulator.sass.lift.opcodes.memory import CACHING, WIDTHS, address, count_access, space_of
-from simulator.sass.lift.operands import DecodeProblem, Predicate
+from simulator.sass.lift.operands import DecodeProblem, Memory, Predicate
 from simulator.sass.lift.sites import MemorySite, known_name
 from simulator.sass.lift.table import Emit, lifts
 
@@ -15,11 +17,13 @@ __all__: list[str] = []
 _TYPES = {
     "S32": ("S32", 4), "U32": ("U32", 4), "32": ("U32", 4), "64": ("U64", 8), "U64": ("U64", 8),
     "S64": ("S64", 8), "F32": ("F32", 4), "F64": ("F64", 8), "F16x2": ("F16", 4),
-    "BF16_V2": ("BF16", 4), "BF16x2": ("BF16", 4),
+    "BF16_V2": ("BF16", 4), "BF16x2": ("BF16", 4), "128": ("U128", 16),
+    "F32x2": ("F32", 8), "F32x4": ("F32", 16), "F16x4": ("F16", 8), "F16x8": ("F16", 16),
+    "BF16x4": ("BF16", 8), "BF16x8": ("BF16", 16),
 }  # fmt: skip
 
 
-@lifts("ATOMS", "ATOMG", "ATOM", "RED", "REDG", says="Atomics, lane by lane.")
+@lifts("ATOMS", "ATOMG", "ATOM", "RED", "REDG", says="Atomics, lane by lane; of vectors, too.")
 def _atomic(line: Line) -> Emit:
     line.only(*CACHING, *OPERATIONS, *_TYPES, "SPIN", "FTZ", "RN")
     # POPC.INC is one operation.
@@ -29,11 +33,16 @@ def _atomic(line: Line) -> Emit:
     how, space = named[0], space_of(line)
     types = [_TYPES[each] for each in line.modifiers if each in _TYPES]
     kind, width = types[0] if types else ("U32", 4)
-    if kind[0] in "FB" and how != "ADD":
+    if kind[0] in "FB" and how not in (("ADD", "MIN", "MAX") if kind.endswith("16") else ("ADD",)):
+        raise DecodeProblem(f"type of {line.name}")
+    if width == 16 and (space != "global" or (kind == "U128" and how not in ("CAS", "EXCH"))):
         raise DecodeProblem(f"type of {line.name}")
     words = width // 4
     condition = line.predicate_target() if line.peek(Predicate) else None
-    target = None if line.name.startswith("RED") else line.target(words)
+    # Since sm_100, a loop that swaps gets a predicate: whether it did.
+    says_so = how == "CAST" and condition is not None and line.peek(Memory)
+    has_target = not line.name.startswith("RED") and not says_so
+    target = line.target(words) if has_target else None
     if target is not None and target.uniform:
         raise DecodeProblem(f"destination of {line.name}")
     where = address(line, line.address(), 32 if space == "shared" else 64)
@@ -41,8 +50,9 @@ def _atomic(line: Line) -> Emit:
     data = line.plain(words) if how != "POPC" else Named(-1)
     if data.uniform or compare.uniform:
         raise DecodeProblem(f"data of {line.name}")
-    count_access(line, space, space == "shared" and target is None, width)
-    options = (width, OPERATIONS.index(how), TYPES.index(kind), int(target is not None))
+    writes = target is not None or says_so
+    count_access(line, space, space == "shared" and not writes, width)
+    options = (width, OPERATIONS.index(how), TYPES.index(kind), int(writes))
 
     def emit(block: Block) -> None:
         addresses = where(block)
@@ -53,7 +63,10 @@ def _atomic(line: Line) -> Emit:
                 f"atomic_{space}", addresses, operand, compared, row, number, options=options
             )
         )
-        block.write_condition(condition, block.at.bit(True).spread())
+        found = block.at.bit(True).spread()
+        if says_so:
+            found = block.at.load(block.warp, vector(I32), SCRATCH) != 0
+        block.write_condition(condition, found)
 
     return emit
 
