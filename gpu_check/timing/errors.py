@@ -39,6 +39,7 @@ SETS = {
     "fourteenth": "h100_timed_fourteenth", "fifteenth": "h100_timed_fifteenth",
     "sixteenth": "h200_timed_sixteenth", "seventeenth a": "h100_timed_seventeenth_a",
     "seventeenth b": "h100_timed_seventeenth_b", "seventeenth c": "h100_timed_seventeenth_c",
+    "eighteenth": "h100_timed_eighteenth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 
