@@ -329,7 +329,7 @@ ELECT {pd}, {u}, PT
 HMMA.[1688|16816].F32[|.BF16] {q}, {q}, {q}, [{q}|RZ] # ffff
 HMMA.[1684|1688].F32.TF32 {q}, {q}, {q}, [{q}|RZ] # ffff
 HMMA.[1688|16816].F16 {q}, {q}, {q}, [{q}|RZ]
-IMMA.[16816|16832].[S8|U8].[S8|U8] {q}, {q}.ROW, {q}.COL, [{q}|RZ]
+IMMA.[16816|16832].[S8|U8].[S8|U8][|.SAT] {q}, {q}.ROW, {q}.COL, [{q}|RZ]
 QMMA.[16816|16832].F32.[E4M3|E5M2].[E4M3|E5M2] {q}, {q}, {q}, [{q}|RZ] # ffff
 QMMA.[16816|16832].F16.[E4M3|E5M2].[E4M3|E5M2] {q}, {q}, {q}, [{q}|RZ]
 DMMA.884 {q}, {q}, {q}, [{q}|RZ] # ee

@@ -133,7 +133,8 @@ def _mma(x: Lane) -> None:
         column = _line_of(x, b, kinds[-1], 2 * t + place % 2, range(parts))
         if x.name == "IMMA":
             products = sum(int(f) * int(g) for f, g in zip(row, column, strict=True))
-            found.append(products + x.place(c, place))
+            sum_ = products + signed(x.place(c, place))
+            found.append(max(-(2**31), min(sum_, 2**31 - 1)) if x.has("SAT") else sum_)
             continue
         sums = 0.0
         for f, g in zip(row, column, strict=True):

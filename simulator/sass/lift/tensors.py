@@ -163,8 +163,8 @@ def dmma(at: Emitter) -> None:
 
 # ---- Integers. ---------------------------------------------------------------------------------
 @helper(I1, *_TILES)
-def imma(at: Emitter, k: int, signed_a: int, signed_b: int) -> None:
-    """IMMA: 16×k by k×8 bytes; sums of 32 bits."""
+def imma(at: Emitter, k: int, signed_a: int, signed_b: int, saturates: int) -> None:
+    """IMMA: 16×k by k×8 bytes; sums of 32 bits, which wrap or saturate."""
     to, *sources = _begin(at)
     parts = k // 16
     a, b, c = (
@@ -176,7 +176,19 @@ def imma(at: Emitter, k: int, signed_a: int, signed_b: int) -> None:
         return [(word >> 8 * byte).resized(8).resized(32, bool(signed)) for byte in range(4)]
 
     left, right = _taken(a, b, partial(elements, signed_a), partial(elements, signed_b))
-    _end(at, to, _product(left, right, 4, c, lambda x, y, total: x * y + total))
+    if not saturates:
+        _end(at, to, _product(left, right, 4, c, lambda x, y, total: x * y + total))
+        return
+    zero = [at.constant(vector(I32), 0)] * 4
+    found = _product(left, right, 4, zero, lambda x, y, total: x * y + total)
+    _end(at, to, [_saturated(x, y) for x, y in zip(found, c, strict=True)])
+
+
+def _saturated(one: Value, two: Value) -> Value:
+    """Add signed words; what does not fit becomes the nearest that does."""
+    total = one.resized(64, signed=True) + two.resized(64, signed=True)
+    total = total.less_signed(-(2**31)).choose(-(2**31), total)
+    return total.less_signed(2**31).choose(total, 2**31 - 1).resized(32)
 
 
 # ---- Moves. ------------------------------------------------------------------------------------

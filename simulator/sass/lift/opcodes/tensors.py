@@ -61,15 +61,15 @@ def _dmma(line: Line) -> Emit:
 _IMMA = {"16816": 16, "16832": 32}
 
 
-@lifts("IMMA", says="16×8 tile of a matrix product of bytes.")
+@lifts("IMMA", says="16×8 tile of a matrix product of bytes; its sums wrap, or saturate.")
 def _imma(line: Line) -> Emit:
-    line.only(*_IMMA, "S8", "U8")
+    line.only(*_IMMA, "S8", "U8", "SAT")
     shape = next((each for each in line.modifiers if each in _IMMA), "")
     signs = [each == "S8" for each in line.modifiers if each in ("S8", "U8")]
     if not shape or len(signs) != 2:
         raise DecodeProblem("shape of IMMA")
-    k = _IMMA[shape]
-    return _tiles(line, "imma", (4, k // 8, k // 16, 4), (k, int(signs[0]), int(signs[1])))
+    k, signs_and_sat = _IMMA[shape], [int(each) for each in (*signs, line.has("SAT"))]
+    return _tiles(line, "imma", (4, k // 8, k // 16, 4), (k, *signs_and_sat))
 
 
 @lifts("QMMA", says="16×8 tile of a matrix product of floats of 8 bits.")
