@@ -18,6 +18,7 @@ from gpu_check.timing.conflicts_beside import measure_conflicts_beside
 from gpu_check.timing.constant_lanes import measure_constant_lanes
 from gpu_check.timing.constant_misses import measure_constant_misses
 from gpu_check.timing.constant_operands import measure_constant_operands
+from gpu_check.timing.constant_places import measure_constant_places
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.delays import measure_delays
@@ -125,6 +126,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "gathers_beside": measure_gathers_beside,
     "constant_lanes": measure_constant_lanes,
     "constant_misses": measure_constant_misses,
+    "constant_places": measure_constant_places,
     "passes": measure_passes,
     "pass_bytes": measure_pass_bytes,
     "turnover": measure_turnover,

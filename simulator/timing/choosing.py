@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.constant_caches import NAMED, UNIFORM, find_constants
 from simulator.timing.far import NUMBERS
 from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
 
@@ -38,7 +39,7 @@ def enter(state: Any, partition: int, warp: int) -> None:
 
 
 @jit()
-def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int:
+def choose(code: Any, trace: Any, state: Any, machine: Any, partition: int, now: int) -> int:
     """Choose the warp that issues; -1: none can, and the partition sleeps until one may."""
     if state.port[partition] > now:
         state.sleep[partition] = state.port[partition]
@@ -46,7 +47,8 @@ def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int
     last = state.last[partition]
     # A queue that was full takes who waits for it longest.
     goes_on = last >= 0 and (state.since[last] < 0 or state.throttle[last] == _MATH)
-    if goes_on and state.next[last] <= now and _can(code, state, machine, partition, last, now):
+    goes_on = goes_on and state.next[last] <= now
+    if goes_on and _can(code, trace, state, machine, partition, last, now):
         return int(last)
     least = NEVER
     count = state.count[partition]
@@ -59,7 +61,7 @@ def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int
             end += 1
         for place in range(end - 1, first - 1, -1):
             warp = state.order[partition, place]
-            if state.next[warp] <= now and _can(code, state, machine, partition, warp, now):
+            if state.next[warp] <= now and _can(code, trace, state, machine, partition, warp, now):
                 since = state.since[warp] if state.since[warp] >= 0 else now
                 if since < longest:
                     found, longest = warp, since
@@ -73,7 +75,9 @@ def choose(code: Any, state: Any, machine: Any, partition: int, now: int) -> int
 
 
 @jit()
-def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: int) -> bool:
+def _can(
+    code: Any, trace: Any, state: Any, machine: Any, partition: int, warp: int, now: int
+) -> bool:
     """Say whether a warp that may issue finds a place in the pipe or queue that it needs."""
     number = state.instruction[warp]
     kind = code[number].kind
@@ -82,6 +86,8 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
     if code[number].constant and state.constants > now and kind != _QUEUED:
         why = _IMC
         state.next[warp] = state.constants
+    elif code[number].table and _misses(code, trace, state, machine, partition, warp, now):
+        why = _IMC
     elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
         if code[number].aside:
             if state.size[4 + partition] < machine[_ASIDE_ROOM]:
@@ -103,6 +109,29 @@ def _can(code: Any, state: Any, machine: Any, partition: int, warp: int, now: in
         state.since[warp] = now
         state.throttle[warp] = why
     return False
+
+
+@jit()
+def _misses(
+    code: Any, trace: Any, state: Any, machine: Any, partition: int, warp: int, now: int
+) -> bool:
+    """Say whether a warp waits for its line of a table of constants; it asks for it once."""
+    line, cache = code[state.instruction[warp]].table - 1, NAMED + partition
+    if line < 0:
+        at = state.accesses + 6 * state.at_row[warp]
+        step = state.steps + 4 * trace[state.did + state.at_step[warp]]
+        if state.at_row[warp] >= trace[step + 3] or trace[at] != state.instruction[warp]:
+            return False  # it is turned off, or the caches hold all of the table
+        line, cache = (trace[at + 5] & 4095) - 1, UNIFORM + partition
+    if state.table_given[warp] == line:
+        return False
+    state.table_given[warp] = line
+    block = warp // state.warps_of_block
+    there = find_constants(state, machine, cache, line, block, now)
+    if there <= now:
+        return False
+    state.next[warp] = there
+    return True
 
 
 @jit()

@@ -90,6 +90,7 @@ def code_arrays(
             "written": _written(each, kind),
             "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),
             "constant": "c[" in each.operands,
+            "table": table_line(each.operands),
             "bypasses": _bypasses(modifiers),
             "adu": _ADU if name in _OF_ADU else 0.0,
             **_synchronizes(kind, each),
@@ -97,6 +98,25 @@ def code_arrays(
         for field, value in values.items():
             table[field][number] = value
     return table
+
+
+_TABLE = re.compile(r"c\[0x3\]\[(UR)?(\w+)").search
+
+
+def table_line(operands: str) -> int:
+    """Return the line of 64 bytes of `__constant__` variables that operands name, and one.
+
+    -1: a uniform register says which; 0: they name none.
+
+    >>> table_line("R0,R2,c[0x3][0x44],R6"), table_line("UR4,c[0x3][UR4+0x8]")
+    (2, -1)
+    >>> table_line("R0,c[0x3][R2]"), table_line("R0,R2,c[0x0][0x210],R6")
+    (0, 0)
+    """
+    found = _TABLE(operands)
+    if found is None or (not found[1] and not found[2].startswith("0x")):
+        return 0
+    return -1 if found[1] else int(found[2], 16) // 64 + 1
 
 
 def _kind(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> Kind:

@@ -246,11 +246,12 @@ def flat(
     table = np.stack([steps.start, steps.length, steps.row_begin[:-1], steps.row_begin[1:]], axis=1)
     cycles, waits = _shared_rows(work, machine)
     asked = np.zeros_like(waits) if rows.asked is None else rows.asked
+    tables = np.zeros_like(waits) if rows.table is None else rows.table
     columns = (
         rows.number, rows.is_shared.astype(np.int64),
         cycles, rows.floor + cycles - rows.cycles,
         np.where(rows.is_shared, rows.sectors, rows.line_begin[:-1]),
-        np.where(rows.is_shared, np.where(asked > 0, asked, waits), rows.line_begin[1:]),
+        np.where(rows.is_shared, np.where(asked > 0, asked, waits) + tables, rows.line_begin[1:]),
     )  # fmt: skip
     begins = [np.zeros((1, 3), np.int64)]
     for each in traces:

@@ -30,6 +30,8 @@ NUMBERS = (
     "shared_warp", "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
     "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied",
+    "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
+    "constant_stays",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 

@@ -124,9 +124,9 @@ def _notes(work: Work, found: Estimate) -> list[str]:
 
 
 def _indexed_constants(work: Work) -> list[str]:
-    """Say that tables of constants are indexed: what misses cost is not in the estimate."""
+    """Say that tables of constants are indexed: what misses cost is not known well."""
     place = _first(work, lambda each: bool(_INDEXED_CONSTANT(each.operands)))
-    said = "where many warps read more than 64 words of it, it may take several times as long"
+    said = "where many warps read more than 64 words of it, it may take half or twice the time"
     return [f"{place} indexes a table in constant memory: {said}"] if place else []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.constant_caches import read_table
 from simulator.timing.far import NUMBERS, OF_L2, access, from_l2, to_l2
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
@@ -157,6 +158,9 @@ def _send(
             sent = trace[at + 4]
             if kind == _COPY:
                 asked = trace[at + 5]
+            elif code[number].adu > 0:
+                if trace[at + 5]:
+                    extra += read_table(state, machine, trace[at + 5], now) - now
             else:
                 extra += trace[at + 5]
         else:

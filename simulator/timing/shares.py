@@ -118,6 +118,9 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["atom_rate"] = min(machine["atom_alone"], numbers["atom_rate"] / busy)
     for name in ("request", "store_line", "store_request"):
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
+    asks = max(machine["constant_ask_alone"] / machine["constant_ask"], busy)
+    for name in ("constant_ask", "constant_rest"):
+        numbers[name] *= asks
     numbers["store_asked"] = min(machine["store_asked"], numbers["request"])
     for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
         numbers[name] *= busy

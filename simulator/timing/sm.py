@@ -74,7 +74,7 @@ def simulate(
         least = min(least, dispatch(code, trace, state, machine, without, now))
         for partition in range(4):
             if state.sleep[partition] <= now:
-                warp = choose(code, state, machine, partition, now)
+                warp = choose(code, trace, state, machine, partition, now)
                 if warp >= 0:
                     block = _issue(
                         code, trace, state, machine, stalls, partition, warp, is_long, now
@@ -138,6 +138,7 @@ def _launch(
         state.issued[warp] = begin
         state.ready[warp] = begin + 1
         state.fetched[warp] = 0
+        state.table_given[warp] = -1
         state.fenced[warp] = 0
         state.stores[warp] = 0
         state.asked[warp] = 0
@@ -170,6 +171,7 @@ def _issue(
     state.counts[1] += 1
     _account(state, stalls, partition, warp, number, code[number].held, now)
     state.issued[warp] = now
+    state.table_given[warp] = -1
     conflict = max(read_operands(code, state, partition, warp, number, now), code[number].port)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict

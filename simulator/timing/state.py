@@ -16,6 +16,7 @@ __all__ = [
     "CODE",
     "CODE_LINE",
     "CODE_LINES",
+    "CONSTANT_LINES",
     "COUNTS",
     "GLOBALS",
     "GROUPS",
@@ -59,6 +60,9 @@ MOST_JOINS = 64
 """Lines of stores with which later ones are joined, at most."""
 STORED = 1 << 12
 """Lines of which it is known which sectors were stored."""
+CONSTANT_CACHES, CONSTANT_LINES = 9, 64
+"""Caches of constants: of each sub-partition two, of the SM one; lines of each that are kept or on
+their way, at most."""
 SLOTS = 3
 """Places of operands, each with a register in the reuse cache for each of two banks."""
 
@@ -157,6 +161,7 @@ CODE = np.dtype(
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
         ("constant", np.int64),  # whether it reads a constant bank
+        ("table", np.int64),  # a variable's line there, and one; -1: at a uniform register
         ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
@@ -254,6 +259,15 @@ STATE = np.dtype(
         ("fetches", *_numbers(PARTITIONS + 1)), ("fetch", *_numbers(PARTITIONS + 1, CODE_LINES)),
         ("fetch_free", np.float64, (PARTITIONS + 1,)), ("fetch_line", *_numbers(PARTITIONS + 1)),
         ("fetch_at", np.float64, (CODE_LINES,)),  # when the SM had a line
+        # Tables of constants: by cache and place the line, when it is there, which of the asks used
+        # it last, the block that asked, whether its other half is still to come. By cache the
+        # place that was used last, and when all that was asked for is there. Asks until now, until
+        # when the cache behind sends, when it had four lines; by warp the line fetched for it.
+        *((f"table_{name}", *_numbers(CONSTANT_CACHES, CONSTANT_LINES))
+          for name in ("line", "at", "used", "block", "rest")),
+        ("table_last", *_numbers(CONSTANT_CACHES)), ("table_until", *_numbers(CONSTANT_CACHES)),
+        ("table_asks", np.int64), ("table_free", np.float64), ("table_first", *_numbers(256)),
+        ("table_given", *_numbers(MOST_WARPS)),
         ("sets", np.int64), ("tags", *_numbers(_SETS, WAYS)), ("valid", *_numbers(_SETS, WAYS)),
         ("fill", *_numbers(_SETS, WAYS, 4)), ("used", *_numbers(_SETS, WAYS)),
         # Outcome.
@@ -274,7 +288,7 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
     state = np.zeros(1, dtype=STATE)
     for name in (
         "trace", "since", "arrived_at", "block", "last", "kept", "tags", "constants", "joining",
-        "written",
+        "written", "table_line", "table_first", "table_given",
     ):  # fmt: skip
         state[name] = -1
     for name in ("fetch", "fetch_line"):

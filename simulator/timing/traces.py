@@ -47,6 +47,9 @@ class AccessRows:
     asked: Numbers | None = None
     """Of a copy into shared memory: lines that it asks the L2 for, each as often as it asks.
     None: there are no copies."""
+    table: Numbers | None = None
+    """Of a table of constants: the first line of 64 bytes that lanes read, and one, and 4,096 times
+    how many lines they read; 0: every cache holds the table. None: there are none."""
 
     @property
     def filled(self) -> Numbers:

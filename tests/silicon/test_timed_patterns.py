@@ -10,6 +10,9 @@ import pytest
 
 from gpu_check.recordings import PackagedTable, packaged_table
 from gpu_check.timing import (
+    constant_lanes,
+    constant_misses,
+    constant_operands,
     local_memory,
     matches,
     misses,
@@ -215,3 +218,73 @@ def test_dram_gets_a_sector_once_however_often_it_is_stored() -> None:
     counts = report.time("H100").counts
     simulated = counts["store_sectors"] / 4
     assert 0.8 * simulated <= counts["dram_sectors"] <= 1.01 * simulated
+
+
+@pytest.mark.parametrize(
+    "row",
+    [*rows("h100_constant_operands", {"words": ["512", "1024"]}, how="named", warps="4"),
+     *rows("h100_constant_operands", {}, how="named", warps="16", words="1024"),
+     *rows("h100_constant_operands", {"words": ["64", "512"]}, how="uniform", warps="1"),
+     *rows("h100_constant_operands", {"words": ["512"]}, how="uniform", warps="4"),
+     *rows("h100_constant_operands", {"words": ["1024"]}, how="indexed", warps="1"),
+     *rows("h100_constant_operands", {"words": []}, how="indexed", warps="4")],
+)  # fmt: skip
+def test_tables_of_constants_take_what_they_took(row: Row) -> None:
+    """Those that a cache holds, and those that none does, of up to four warps."""
+    words, warps, how = int(row["words"]), int(row["warps"]), row["how"]
+    more = () if how == "named" else (np.int32(words),)
+    kernel = f"named{words}" if how == "named" else how
+
+    def of(turns: int) -> float:
+        args = [np.zeros(132, np.int64), np.zeros(4096, np.float32), np.int32(turns), *more]
+        return cycles(constant_operands.constants_source(), kernel, 132, warps, args)
+
+    each = (of(5) - of(2)) / (3 * words * warps)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [*rows("h100_constant_lanes", {"words": ["4096"], "lanes": ["1", "32"]}, warps="1", apart="1"),
+     *rows("h100_constant_lanes", {"words": ["16384"], "lanes": ["1", "32"]}, warps="1",
+           apart="17")],
+)  # fmt: skip
+def test_words_of_large_tables_take_what_they_took(row: Row) -> None:
+    """Most of them come from the L2; where lanes' lines collide, up to a third is missing."""
+    words, lanes, apart = (int(row[name]) for name in ("words", "lanes", "apart"))
+    table = ((np.arange(16384) + 32 * apart) % words).astype(np.int32)
+
+    def of(turns: int) -> float:
+        report = replay_compiled(
+            constant_lanes.constant_lanes_source(), kernel="follow", grid=132, block=32,
+            symbols={"table": table}, chip="H100",
+            args=[np.zeros(132, np.int64), np.zeros(4, np.int32),
+                  *map(np.int32, (words, lanes, apart, turns))],
+        )  # fmt: skip
+        found = report.time("H100").active_cycles
+        assert found is not None
+        return found
+
+    each = (of(32) - of(0)) / 32
+    assert each == pytest.approx(float(row["cycles"]), rel=0.1 if apart == 1 else 0.35)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [*rows("h100_constant_misses", {"step": ["1"], "words": ["1024"]}, threads="128", blocks="1",
+           sms="132", apart="0"),
+     *rows("h100_constant_misses", {"step": ["1"], "words": ["1024"]}, threads="128", blocks="8",
+           sms="132", apart="1", words="1024")],
+)  # fmt: skip
+def test_warps_that_read_tables_at_places_of_their_own_take_what_they_took(row: Row) -> None:
+    """One warp of a sub-partition asks for each line once, eight of them for each word."""
+    step, words, blocks, apart = (int(row[name]) for name in ("step", "words", "blocks", "apart"))
+
+    def of(turns: int) -> float:
+        args = [np.zeros(132 * blocks, np.int64), np.zeros(4, np.float32),
+                *map(np.int32, (words, turns, 132, apart))]  # fmt: skip
+        source = constant_misses.constant_misses_source()
+        return cycles(source, f"by{step}", 132 * blocks, 4, args)
+
+    each = (of(3) - of(1)) / (2 * words)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.25 if blocks > 1 else 0.08)

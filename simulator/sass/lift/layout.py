@@ -30,6 +30,9 @@ __all__ = [
     "SPECIAL",
     "STAY",
     "SUBWARPS",
+    "TABLE_LINES",
+    "TABLE_NUMBER",
+    "TABLE_SHIFT",
     "UNIFORM",
     "UNIFORM_PREDICATES",
     "VALUE",
@@ -104,10 +107,16 @@ REGISTERS = RETURN_PLACE + 2 * ROW
 # and VALUE: how many words lanes read of a constant bank, or sectors they access of local memory,
 # and above it which instruction does; of a search for lanes of one value, how many values they
 # have; of a barrier 0 where it is turned off, and where registers say which it is and how many
-# warps it is for, its number, 16 times the warps, and one.
+# warps it is for, its number, 16 times the warps, and one. Of a table of constants that is larger
+# than a cache, above the instruction: the first line of 64 bytes that is read, and one, and how
+# many lines are.
 LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
 CONSTANT, VALUE, MARK = 60, 61, 62
 CONSTANT_SHIFT = 16
+TABLE_NUMBER = (1 << 20) - 1
+"""An instruction's number there."""
+TABLE_SHIFT, TABLE_LINES = 36, 48
+"""Where the first line stands, and how many there are."""
 
 
 class State(IntEnum):

@@ -9,8 +9,17 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import NUMBER, ROW, Fault
-from simulator.sass.lift.memory import note_words, shuffled, stacked
+from simulator.sass.lift.layout import (
+    CONSTANT,
+    CONSTANT_SHIFT,
+    NUMBER,
+    ROW,
+    TABLE_LINES,
+    TABLE_SHIFT,
+    VALUE,
+    Fault,
+)
+from simulator.sass.lift.memory import first_lanes, shuffled, stacked
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -19,11 +28,11 @@ from simulator.sass.lift.spaces import (
     refuse,
     trace,
 )
-from simulator.sass.lift.state import context, field, pointer, record
+from simulator.sass.lift.state import context, field, note, pointer, record
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
-__all__: list[str] = []
+__all__ = ["NOTES", "NOTES_LINE", "NOTES_LINES", "NOTES_NOTHING", "NOTES_SEVERAL"]
 
 _HALVES = vector(I16)
 _Watch = Callable[[Emitter, Value, Value, Value, Place], None]
@@ -146,13 +155,23 @@ def _sources(at: Emitter, block: Value, copied: Value, mask: Value, sources: Val
 
 
 # ---- LDC. --------------------------------------------------------------------------------------
+NOTES_NOTHING, NOTES_SEVERAL, NOTES_LINES, NOTES_LINE = range(4)
+"""What is noted of an indexed read of constants: how many words lanes read, where they are several;
+the lines that they read, too; the line that all lanes read."""
+NOTES = 4
+"""How many these are: with an offset that counts banks, `load_constant` gets as much more."""
+
+
 @helper(I1, POINTER, I32, WORDS, I64, I64)
-def load_constant(at: Emitter, width: int, signed: int, bank: int, by_offset: int) -> None:
+def load_constant(at: Emitter, width: int, signed: int, bank: int, how: int) -> None:
     """LDC with an index: from a bank, or one that the offset's high half counts from it."""
     warp, mask, offsets, row, number = at.arguments
+    by_offset, notes = divmod(how, NOTES)
     block = context(at, warp)
     listed, rows = stacked(at, offsets), at.beside(warp, row)
-    note_words(at, block, mask, offsets, number)
+    if notes:
+        with at.when((field(at, block, "noting") != 0) & (mask != 0), likely=False):
+            _note_constants(at, block, mask, offsets, number, notes)
     ends, banks = pointer(at, block, "bank_at"), pointer(at, block, "banks")
     with at.bits_of(mask) as lane:
         here = lane.resized(64) * 4
@@ -177,3 +196,24 @@ def load_constant(at: Emitter, width: int, signed: int, bank: int, by_offset: in
         if width == 8:
             at.store(at.load(banks, I32, start + 4, align=1), at.beside(rows, ROW), here)
     at.give(at.bit(True))
+
+
+def _note_constants(
+    at: Emitter, block: Value, mask: Value, offsets: Value, number: Value, notes: int
+) -> None:
+    """Note how many different words lanes read of a constant bank, and which lines of 64 bytes.
+
+    Where the lines are several they are taken to lie side by side, from the first on.
+    """
+    words, lines = at.i64(1), at.i64(1)
+    if notes != NOTES_LINE:
+        words = first_lanes(at, mask, offsets & at.i32(-4), lambda lane: mask)
+    event = words | number << CONSTANT_SHIFT | 1 << CONSTANT | 1 << VALUE
+    if notes == NOTES_SEVERAL:
+        with at.when(words > 1):
+            note(at, block, event)
+        return
+    if notes == NOTES_LINES:
+        lines = first_lanes(at, mask, offsets & at.i32(-64), lambda lane: mask)
+    first = mask.by_lane.choose(offsets, 0x7FFFFFFF).reduced("umin").resized(64) >> 6
+    note(at, block, event | (first + 1 & 0xFFF) << TABLE_SHIFT | lines << TABLE_LINES)

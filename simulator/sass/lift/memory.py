@@ -29,7 +29,7 @@ from simulator.sass.lift.state import context, field, note
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
-__all__ = ["note_words", "shuffled", "stacked"]
+__all__ = ["first_lanes", "shuffled", "stacked"]
 
 _NARROW = [POINTER, I32, WORDS, I64, I64]
 _WIDE = [POINTER, I32, vector(I64), I64, I64]
@@ -115,11 +115,6 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
             note(at, block, first.resized(64) | 1 << VALUE)
 
 
-def note_words(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many different words lanes read of a constant bank, where they are several."""
-    _note_places(at, block, mask, offsets, number, lambda lane: mask, 2)
-
-
 def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
     """Note how many sectors lanes access of words of local memory: an access that is off has none.
 
@@ -129,26 +124,22 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
     def alike(lane: Value) -> Value:
         return mask & (at.i32(255) << (lane.resized(32) & 24))
 
-    _note_places(at, block, mask, offsets, number, alike, 1)
-
-
-def _note_places(
-    at: Emitter, block: Value, mask: Value, offsets: Value, number: Value,
-    alike: Callable[[Value], Value], least: int,
-) -> None:  # fmt: skip
-    """Note how many lanes are the first with their word among those that `alike` gives."""
     with at.when(field(at, block, "noting") != 0, likely=False):
-        words = offsets & at.i32(-4)
-        listed = stacked(at, words)
-        found = at.variable(at.i64(0))
-        with at.bits_of(mask) as lane:
-            word = at.load(listed, I32, lane.resized(64) * 4)
-            same = (words == word).ballot & alike(lane)
-            found.set(found.get() + (same.lowest == lane).resized(64))
-        several = (found.get() > least - 1) & (number >= 0)
-        with at.when(several):
+        found = first_lanes(at, mask, offsets & at.i32(-4), alike)
+        with at.when((found > 0) & (number >= 0)):
             which = number << CONSTANT_SHIFT
-            note(at, block, found.get() | which | 1 << CONSTANT | 1 << VALUE)
+            note(at, block, found | which | 1 << CONSTANT | 1 << VALUE)
+
+
+def first_lanes(at: Emitter, mask: Value, places: Value, alike: Callable[[Value], Value]) -> Value:
+    """Return how many lanes are the first with their place among those that `alike` gives."""
+    listed = stacked(at, places)
+    found = at.variable(at.i64(0))
+    with at.bits_of(mask) as lane:
+        place = at.load(listed, I32, lane.resized(64) * 4)
+        same = (places == place).ballot & alike(lane)
+        found.set(found.get() + (same.lowest == lane).resized(64))
+    return found.get()
 
 
 # ---- Loads. ------------------------------------------------------------------------------------

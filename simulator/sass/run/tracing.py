@@ -15,6 +15,8 @@ from simulator.sass.lift.layout import (
     LINE_MASK,
     LINE_SHIFT,
     MARK,
+    TABLE_NUMBER,
+    TABLE_SHIFT,
     VALUE,
 )
 from simulator.sass.lift.sites import MemorySite
@@ -50,6 +52,8 @@ class _Row:
     """Of a neighbour's memory: tenths of cycles of the way there."""
     asked: int = 0
     """Of a copy into shared memory: lines that it asks the L2 for."""
+    table: int = 0
+    """Of a table of constants: see `AccessRows`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +142,9 @@ class Tracer:
         named = np.zeros(len(kinds), dtype=np.int64)
         for place, event in enumerate(kinds.tolist()):
             words = event & (1 << CONSTANT_SHIFT) - 1
-            number = event >> CONSTANT_SHIFT & (1 << CONSTANT - CONSTANT_SHIFT) - 1
-            row = _Row(number, True, 0, 0, words, 0, ())
+            number = event >> CONSTANT_SHIFT & TABLE_NUMBER
+            table = event >> TABLE_SHIFT & (1 << CONSTANT - TABLE_SHIFT) - 1
+            row = _Row(number, True, 0, 0, words, 0, (), table=table)
             named[place] = self._rows.setdefault(row, len(self._rows))
         return named[which]
 
@@ -218,7 +223,7 @@ class Tracer:
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
         lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
-        names = ("number", "cycles", "floor", "sectors", "bytes", "away", "asked")
+        names = ("number", "cycles", "floor", "sectors", "bytes", "away", "asked", "table")
         columns = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in names}
         is_shared = np.array([row.is_shared for row in rows], np.bool_)
         table = AccessRows(

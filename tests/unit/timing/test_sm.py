@@ -1,5 +1,7 @@
 """One SM: what a recorded chip needs for loops of an instruction, and what must hold of any."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -172,6 +174,36 @@ def test_the_first_constants_take_their_time_and_later_ones_do_not() -> None:
     body = [Line("FADD", "R0,R1,c[0x0][0x0]", stall=4)] * 8
     first, none = (run(work(body), constants=cycles).cycles for cycles in (290, 0))
     assert 285 <= first - none <= 295
+
+
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [(32, lambda place: Line("FADD", f"R0,R1,c[0x3][{64 * place:#x}]", stall=4)),
+     (4, lambda place: Line("ULDC", "UR4,c[0x3][UR6]", stall=4, table=place + 1))],
+    ids=["named", "at a uniform register"],
+)  # fmt: skip
+def test_tables_of_more_lines_than_are_kept_miss_each_line_each_time(
+    kept: int, line: Callable[[int], Line]
+) -> None:
+    def cycles(lines: int) -> float:
+        body = [line(place) for place in range(lines)]
+        long, short = (run(work(body, times=times)).cycles for times in (5, 3))
+        return (long - short) / (2 * lines) - 4
+
+    assert cycles(kept) < 4
+    # gpu_check/data/h100_constant_operands.csv: one warp, named and uniform.
+    assert 55 <= cycles(kept + 1) <= 66
+    stalls = run(work([line(place) for place in range(kept + 1)], times=5)).stalls
+    assert STALLS[int(stalls[0].argmax())] == "imc_miss"
+
+
+def test_lines_of_a_table_come_first_from_the_l2_four_at_once() -> None:
+    def cycles(first: float) -> int:
+        body = [Line("ULDC", "UR4,c[0x3][UR6]", stall=4, table=line) for line in range(1, 9)]
+        return run(work(body), constants=first).cycles
+
+    # Before them come the first constants of all.
+    assert cycles(290) - cycles(62) == pytest.approx(3 * (290 - 62), abs=10)
 
 
 def test_a_fence_of_the_chip_takes_what_it_took_on_an_h100_and_is_told_apart() -> None:

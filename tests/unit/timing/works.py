@@ -30,6 +30,8 @@ class Line:
     """Lines of global memory, a sector of each."""
     places: int = 0
     """Words of constants, or sectors of local memory, that lanes access."""
+    table: int = 0
+    """The line of a table of constants that lanes read, and one."""
     guard: str = ""
     yields: bool = False
     """Whether other warps may be preferred after it."""
@@ -53,7 +55,9 @@ def work(
         for place, line in enumerate(lines)
     )  # fmt: skip
     numbered = [
-        (place, line) for place, line in enumerate(body) if line.cycles or line.lines or line.places
+        (place, line)
+        for place, line in enumerate(body)
+        if line.cycles or line.lines or line.places or line.table
     ]
     touched = np.array([line.lines for _, line in numbered], dtype=np.int64)
     begin = np.concatenate([[0], np.cumsum(touched)]).astype(np.int64)
@@ -67,6 +71,9 @@ def work(
         line_begin=begin,
         line=np.concatenate([np.arange(count) for count in [0, *touched]]).astype(np.int64),
         mask=np.ones(int(touched.sum()), dtype=np.int64),
+        table=np.array([line.table + 4096 * (line.table > 0) for _, line in numbered], np.int64)
+        if any(line.table for line in body)
+        else None,
     )  # fmt: skip
     steps = Steps(
         np.array([0, len(body)]), np.array([len(body), 1]), np.array([32, 32]),

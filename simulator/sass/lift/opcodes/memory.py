@@ -9,6 +9,13 @@ from simulator.sass.lift.block import Block, join
 from simulator.sass.lift.kinds import I32
 from simulator.sass.lift.layout import ROW, SCRATCH
 from simulator.sass.lift.line import ALWAYS, Line, Named, SourceOperand
+from simulator.sass.lift.matrices import (
+    NOTES,
+    NOTES_LINE,
+    NOTES_LINES,
+    NOTES_NOTHING,
+    NOTES_SEVERAL,
+)
 from simulator.sass.lift.operands import Constant, DecodeProblem, Memory, Predicate, Register
 from simulator.sass.lift.sites import MemorySite, known_name
 from simulator.sass.lift.table import Emit, lifts
@@ -26,6 +33,12 @@ _SPACES = {
     "STL": "local", "LD": "generic", "ST": "generic", "ATOMG": "global", "REDG": "global",
     "RED": "global", "ATOMS": "shared", "ATOM": "generic",
 }  # fmt: skip
+
+_VARIABLES = 3
+"""The constant bank of `__constant__` variables."""
+_UNIFORM_BYTES, _TABLE_BYTES = 256, 2048
+"""Of the least caches of ULDC and LDC: who reads more of a bank may miss them (`constant_caches`).
+"""
 
 
 def space_of(line: Line) -> str:
@@ -168,13 +181,15 @@ def _constant(line: Line) -> Emit:
 
         return emit
     register = line.named(source.register or Register(-1))
-    options = (width, int(line.has("S8", "S16")), source.bank, int(line.has("IL")))
+    is_uniform = target is not None and target.uniform
+    notes = _notes(line, source.bank, is_uniform)
+    how = NOTES * int(line.has("IL")) + notes
+    options = (width, int(line.has("S8", "S16")), source.bank, how)
 
     def emit_indexed(block: Block) -> None:
         offset = block.read(SourceOperand(register)) + source.offset
-        is_uniform = target is not None and target.uniform
         row = block.landing(None if is_uniform else target, max(1, width // 4))
-        number = block.at.i64(-1 if is_uniform else line.number)
+        number = block.at.i64(line.number)
         block.check(block.help("load_constant", offset.spread(), row, number, options=options))
         if is_uniform:
             words = [
@@ -185,6 +200,14 @@ def _constant(line: Line) -> Emit:
                 block.write(target, value, word)
 
     return emit_indexed
+
+
+def _notes(line: Line, bank: int, is_uniform: bool) -> int:
+    """Return what is noted of a read: lines of variables only where a cache may not hold all."""
+    size = len(line.kernel.banks.get(bank, b"")) if bank == _VARIABLES else 0
+    if is_uniform:
+        return NOTES_LINE if size > _UNIFORM_BYTES else NOTES_NOTHING
+    return NOTES_LINES if size > _TABLE_BYTES else NOTES_SEVERAL
 
 
 @lifts("QSPC", says="Whether a generic address is in shared, local or global memory.")
