@@ -109,12 +109,17 @@ _UNITS = {4: I32, 8: I64, 16: ir.VectorType(I32, 4)}
 
 
 @helper(I1, POINTER, I32, WORDS, vector(I64), I32, I64)
-def copy(at: Emitter, width: int) -> None:
+def copy(at: Emitter, width: int, fills: int) -> None:
     """LDGSTS: copies for some lanes, zeros for the others.
 
-    Its number stands for shared memory, the next one for global memory.
+    If it fills, the low bits of a source's address say how many of the last bytes are zeros: so
+    compilers ask for cp.async with fewer bytes of the source. Its number stands for shared memory,
+    the next one for global memory.
     """
     warp, mask, targets, sources, copied, site = at.arguments
+    zeros = stacked(at, (sources & (width - 1)).resized(32))
+    if fills:
+        sources = sources & -width
     with at.when(mask == 0, likely=False):
         at.give(at.bit(True))
     block, unit = context(at, warp), _UNITS[width]
@@ -131,7 +136,12 @@ def copy(at: Emitter, width: int) -> None:
         with at.bits_of(copied) as lane:
             here = lane.resized(64) * 4
             value = at.load(_there(at, source, from_, here), unit, align=4)
-            at.store(value, _there(at, place, to, here), align=4)
+            there = _there(at, place, to, here)
+            at.store(value, there, align=4)
+            if fills:
+                with at.loop(at.load(zeros, I32, here).resized(64)) as turn:
+                    last = at.i64(width - 1) - turn
+                    at.store(at.constant(I8, 0), at.beside(there, last))
     with at.bits_of(mask & ~copied) as lane:
         zero = Value(at, ir.Constant(unit, None))
         at.store(zero, _there(at, place, to, lane.resized(64) * 4), align=4)

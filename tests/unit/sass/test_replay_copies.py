@@ -43,6 +43,28 @@ def test_loops_of_atomics_run_with_the_chips_winners(kind: str, add: str, shift:
 
 
 @needs_compiler
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_copies_of_fewer_bytes_fill_the_rest_with_zeros(width: int) -> None:
+    """Compilers say how many in the low bits of the source's address (LDGSTS.ZFILL)."""
+    way = "cg" if width == 16 else "ca"
+    source = f"""extern "C" __global__ void k(const int *size, const int4 *a, int4 *b) {{
+        __shared__ int4 s[32];
+        unsigned to = __cvta_generic_to_shared(s + threadIdx.x);
+        s[threadIdx.x] = make_int4(-1, -1, -1, -1);
+        asm volatile("cp.async.{way}.shared.global [%0], [%1], {width}, %2;"
+                     :: "r"(to), "l"(a + threadIdx.x), "r"(size[threadIdx.x]) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        b[threadIdx.x] = s[threadIdx.x]; }}"""
+    size = np.arange(32, dtype="i4") % (width + 1)
+    a = np.random.default_rng(width).integers(1, 256, (32, 16)).astype("u1")
+    args = [size, a.view("i4"), np.zeros((32, 4), "i4")]
+    report = replay_compiled(source, grid=1, block=32, args=args)
+    wanted = np.full((32, 16), 255, "u1")
+    wanted[:, :width] = np.where(np.arange(width) < size[:, None], a[:, :width], 0)
+    assert np.array_equal(report.outputs[2].view("u1"), wanted)
+
+
+@needs_compiler
 def test_copies_that_write_zeros_are_counted_and_noted() -> None:
     source = """extern "C" __global__ void k(const int *size, const int *a, int *b) {
         __shared__ int s[32];

@@ -114,6 +114,7 @@ def _copy(line: Line) -> Emit:
         lanes = block.condition(copied).spread().ballot
         number = block.at.i64(block.site)
         values = (targets(block), sources(block), lanes, number)
-        block.check(block.help("copy", *values, options=(width,)))
+        options = (width, int(line.has("ZFILL")))
+        block.check(block.help("copy", *values, options=options))
 
     return emit

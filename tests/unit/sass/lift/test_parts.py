@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simulator.sass.replay import replay_compiled
+from tests.sass_warp import run_warp
 
 CUBIN = Path(__file__).parents[3] / "silicon/timed/cubins/third_elements.cubin"
 
@@ -36,3 +37,13 @@ def test_a_constant_bank_is_indexed_by_a_uniform_register() -> None:
         args=[np.ones(64, np.float32), np.zeros(32, np.float32), np.int32(16)],
     )  # fmt: skip
     assert (report.outputs[1] == 120).all()
+
+
+def test_lanes_whose_guard_and_predicate_hold_leave_a_convergence_barrier() -> None:
+    p, q = (np.random.default_rng(1).integers(0, 2, (2, 32)) == 1).tolist()
+    lines = ["BSSY B0, 0x30", "@P1 BREAK P0, B0", "BMOV.32 R4, B0", "BSYNC B0"]
+    outcome = run_warp(lines, {"P0": p, "P1": q})
+    left = [not (here and there) for here, there in zip(p, q, strict=True)]
+    mask = sum(1 << lane for lane, stays in enumerate(left) if stays)
+    stays = [found for found, yes in zip(outcome.register(4), left, strict=True) if yes]
+    assert set(stays) == {mask}
