@@ -87,7 +87,7 @@ def recorded(quantity: str) -> go.Figure:
 
 def times() -> go.Figure:
     """The estimates of all recorded sets, each by the model that was committed before."""
-    rows = [row for name in SETS for row in set_rows(name)]
+    rows = [row for name in SETS for row in set_rows(name) if row["estimate"]]
     return time_parity(
         {name: [row[name] for row in rows] for name in ("case", "measured", "estimate", "bound")}
     )

@@ -165,7 +165,8 @@ def set_rows(name: str, model: str = "before") -> list[dict[str, Any]]:
     """Return the launches of a recorded set that a model tells, with what it says, as `beside`.
 
     `before` is the model that was committed before the set was measured; any other is named by a
-    table of `DATA`: `newest` by h100_timed_newest_estimates.csv.
+    table of `DATA`: `newest` by h100_timed_newest_estimates.csv. Such a table tells a set if it has
+    all of its launches: sets use some names again.
     """
     stem = SETS[name]
     said = stem.removesuffix("_kernels") if model == "before" else f"{stem[:4]}_timed_{model}"
@@ -174,14 +175,16 @@ def set_rows(name: str, model: str = "before") -> list[dict[str, Any]]:
         return []
     known = recorded(estimates)
     measured = recorded(DATA / f"{stem}.csv")
-    return [beside(known[case], row) for case, row in measured.items() if case in known]
+    if not measured.keys() <= known.keys():
+        return []
+    return [beside(known[case], row) for case, row in measured.items()]
 
 
 def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the figures of launches; `right` and `wrong` are gains, those with a wrong sign.
 
     Gains are those between the two estimates of a pair. A sign is wrong if the estimate makes the
-    slower one of a pair the faster one, though their measured cycles differ by more than 0.5 %.
+    slower one the faster one; their measured cycles differ by more than 0.5 %.
     """
     estimated = [row for row in rows if row["error"] is not None]
     sizes = [abs(row["error"]) for row in estimated]

@@ -2,7 +2,7 @@
 
 An SM gets its next block when one of its own has ended. SMs differ in how fast the L2 serves them,
 and do not begin in the same cycle. Where the blocks of an SM end nearly together, those that are
-left go to the SMs that are first, several to each, and others get none: of ten blocks per SM of
+left go to the SMs that are first, several to each; others get no more. Of ten blocks per SM, of
 which it holds eight, some get sixteen and others eight (gpu_check/data/h100_tails.csv, loads).
 """
 

@@ -22,10 +22,11 @@ HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "gpu_check/data"
 TIMED = recorded(DATA / "h100_timed_kernels.csv")
 PAIRED = [
-    case
-    for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth")
+    {**case, "pair": case["pair"] and f"{name} {case['pair']}"}  # sets may use a name again
+    for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+                 "seventeenth_a", "seventeenth_b", "seventeenth_c", "seventeenth_c_maps")
     for case in read_cases(HERE / f"timed/{name}.json")
-]
+]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
 QUICK = ("transpose naive 1024", "transpose padded 1024", "polynomial", "hashes", "scan shared",
          "reduce", "weights")  # fmt: skip
