@@ -3,8 +3,8 @@
 `python -m gpu_check.timing.handed_out` is the process that ncu watches.
 
 Blocks of 128 threads do turns with a barrier at the end of each. A turn has loads of shared memory
-that conflict, matrix products, or copies by cp.async of what all blocks copy; or all three. The data
-pipe, the tensor cores and the L2 limit them. `resident` are on an SM at a time, `blocks` come
+that conflict, matrix products, or copies by cp.async of what all blocks copy; or all three. The
+data pipe, the tensor cores and the L2 limit them. `resident` are on an SM at a time, `blocks` come
 for each SM. Figures as in `tails`, of the second launch; and `begins`, `ends`: nanoseconds from the
 first to the last SM, of its first block's begin, and of its first block's end. `within`: from the
 first to the last end of the blocks that an SM began with, the median SM's.
