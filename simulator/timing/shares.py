@@ -112,6 +112,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["l2_own"] = min(most, machine["l2_rate"] / busy)
     apart = 1 - held.together
     tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
+    if math.prod(work.cluster) > 1:  # how fast tiles come to several blocks was not measured
+        tma_rate = held.l2_rate
     numbers["tma_l2_rate"] = min(machine["tma_rate"], tma_rate / busy)
     more = machine["request"] * busy - machine["request_alone"]  # for what no other SM asks
     numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
