@@ -15,6 +15,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.timing.loop_ends import least_cycles
 
 __all__ = ["FORMS", "beside_ffmas", "issue_slots_source", "measure_issue_slots"]
 
@@ -137,12 +138,7 @@ def measure_issue_slots(device: int = 0) -> list[dict[str, Any]]:
     when = cupy.zeros(64, dtype=np.int32)
 
     def taken(kernel: Any, turns: int, warps: int) -> int:
-        least = 1 << 30
-        for _ in range(4):
-            kernel((1,), (32 * warps,), (data, sink, when, np.int32(turns)))
-            times = when.get()[: 2 * warps]
-            least = min(least, int(times[1::2].max() - times[::2].min()))
-        return least
+        return least_cycles(kernel, (data, sink, when, np.int32(turns)), when, warps)
 
     rows = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:

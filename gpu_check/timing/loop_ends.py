@@ -14,7 +14,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["COUNTERS", "COUNTS", "TEXTS", "loop_ends_source", "measure_loop_ends"]
+__all__ = ["COUNTERS", "COUNTS", "TEXTS", "least_cycles", "loop_ends_source", "measure_loop_ends"]
 
 _SOURCE = """
 extern "C" __global__ void __launch_bounds__(1024) loops(
@@ -59,6 +59,21 @@ def loop_ends_source(name: str, count: int, counter: str) -> str:
     return _SOURCE.format(text="\n            ".join(each), begin=begin, step=step)
 
 
+def least_cycles(
+    kernel: Any, given: tuple[Any, ...], when: Any, warps: int, shared: int = 0
+) -> int:
+    """Return the cycles of a block from its first warp's start to its last one's end.
+
+    The least of four launches. `when`: where each warp writes both; `shared`: dynamic bytes.
+    """
+    least = 1 << 30
+    for _ in range(4):
+        kernel((1,), (32 * warps,), given, shared_mem=shared)
+        times = when.get()[: 2 * warps]
+        least = min(least, int(times[1::2].max() - times[::2].min()))
+    return least
+
+
 def measure_loop_ends(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per kind and number of instructions, kind of counter, and number of warps."""
     open_gpu(device)
@@ -68,12 +83,7 @@ def measure_loop_ends(device: int = 0) -> list[dict[str, Any]]:
     when = cupy.zeros(64, dtype=np.int32)
 
     def taken(kernel: Any, turns: int, warps: int) -> int:
-        least = 1 << 30
-        for _ in range(3):
-            kernel((1,), (32 * warps,), (data, sink, when, np.int32(turns)))
-            times = when.get()[: 2 * warps]
-            least = min(least, int(times[1::2].max() - times[::2].min()))
-        return least
+        return least_cycles(kernel, (data, sink, when, np.int32(turns)), when, warps)
 
     rows = []
     with cupy.cuda.Device(device):

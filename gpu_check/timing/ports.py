@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
+from gpu_check.timing.loop_ends import least_cycles
 
 __all__ = ["ARITHMETIC", "COUNTS", "MEMORY", "measure_ports", "ports_source"]
 
@@ -129,13 +130,8 @@ def measure_ports(device: int = 0) -> list[dict[str, Any]]:
     when = cupy.zeros(64, dtype=np.int32)
 
     def taken(kernel: Any, turns: int, warps: int) -> int:
-        least = 1 << 30
-        for _ in range(3):
-            given = (data, sink, when, np.int32(turns), np.int32(0))
-            kernel((1,), (32 * warps,), given, shared_mem=32768)
-            times = when.get()[: 2 * warps]
-            least = min(least, int(times[1::2].max() - times[::2].min()))
-        return least
+        given = (data, sink, when, np.int32(turns), np.int32(0))
+        return least_cycles(kernel, given, when, warps, 32768)
 
     rows = []
     with cupy.cuda.Device(device):
