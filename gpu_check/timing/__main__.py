@@ -23,6 +23,7 @@ from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
+from gpu_check.timing.doubles import measure_doubles
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
@@ -102,6 +103,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constants": measure_constants,
     "transposes": measure_transposes,
     "dispatch": measure_dispatch,
+    "doubles": measure_doubles,
     "aside": measure_aside,
     "matches": measure_matches,
     "mainloops": measure_mainloops,

@@ -78,6 +78,7 @@ def code_arrays(
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,
             "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
+            "is_double": bool(pipes) and PIPES[pipes[0]] == "fp64",
             "latency": _OF_UNIFORM if is_uniform else _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
             "data": 1 if is_uniform else int(rate.interval or 1) if name in _OF_LSU else 0,
@@ -220,18 +221,22 @@ def _written(instruction: WorkInstruction, kind: Kind) -> tuple[int, int]:
 def _port(instruction: WorkInstruction) -> int:
     """Return the cycles for which nothing else of the sub-partition is dispatched, but for one.
 
-    Products of 64 bits pass in two parts; what they add to is read between them, doubles too
+    Products of 64 bits pass in two parts; what they add to is read between them
     (`gpu_check/data/h100_dispatch.csv`: beside FFMA, LOP3 and IMAD). HFMA2.MMA takes a cycle more,
-    the others of `h100_issue_slots.csv` do not.
+    the others of `h100_issue_slots.csv` do not, and doubles only where they read three registers
+    (`h100_doubles.csv`: see `banks`).
     """
     name, *modifiers = instruction.opcode.split(".")
-    if name in ("DFMA", "DADD", "DMUL", "DSETP") or (name == "HFMA2" and "MMA" in modifiers):
+    if name == "HFMA2" and "MMA" in modifiers:
         return 1
     if name != "IMAD" or modifiers[:1] not in (["WIDE"], ["HI"]):
         return 0
     adds = modifiers[0] == "WIDE" and _REGISTER.search(instruction.operands.split(",")[-1])
     return 3 if adds else 2
 
+
+_PLACES = {"FADD": (0, 2), "DADD": (0, 2), "HADD2": (0, 2), "MOV": (1,), "IABS": (1,), "I2FP": (1,)}
+"""Of operands, where they are not the first ones: so the reuse bits of compiled kernels say."""
 
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
 
@@ -246,18 +251,20 @@ def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
     [(2, 1), (-1, 0), (6, 1)]
     >>> given("IADD3", "R13,P1,R9,UR6,RZ"), given("DFMA", "R0,R2,R4,R6")[0]
     ([(9, 1), (-1, 0), (-1, 0)], (2, 2))
+    >>> given("FADD", "R0,R2,R5.reuse")
+    [(2, 1), (-1, 0), (5, 1)]
     """
     name, *modifiers = instruction.opcode.split(".")
     _, *operands = instruction.operands.split(",")
     given = [each for each in operands if not re.match(r"!?U?P[T\d]", each)]
-    found = []
-    for place, operand in enumerate(given[:SLOTS]):
+    found = [(-1, 0)] * SLOTS
+    for place, operand in zip(_PLACES.get(name, range(SLOTS)), given, strict=False):
         register = _REGISTER.search(operand)
         wide = _wide(name, modifiers, place)
         read = (int(register[1]), wide) if register else (-1, 0)
         # A register that stands there twice is read once (h100_turns.csv: additions).
-        found.append((-1, 0) if read in found else read)
-    return found + [(-1, 0)] * (SLOTS - len(found))
+        found[place] = (-1, 0) if read in found else read
+    return found
 
 
 def _wide(name: str, modifiers: list[str], place: int) -> int:

@@ -201,7 +201,10 @@ def _issue(
     else:
         pipe, begin = pipe_of(code, state, partition, number)
         if pipe >= 0:  # a fraction of a cycle is kept
-            state.pipe[partition, pipe] = code[number].held + (begin if begin > now - 1 else now)
+            held = code[number].held
+            if code[number].is_double:  # until its operands are read
+                held = max(held, state.bank[partition, 0] - now, state.bank[partition, 1] - now)
+            state.pipe[partition, pipe] = held + (begin if begin > now - 1 else now)
             if code[number].joint:
                 state.pipe[partition, code[number].other] = state.pipe[partition, pipe]
             if code[number].is_fma:

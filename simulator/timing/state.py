@@ -24,6 +24,7 @@ __all__ = [
     "MOST_JOINS",
     "MOST_WARPS",
     "NEVER",
+    "OF_DOUBLES",
     "QUEUE",
     "SLOTS",
     "STALLS",
@@ -65,6 +66,8 @@ CONSTANT_CACHES, CONSTANT_LINES = 9, 64
 their way, at most."""
 SLOTS = 3
 """Places of operands, each with a register in the reuse cache for each of two banks."""
+OF_DOUBLES = 2
+"""Behind those of the banks: the place of a double in the reuse cache."""
 
 
 class Kind(IntEnum):
@@ -149,6 +152,7 @@ CODE = np.dtype(
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
+        ("is_double", np.int64),  # whether it is the pipe for doubles
         ("held", np.float64),  # cycles for which it holds one of them
         ("latency", np.int64),
         ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
@@ -217,7 +221,7 @@ STATE = np.dtype(
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
         ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
-        ("kept", *_numbers(PARTITIONS, SLOTS, 2)),  # the reuse cache: warp and register
+        ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register
         # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
         # instruction, first row, rows, first base, event beside the warp.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),

@@ -35,6 +35,8 @@ class Line:
     guard: str = ""
     yields: bool = False
     """Whether other warps may be preferred after it."""
+    reuse: int = 0
+    """A bit for each operand that is kept."""
 
 
 def exits() -> Line:
@@ -50,7 +52,8 @@ def work(
     instructions = tuple(
         WorkInstruction(
             16 * place, line.guard, line.opcode, line.operands,
-            Control(line.stall, line.yields, line.write, None, line.waits, 0), "k.cu", place + 1,
+            Control(line.stall, line.yields, line.write, None, line.waits, line.reuse),
+            "k.cu", place + 1,
         )
         for place, line in enumerate(lines)
     )  # fmt: skip
