@@ -20,7 +20,14 @@ from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
-from simulator.timing.unlike import is_unlike, last_end, lengths, most_to_do
+from simulator.timing.unlike import (
+    begun,
+    first_ends,
+    is_unlike,
+    last_end,
+    lengths,
+    most_to_do,
+)
 from simulator.timing.work import Work
 
 __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
@@ -125,11 +132,13 @@ def _last_sm(
     fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
     blocks = lengths(work)
     own = lengths(work, _plan(work, -(-work.blocks // sms)))
-    first = np.sort(run.ends)[: work.resident]
-    firsts = (first / first[-1]).tolist()
-    simulated = last_end(own.tolist(), 1, firsts, fastest)
-    end = last_end(blocks.tolist(), sms, firsts, fastest)
-    return float(active * late * max(blocks.mean() / own.mean(), end / simulated))
+    count = min(work.resident, len(own))
+    beside = np.sort(run.ends[:count] / first_ends(own[:count].tolist(), fastest))
+    firsts = (beside / beside[-1]).tolist()
+    simulated = last_end(own.tolist(), 1, [0] * count, firsts, fastest)
+    begins = begun(work, sms)
+    end = sum(last_end(blocks.tolist(), sms, at, firsts, fastest) for at in begins) / len(begins)
+    return float(active * max(late * blocks.mean() / own.mean(), end / simulated))
 
 
 def _uneven(
