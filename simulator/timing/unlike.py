@@ -91,36 +91,40 @@ def _nearest(work: Work) -> NDArray[np.int64]:
 
 
 def last_end(
-    work: Sequence[float], sms: int, places: Sequence[int], firsts: Sequence[float], fastest: float
-) -> float:
+    work: Sequence[float], slow: Sequence[float], places: Sequence[int], firsts: Sequence[float],
+    fastest: float,
+) -> float:  # fmt: skip
     """Return when the last block ends, in units of what a block of 1.0 takes with all slots taken.
 
-    An SM's blocks share it; of few, each goes `fastest` times as fast as among all. `places`: the
-    SMs of the first blocks. `firsts`: by slot, how much of its first block is to be done. Blocks
-    that begin together do not end together where a scheduler prefers some, and then an SM's next
-    ones come one by one.
+    `slow`: the time of each SM beside the mean one's. An SM's blocks share it; of few, each goes
+    `fastest` times as fast as among all. `places`: the SMs of the first blocks. `firsts`: by slot,
+    how much of its first block is to be done. Blocks that begin together do not end together where
+    a scheduler prefers some, and then an SM's next ones come one by one.
 
-    >>> two = [0, 1, 0, 1]
-    >>> last_end([1.0] * 8, 2, two, [1, 1], 2.0), last_end([1.0] * 7 + [5.0], 2, two, [1, 1], 2.0)
-    (2.0, 4.0)
-    >>> last_end([3.0, 1.0, 3.0, 1.0], 2, two, [1, 1], 2.0)
-    3.0
-    >>> last_end([1.0] * 6, 1, [0, 0], [0.5, 1], 2.0)
+    >>> two, like = [0, 1, 0, 1], [1.0, 1.0]
+    >>> last_end([1.0] * 8, like, two, [1, 1], 2.0)
+    2.0
+    >>> last_end([1.0] * 7 + [5.0], like, two, [1, 1], 2.0)
+    4.0
+    >>> last_end([3.0, 1.0, 3.0, 1.0], [1.1, 0.9], two, [1, 1], 2.0)
+    3.3000000000000003
+    >>> last_end([1.0] * 6, [1.0], [0, 0], [0.5, 1], 2.0)
     2.75
     """
+    sms = len(slow)
     done = [0.0] * sms  # what a block that was there from the beginning has had
     held: list[list[float]] = [[] for _ in range(sms)]
     resident, place = len(firsts), len(places)
     for sm, each in zip(places, work, strict=False):
         heappush(held[sm], firsts[len(held[sm])] * each)
 
-    def speed(count: int) -> float:
-        return min(resident / count, fastest)
+    def speed(sm: int) -> float:
+        return min(resident / len(held[sm]), fastest) / slow[sm]
 
     ends: list[tuple[float, int]] = []
     for sm in range(sms):
         if held[sm]:
-            heappush(ends, (held[sm][0] / speed(len(held[sm])), sm))
+            heappush(ends, (held[sm][0] / speed(sm), sm))
     now = 0.0
     while ends:
         now, sm = heappop(ends)
@@ -129,7 +133,7 @@ def last_end(
             heappush(held[sm], done[sm] + work[place])
             place += 1
         if held[sm]:
-            heappush(ends, (now + (held[sm][0] - done[sm]) / speed(len(held[sm])), sm))
+            heappush(ends, (now + (held[sm][0] - done[sm]) / speed(sm), sm))
     return now
 
 

@@ -73,10 +73,10 @@ def _errors(kernel: str, waves: tuple[float, ...], *, known: bool) -> list[float
         fastest = min(resident, float(row["among"]) / float(row["alone"]))
         firsts = [int(row["first"]) // 2] if known else range(GPCS)
         found = fmean(
-            last_end(work, SMS, first_places(blocks, resident, SMS, 1, first), [1.0] * resident,
-                     fastest)
+            last_end(work, [1.0] * SMS, places, [1.0] * resident, fastest)
             for first in firsts
-        )  # fmt: skip
+            for places in [first_places(blocks, resident, SMS, 1, first)]
+        )
         if row["rule"] == "like":
             units.setdefault(resident, int(row["last"]) / found)
         else:

@@ -26,7 +26,7 @@ def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_b
     blocks: list[float], sms: int, resident: int, fastest: float
 ) -> None:
     places = first_places(len(blocks), resident, sms)
-    found = last_end(blocks, sms, places, [1.0] * resident, min(fastest, resident))
+    found = last_end(blocks, [1.0] * sms, places, [1.0] * resident, min(fastest, resident))
     mean = sum(blocks) / (sms * resident)
     assert mean - 1e-9 <= found <= sum(blocks) + 1e-9
 
@@ -35,7 +35,7 @@ def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_b
 def test_whole_waves_of_like_blocks_end_together(sms: int, resident: int, waves: int) -> None:
     blocks = [2.0] * (sms * resident * waves)
     places = first_places(len(blocks), resident, sms)
-    found = last_end(blocks, sms, places, [1.0] * resident, 1.0)
+    found = last_end(blocks, [1.0] * sms, places, [1.0] * resident, 1.0)
     assert found == pytest.approx(2 * waves)
 
 
@@ -45,7 +45,7 @@ def test_blocks_that_begin_together_end_as_the_replay_says(
 ) -> None:
     count = len(blocks)
     found = first_ends(blocks, min(fastest, count))
-    last = last_end(blocks, 1, [0] * count, [1.0] * count, min(fastest, count))
+    last = last_end(blocks, [1.0], [0] * count, [1.0] * count, min(fastest, count))
     assert found.max() == pytest.approx(last)
     assert (np.argsort(found, kind="stable") == np.argsort(blocks, kind="stable")).all()
 
