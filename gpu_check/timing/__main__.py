@@ -73,6 +73,7 @@ from gpu_check.timing.tpcs import measure_places, measure_tpcs
 from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
+from gpu_check.timing.unlike_blocks import measure_first_places, measure_unlike_blocks
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
 from gpu_check.timing.windows import measure_windows
@@ -108,6 +109,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "matches": measure_matches,
     "mainloops": measure_mainloops,
     "handed_out": measure_handed_out,
+    "first_places": measure_first_places,
+    "unlike_blocks": measure_unlike_blocks,
     "delays": measure_delays,
     "first_touch": measure_first_touch,
     "frequencies": measure_frequencies,

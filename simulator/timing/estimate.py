@@ -14,13 +14,20 @@ from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED, NUMBERS
-from simulator.timing.giving import Share, shares
+from simulator.timing.giving import Share, scattered, shares, slowness
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
-from simulator.timing.unlike import is_unlike, last_end, lengths, most_to_do
+from simulator.timing.unlike import (
+    begun,
+    first_ends,
+    is_unlike,
+    last_end,
+    lengths,
+    most_to_do,
+)
 from simulator.timing.work import Work
 
 __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
@@ -125,11 +132,15 @@ def _last_sm(
     fastest = min(max(among / max(alone, 1), 1.0), float(work.resident))
     blocks = lengths(work)
     own = lengths(work, _plan(work, -(-work.blocks // sms)))
-    first = np.sort(run.ends)[: work.resident]
-    firsts = (first / first[-1]).tolist()
-    simulated = last_end(own.tolist(), 1, firsts, fastest)
-    end = last_end(blocks.tolist(), sms, firsts, fastest)
-    return float(active * late * max(blocks.mean() / own.mean(), end / simulated))
+    count = min(work.resident, len(own))
+    beside = run.ends[:count] / first_ends(own[:count].tolist(), fastest)
+    beside /= beside[run.ends[:count].argmax()]  # a short one's is mostly what its launch costs
+    firsts = np.sort(beside.clip(max=1)).tolist()
+    simulated = last_end(own.tolist(), [1.0], [0] * count, firsts, fastest)
+    begins = begun(work, sms)
+    slow = scattered(slowness(sms, _served(machine, run), machine))
+    end = np.mean([last_end(blocks.tolist(), slow, at, firsts, fastest) for at in begins])
+    return float(active * max(late * blocks.mean() / own.mean(), end / simulated))
 
 
 def _uneven(
@@ -149,8 +160,7 @@ def _uneven(
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
     ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)]
-    sectors = 32.0 * run.counts["l2_sectors"]
-    served = min(1.0, sectors / machine["l2_rate"] / run.cycles)
+    served = _served(machine, run)
     from_dram = 32.0 * run.counts["dram_sectors"] / machine["dram_rate"] / run.cycles
     left = max(0.0, 1 - from_dram)
     given = [
@@ -177,6 +187,11 @@ def _uneven(
         return max(active, *found) if found else active
 
     return float(np.mean([last(some) for some in given]))
+
+
+def _served(machine: Mapping[str, float], run: SmRun) -> float:
+    """Return the share of the time in which the L2 serves the SM."""
+    return min(1.0, 32.0 * run.counts["l2_sectors"] / machine["l2_rate"] / run.cycles)
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:

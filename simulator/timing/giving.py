@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
 
-__all__ = ["Share", "shares"]
+__all__ = ["Share", "scattered", "shares", "slowness"]
 
 _GOLDEN = 0.6180339887498949
 """Its multiples lie evenly between whole numbers."""
@@ -29,6 +29,29 @@ class Share:
     """Its time beside the mean SM's."""
     late: float
     """Cycles by which it begins after the mean SM."""
+
+
+def slowness(sms: int, served: float, machine: Mapping[str, float]) -> list[float]:
+    """Return the time of each SM beside the mean one's, the fastest first; `served` as in `shares`.
+
+    >>> slowness(2, 0.5, {"fastest_sm": 0.9, "slowest_sm": 1.1})
+    [0.95, 1.05]
+    """
+    least, most = machine["fastest_sm"], machine["slowest_sm"]
+    return [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+
+
+def scattered(each: Sequence[float]) -> list[float]:
+    """Return values that are in order so that they lie about evenly over the SMs.
+
+    >>> scattered([1, 2, 3, 4])
+    [1, 3, 2, 4]
+    """
+    order = sorted(range(len(each)), key=lambda sm: sm * _GOLDEN % 1)
+    found = [0.0] * len(each)
+    for value, sm in zip(each, order, strict=True):
+        found[sm] = value
+    return found
 
 
 def shares(
@@ -61,8 +84,7 @@ def shares(
     >>> [each.blocks for each in shares([1e4, 2e4, 3e4, 4e4], 4, 4e4, 20, 4, 1.0, like)]
     [5, 5, 5, 5]
     """
-    least, most = machine["fastest_sm"], machine["slowest_sm"]
-    slow = [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    slow = slowness(sms, served, machine)
     late = [machine["first_begins"] * (sm * _GOLDEN % 1 - 0.5) for sm in range(sms)]
     count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     if blocks <= resident * sms or blocks > _MOST:

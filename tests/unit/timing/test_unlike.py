@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
-from simulator.timing.unlike import is_unlike, last_end, lengths, most_to_do
+from simulator.timing.places import first_places
+from simulator.timing.unlike import first_ends, is_unlike, last_end, lengths, most_to_do
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.works import Line, work
@@ -24,15 +25,29 @@ works = st.lists(st.floats(0.1, 9), min_size=1, max_size=60)
 def test_the_last_block_ends_no_earlier_than_the_mean_sm_and_no_later_than_one_by_one(
     blocks: list[float], sms: int, resident: int, fastest: float
 ) -> None:
-    found = last_end(blocks, sms, [1.0] * resident, min(fastest, resident))
+    places = first_places(len(blocks), resident, sms)
+    found = last_end(blocks, [1.0] * sms, places, [1.0] * resident, min(fastest, resident))
     mean = sum(blocks) / (sms * resident)
     assert mean - 1e-9 <= found <= sum(blocks) + 1e-9
 
 
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
 def test_whole_waves_of_like_blocks_end_together(sms: int, resident: int, waves: int) -> None:
-    found = last_end([2.0] * (sms * resident * waves), sms, [1.0] * resident, 1.0)
+    blocks = [2.0] * (sms * resident * waves)
+    places = first_places(len(blocks), resident, sms)
+    found = last_end(blocks, [1.0] * sms, places, [1.0] * resident, 1.0)
     assert found == pytest.approx(2 * waves)
+
+
+@given(works, st.floats(1, 4))
+def test_blocks_that_begin_together_end_as_the_replay_says(
+    blocks: list[float], fastest: float
+) -> None:
+    count = len(blocks)
+    found = first_ends(blocks, min(fastest, count))
+    last = last_end(blocks, [1.0], [0] * count, [1.0] * count, min(fastest, count))
+    assert found.max() == pytest.approx(last)
+    assert (np.argsort(found, kind="stable") == np.argsort(blocks, kind="stable")).all()
 
 
 def differing() -> Work:
