@@ -1,7 +1,8 @@
 """How often an FFMA can be issued, by the registers that it reads: machine code with other numbers.
 
 The assembler chooses registers so that they do not meet. Here the FFMAs of a compiled loop get
-other source registers and reuse bits, of all residues modulo four, and nothing else is changed.
+other source registers and reuse bits, of all residues modulo four, and stall counts; nothing else
+is changed. Of several warps, all do the same: where one pauses, others go on.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from gpu_check.hopper.runner import compiled
 __all__ = ["PATTERNS", "banks_source", "issued", "measure_banks", "rewritten"]
 
 _COUNT, _TURNS = 256, 32
+_ZERO = 255
+"""The register that is zero, and is not read."""
 _FFMA = 0x223
 """The low twelve bits of an FFMA of three registers."""
 
@@ -43,25 +46,70 @@ extern "C" __global__ void __launch_bounds__(512) banks(long long* when, float* 
 }}
 """
 
-PATTERNS: dict[str, list[tuple[tuple[int, int, int], int]]] = {
-    "0 1 2": [((0, 1, 2), 0)],
-    "0 1 3": [((0, 1, 3), 0)],
-    "0 0 1": [((0, 0, 1), 0)],
-    "0 2 1": [((0, 2, 1), 0)],
-    "1 3 0": [((1, 3, 0), 0)],
-    "0 0 0": [((0, 0, 0), 0)],
-    "0 2 0": [((0, 2, 0), 0)],
-    "0 0 2": [((0, 0, 2), 0)],
-    "1 1 1": [((1, 1, 1), 0)],
-    "1 3 1": [((1, 3, 1), 0)],
-    "0 0 0, then 0 1 2": [((0, 0, 0), 0), ((0, 1, 2), 0)],
-    "0 0 0, then 1 1 1": [((0, 0, 0), 0), ((1, 1, 1), 0)],
-    "0 0 0, then 0 1 2 three times": [((0, 0, 0), 0), *[((0, 1, 2), 0)] * 3],
-    "0 0 0, the first kept": [((0, 0, 0), 1)],
-    "0 0 0, the first two kept": [((0, 0, 0), 3)],
-    "0 1 0, the first two kept": [((0, 1, 0), 3)],
+Read = tuple[tuple[int | None, int | None, int | None], int, int]
+"""Residues modulo four of three sources (None: RZ), reuse bits, and the stall count."""
+
+_EVEN: Read = ((1, 0, 2), 0, 1)
+_ODD: Read = ((0, 1, 3), 0, 1)
+_NONE: Read = ((None, None, None), 0, 1)
+
+
+def _kept(stall: int) -> Read:
+    return ((0, 2, 1), 0b101, stall)
+
+
+PATTERNS: dict[str, list[Read]] = {
+    "0 1 2": [((0, 1, 2), 0, 1)],
+    "0 1 3": [((0, 1, 3), 0, 1)],
+    "0 0 1": [((0, 0, 1), 0, 1)],
+    "0 2 1": [((0, 2, 1), 0, 1)],
+    "1 3 0": [((1, 3, 0), 0, 1)],
+    "0 0 0": [((0, 0, 0), 0, 1)],
+    "0 2 0": [((0, 2, 0), 0, 1)],
+    "0 0 2": [((0, 0, 2), 0, 1)],
+    "1 1 1": [((1, 1, 1), 0, 1)],
+    "1 3 1": [((1, 3, 1), 0, 1)],
+    "0 0 0, then 0 1 2": [((0, 0, 0), 0, 1), ((0, 1, 2), 0, 1)],
+    "0 0 0, then 1 1 1": [((0, 0, 0), 0, 1), ((1, 1, 1), 0, 1)],
+    "0 0 0, then 0 1 2 three times": [((0, 0, 0), 0, 1), *[((0, 1, 2), 0, 1)] * 3],
+    "0 0 0, the first kept": [((0, 0, 0), 1, 1)],
+    "0 0 0, the first two kept": [((0, 0, 0), 3, 1)],
+    "0 1 0, the first two kept": [((0, 1, 0), 3, 1)],
+    # Two of one bank, then two of the other: what is read beside what.
+    "1 0 2, then 0 1 3": [_EVEN, _ODD],
+    "1 0 2 twice, then 0 1 3 twice": [_EVEN] * 2 + [_ODD] * 2,
+    "1 0 2 three times, then 0 1 3 three times": [_EVEN] * 3 + [_ODD] * 3,
+    "1 0 2 five times, then 0 1 3 three times": [_EVEN] * 5 + [_ODD] * 3,
+    "1 0 2 eight times, then 0 1 3 eight times": [_EVEN] * 8 + [_ODD] * 8,
+    "1 0 2, then none": [_EVEN, _NONE],
+    "1 0 2 twice, then none twice": [_EVEN] * 2 + [_NONE] * 2,
+    "1 0 2 four times, then none four times": [_EVEN] * 4 + [_NONE] * 4,
+    "0 0 0, then none": [((0, 0, 0), 0, 1), _NONE],
+    "0 0 0, then none twice": [((0, 0, 0), 0, 1), _NONE, _NONE],
+    # What is kept where other warps come between, and what a wait for a bank does to stall counts.
+    **{
+        f"0 2 1, the first and the third kept: {count} at once, then a stall count of {stall}": [
+            *[_kept(1)] * (count - 1),
+            _kept(stall),
+        ]
+        for count, stall in (
+            (1, 1),
+            (1, 2),
+            (1, 3),
+            (1, 4),
+            (2, 2),
+            (4, 2),
+            (4, 4),
+            (8, 2),
+            (16, 4),
+        )
+    },
+    **{
+        f"1 0 2 twice, the second with a stall count of {stall}": [_EVEN, (*_EVEN[:2], stall)]
+        for stall in (2, 3, 4, 5, 6)
+    },
 }
-"""Residues modulo four of the three sources of successive FFMAs, and their reuse bits."""
+"""What successive FFMAs read."""
 
 
 def banks_source() -> str:
@@ -71,8 +119,8 @@ def banks_source() -> str:
     return _SOURCE.format(body="\n        ".join(body))
 
 
-def rewritten(image: bytes, pattern: list[tuple[tuple[int, int, int], int]]) -> bytes:
-    """Return a cubin whose FFMAs read registers of these residues.
+def rewritten(image: bytes, pattern: list[Read]) -> bytes:
+    """Return a cubin whose FFMAs read registers of these residues, and have these stall counts.
 
     Half of those that the loop uses are read, in turn, the others written; one that is kept is the
     same all the time.
@@ -89,14 +137,14 @@ def rewritten(image: bytes, pattern: list[tuple[tuple[int, int, int], int]]) -> 
     targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
     fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
     for turn, k in enumerate(runs):
-        residues, reuse = pattern[turn % len(pattern)]
+        residues, reuse, stall = pattern[turn % len(pattern)]
         a, b, c = (
-            fixed[place, n] if reuse >> place & 1 else next(of[n])
+            _ZERO if n is None else fixed[place, n] if reuse >> place & 1 else next(of[n])
             for place, n in enumerate(residues)
         )
         low, high = int(words[k]), int(words[k + 1])
         low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24 | b << 32
-        high = high & ~0xFF & ~(0xF << 58) | c | reuse << 58
+        high = high & ~0xFF & ~(0xF << 58) & ~(0xF << 41) | c | reuse << 58 | stall << 41
         words[k], words[k + 1] = low, high
     return words.tobytes() + image[len(words) * 8 :]
 
