@@ -40,6 +40,7 @@ from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
+from gpu_check.timing.local_sweeps import measure_local_sweeps
 from gpu_check.timing.loop_ends import measure_loop_ends
 from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.mainloops import measure_mainloops
@@ -56,6 +57,7 @@ from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
 from gpu_check.timing.ports import measure_ports
 from gpu_check.timing.reach import measure_reach
+from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
@@ -116,6 +118,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "frequencies": measure_frequencies,
     "branches": measure_branches,
     "local_memory": measure_local_memory,
+    "local_sweeps": measure_local_sweeps,
+    "reads_beside_writes": measure_reads_beside_writes,
     "scattered_copies": measure_scattered_copies,
     "reach": measure_reach,
     "gathers": measure_gathers,

@@ -31,7 +31,8 @@ NUMBERS = (
     "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied",
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
-    "constant_stays",
+    "constant_stays", "local_far", "local_stored", "dram_wait_written",
+    "dram_wait_load",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -42,6 +43,7 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS = NUMBERS.index("dram_holds")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_JOINS = NUMBERS.index("store_joins")
 _STORE_ROOM = NUMBERS.index("store_room")
@@ -143,7 +145,11 @@ def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: 
     state.load[place] = state.load[place] * (1 - past) + cycles
     state.load_at[place] = at
     load = min(state.load[place] / machine[_MEMORY], machine[_MOST_LOAD])
-    return float(max(begin, now + wait * load / (1 - load)) + cycles)
+    wait *= load / (1 - load)
+    if place == _OF_DRAM:  # reads wait longer among writes
+        load = min(load, machine[_WRITTEN_LOAD])
+        wait += machine[_WAIT_WRITTEN] * load / (1 - load)
+    return float(max(begin, now + wait) + cycles)
 
 
 @jit()

@@ -5,6 +5,10 @@ that are spilled do, they access that line. Where they have several, replay says
 they access; an access that is turned off has none. L1 holds what is stored and passes it on, so
 every store goes to the L2: each sector as a request of its own, where lanes differ
 (gpu_check/data/h100_local_memory.csv).
+
+Each warp that is resident has a place of its own, where the next one comes that takes its slot. So
+what L1 holds of it, and what the L2 does, follows from the bytes of the threads that are there at a
+time: it was measured by sweeps over arrays (gpu_check/data/h100_local_sweeps.csv).
 """
 
 from __future__ import annotations
@@ -12,9 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
+from simulator.law.chips import Chip
+from simulator.timing.machine import l1_bytes
+from simulator.timing.rates import table
 from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["frame_words", "local_sectors", "missed_share"]
+__all__ = ["frame_words", "local_sectors", "local_shares"]
 
 _FRAME = re.compile(r"R1,R1,(-?0x[0-9a-f]+)").match
 
@@ -44,8 +53,53 @@ def local_sectors(instruction: WorkInstruction) -> int:
     return 4 * (4 if "128" in modifiers else 2 if "64" in modifiers else 1)
 
 
-def missed_share(work: Work, l1_bytes: int) -> float:
-    """Return the share of what is loaded from local memory that L1 does not hold."""
+def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
+    """Return shares of what is accessed of local memory, by the names of the machine's numbers.
+
+    `local_missed`: of what is loaded, what L1 does not hold. `local_far`: of that, what DRAM has.
+    `local_stored`: of what is stored, what goes on to DRAM. By straight lines between what was
+    measured: how large it is, how often it is passed over, and which share is written. Beside them
+    the bytes that DRAM moves so for the grid: `far_read` and `far_written`.
+    """
+    names = ("local_missed", "local_far", "local_stored", "far_read", "far_written")
+    found = dict.fromkeys(names, 0.0)
     words = frame_words(work.instructions)
-    size = words * 128 * work.warps * work.resident
-    return max(0.0, 1 - l1_bytes / size) if size else 0.0
+    loaded, stored = (
+        sum(
+            float(times) * local_sectors(each) / 4
+            for each, times in zip(work.instructions, work.executed, strict=True)
+            if each.opcode.startswith(name)
+        ) for name in ("LDL", "STL")
+    )  # fmt: skip
+    if not words or not loaded + stored:
+        return found
+    used = min(sms, work.blocks)
+    resident = min(work.resident, -(-work.blocks // used))
+    size = 128.0 * words * work.warps * resident
+    passes = loaded / (words * work.warps)
+    # Without shared memory L1 was as large for 4 blocks of an SM as for 8, whatever would fit.
+    near = l1_bytes(work.shared_bytes, work.resident if work.shared_bytes else resident)
+    held = _between("local_near", "passes", passes, "size", size / near)
+    found["local_missed"] = 1 - held["held"]
+    if chip.l2_bytes:
+        written = stored / (loaded + stored)
+        far = _between("local_far", "written", written, "share", size * used / chip.l2_bytes)
+        found["local_far"], found["local_stored"] = far["lost"], far["stored"]
+        found["far_read"] = 128 * loaded * work.blocks * found["local_missed"] * far["lost"]
+        found["far_written"] = 128 * stored * work.blocks * far["stored"]
+    return found
+
+
+def _between(name: str, level: str, at: float, along: str, to: float) -> dict[str, float]:
+    """Return a table's columns between its rows: first along one of them, then between levels."""
+    rows = table(name)
+    levels = sorted({float(row[level]) for row in rows})
+    found = {}
+    for column in rows[0].keys() - {level, along, "source"}:
+        each = []
+        for one in levels:
+            chosen = [row for row in rows if float(row[level]) == one]
+            xs, ys = ([float(row[key]) for row in chosen] for key in (along, column))
+            each.append(float(np.interp(to, xs, ys)))
+        found[column] = float(np.interp(at, levels, each))
+    return found

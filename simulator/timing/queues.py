@@ -22,6 +22,7 @@ _SERVED = NUMBERS.index("shared_warp")
 _L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
 _COPY_REQUEST = NUMBERS.index("tma_request")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
+_LOCAL_FAR, _LOCAL_STORED = NUMBERS.index("local_far"), NUMBERS.index("local_stored")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
@@ -197,19 +198,22 @@ def _send(
             sectors = sectors // 4 * sent
         held += -(-sectors // 4)
         if kind == _STORE:
-            each = 1 if several else 4
+            each, share = 1 if several else _LINE, machine[_LOCAL_STORED]
             for _ in range(sectors // each):
-                to_l2(state, machine, each, 0.0, not several, now)
+                to_l2(state, machine, each, share, not several, now)
         else:
             done = max(done, now + int(machine[_L1]))
-            missing = int(sectors * machine[_LOCAL_MISSED] + 0.5)
-            if missing:
-                done = max(
-                    done,
-                    from_l2(
-                        state, machine, missing, machine[_REQUEST], 0.0, machine[_L2_RATE], now
-                    ),
+            # L1 holds all that lanes with one index load, or nothing of it.
+            each, share = 1 if several else _LINE, machine[_LOCAL_FAR]
+            unit = 1 if several else sectors
+            state.local_rest += sectors / unit * machine[_LOCAL_MISSED]
+            missing = int(state.local_rest)
+            state.local_rest -= missing
+            for _ in range(missing * unit // each):
+                there = from_l2(
+                    state, machine, each, machine[_REQUEST], share, machine[_L2_RATE], now
                 )
+                done = max(done, there)
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:

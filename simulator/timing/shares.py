@@ -11,7 +11,7 @@ import numpy as np
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, meet_near
 from simulator.timing.footprint import footprint
-from simulator.timing.local_memory import missed_share
+from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
 from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
@@ -42,6 +42,8 @@ class Held:
     """The part of what a block reads that others read at about the same time."""
     written: float
     """The share that is written of what DRAM moves."""
+    local: Mapping[str, float]
+    """Shares of what is accessed of local memory: see `local_shares`."""
 
 
 def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
@@ -66,9 +68,11 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
-    moved = kept.lost * found.reads + kept.stored * found.writes
-    stored = kept.stored * found.writes / (moved or 1)
-    return Held(size, kept, share, part, sharers, rate, together, stored)
+    local = local_shares(work, chip, sms)
+    stored = kept.stored * found.writes + local["far_written"]
+    moved = kept.lost * found.reads + local["far_read"] + stored
+    stored /= moved or 1
+    return Held(size, kept, share, part, sharers, rate, together, stored, local)
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
@@ -90,13 +94,14 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "l2_rate": held.l2_rate,
         "atom_rate": machine["atom_near_rate" if meet_near(work, machine) else "atom_rate"],
         "atom_hot": hot_cycles(work, machine) / blocks,
-        "local_missed": missed_share(work, l1_bytes(work.shared_bytes, work.resident)),
+        **held.local,
     }
     # DRAM turns between reading and writing where it does both.
     mixed, written = machine["dram_mixed"], machine["dram_written"]
     numbers["dram_rate"] *= float(
         np.interp(held.written, (0, 1 / 3, 1 / 2, 1), (1, mixed, mixed, written))
     )
+    numbers["dram_wait_written"] *= held.written
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if is_one_wave else 1.0
     if is_one_wave:
@@ -124,7 +129,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     for name in ("constant_ask", "constant_rest"):
         numbers[name] *= asks
     numbers["store_asked"] = min(machine["store_asked"], numbers["request"])
-    for name in ("l2_wait", "dram_wait"):  # measured with all SMs asking
+    for name in ("l2_wait", "dram_wait", "dram_wait_written"):  # measured with all SMs asking
         numbers[name] *= busy
     if math.prod(work.cluster) > 1:
         for name in ("launch_interval", "launch_warp"):

@@ -240,6 +240,7 @@ STATE = np.dtype(
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         ("cross_rest", np.float64), ("data_rest", np.float64), ("was_shared", np.int64),
+        ("local_rest", np.float64),
         # Until when a warp waits for its fence; how many of its stores are in a queue, and of all
         # that it asks of global memory; when the SM takes the next fence; until when a
         # sub-partition's last one lasts.
