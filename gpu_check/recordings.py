@@ -239,7 +239,7 @@ PackagedTable = Literal[
     "h100_neighbour_waits", "h100_order", "h100_partitions", "h100_pass_bytes",
     "h100_passes", "h100_peaks",
     "h100_pipes", "h100_places", "h100_ports", "h100_queue", "h100_reach",
-    "h100_reads_beside_writes", "h100_rereads", "h100_residency",
+    "h100_random_reads", "h100_reads_beside_writes", "h100_rereads", "h100_residency",
     "h100_scattered_copies", "h100_shared_reads", "h100_slots", "h100_spread", "h100_starts",
     "h100_store_halves", "h100_store_parts", "h100_streams",
     "h100_tails", "h100_tile_rows", "h100_timed_eighteenth",

@@ -56,6 +56,7 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
 from gpu_check.timing.ports import measure_ports
+from gpu_check.timing.random_reads import measure_random_reads
 from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
 from gpu_check.timing.rereads import measure_rereads
@@ -119,6 +120,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "branches": measure_branches,
     "local_memory": measure_local_memory,
     "local_sweeps": measure_local_sweeps,
+    "random_reads": measure_random_reads,
     "reads_beside_writes": measure_reads_beside_writes,
     "scattered_copies": measure_scattered_copies,
     "reach": measure_reach,

@@ -35,7 +35,7 @@ def slowness(sms: int, served: float, machine: Mapping[str, float]) -> list[floa
     """Return the time of each SM beside the mean one's, the fastest first; `served` as in `shares`.
 
     >>> slowness(2, 0.5, {"fastest_sm": 0.9, "slowest_sm": 1.1})
-    [0.95, 1.05]
+    [0.975, 1.025]
     """
     least, most = machine["fastest_sm"], machine["slowest_sm"]
     return [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
