@@ -9,7 +9,8 @@ from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.sass.second import SecondLaunch
 from simulator.timing.control import control
-from simulator.timing.footprint import FEWEST, probe_blocks
+from simulator.timing.footprint import probe_blocks
+from simulator.timing.population import FEWEST
 from simulator.timing.unlike import UNLIKE
 from simulator.timing.work import Work, WorkInstruction
 

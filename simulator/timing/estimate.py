@@ -92,7 +92,9 @@ def estimate(
         # L1 holds what blocks share: more of what is left comes from DRAM.
         held = replace(held, share=min(1.0, held.size / asked))
         more = numbers_of(work, machine, held, sms)
-        numbers |= {name: more[name] for name in ("dram_share", "dram_stored", "crossed")}
+        numbers |= {
+            name: more[name] for name in ("dram_share", "dram_fetched", "dram_stored", "crossed")
+        }
         run = run_sm(work, chip, numbers, plan, without=without)
     active, left = float(run.cycles), blocks - len(plan)
     if left:

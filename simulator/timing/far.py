@@ -32,7 +32,7 @@ NUMBERS = (
     "aside_room", "far_latency", "store_joins", "data_copied",
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
-    "dram_wait_load",
+    "dram_wait_load", "dram_fetched",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
@@ -40,7 +40,7 @@ _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
 _CROSSED, _FAR = NUMBERS.index("crossed"), NUMBERS.index("far_latency")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
-_DRAM_HOLDS = NUMBERS.index("dram_holds")
+_DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
@@ -181,7 +181,7 @@ def from_l2(
     if far_away:
         if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
-        cycles = 32 * far_away / machine[_DRAM_RATE]
+        cycles = 32 * far_away * machine[_FETCHED] / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * far_away / rate, 0.0)
@@ -272,7 +272,7 @@ def to_l2(
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     far_away = _far_away(state, sectors, share)
     if far_away:
-        cycles = 32 * far_away / machine[_DRAM_RATE]
+        cycles = 32 * far_away * machine[_FETCHED] / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         # What stores drive out goes to DRAM before more of them are taken.
         state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])

@@ -19,17 +19,13 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.population import FEWEST, unseen
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["FEWEST", "SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
+__all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
 
 SECTOR = 32
 """Bytes."""
-_BY_CHANCE = 4.0
-"""Sectors that draws would share: where those of blocks share none, blocks are not draws."""
-FEWEST = 3
-"""Blocks that ran, at least, that tell something of the others."""
-_HALVINGS = 50
 _MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
 
 Numbers = NDArray[np.int64]
@@ -59,6 +55,8 @@ class Footprint:
     """What is read and written, or likely to be."""
     first_read: int = 0
     """Of what is read, what was there before: no warp wrote it without having read it."""
+    irregular: frozenset[int] = frozenset()
+    """The loads whose sectors follow no rule from block to block."""
 
     @property
     def reads(self) -> int:
@@ -161,6 +159,7 @@ def footprint(
     empty = np.zeros(0, np.int64)
     written, covers = set(stores), True
     irregular: dict[bool, list[tuple[list[Numbers], int]]] = {True: [], False: []}
+    loads: set[int] = set()
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}
     of_one: dict[int, Parts] = {}
@@ -185,12 +184,13 @@ def footprint(
             if not inside:
                 known = _united({steps: [common], (): blocks})
                 irregular[number in written].append(([*ran.values()], known))
+                loads |= {number} - written
     found, count = {}, prod(grid)
     for kind in (False, True):
         known, all_of = _united(parts[kind]), _joined(parts[kind], likely[kind])
         more = _united(all_of) - known if likely[kind] else 0
-        unseen = _likely(irregular[kind], count, all_of)
-        found[kind] = (known * SECTOR, (more + unseen) * SECTOR, all_of)
+        others = _likely(irregular[kind], count, all_of)
+        found[kind] = (known * SECTOR, (more + others) * SECTOR, all_of)
     (read, unseen_read, reads), (touched, unseen_written, writes) = found[False], found[True]
     both = max(0, _united(reads) + _united(writes) - _united(_joined(reads, writes))) * SECTOR
     first_read = read
@@ -198,7 +198,9 @@ def footprint(
         made = set().union(*(_written_first(trace, written) for trace in (*probes, *traces)))
         own: Parts = reduce(_joined, (of_one[number] for number in sorted(made)), {})
         first_read = max(0, _united(_joined(parts[False], own)) - _united(own)) * SECTOR
-    return Footprint(read, touched, covers, unseen_read, unseen_written, both, first_read)
+    return Footprint(
+        read, touched, covers, unseen_read, unseen_written, both, first_read, frozenset(loads)
+    )
 
 
 def _divided(place: Dim3, cluster: Dim3) -> Dim3:
@@ -238,7 +240,7 @@ def _likely(
     instructions may touch a part of which the rule is known (`regular`).
     """
     found = sum(
-        max(0, _unseen(blocks, count) + len(np.unique(np.concatenate(blocks))) - known)
+        max(0, unseen(blocks, count) + len(np.unique(np.concatenate(blocks))) - known)
         for blocks, known in instructions
     )
     if not found:
@@ -249,36 +251,6 @@ def _likely(
         return found
     free = _united(_joined(regular, {(): [between]})) - _united(regular)
     return min(found * free // len(between), len(between) - len(union))
-
-
-def _unseen(blocks: Sequence[Numbers], count: int) -> int:
-    """Return the sectors that a grid of `count` blocks is likely to touch beside those of `blocks`.
-
-    Blocks are taken to draw from a population of sectors, each as many as the mean one did. How
-    much those that ran have in common tells how large it is: n draws of s out of P have a union of
-    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in. Where they have nothing
-    in common, though draws from all of that range would, blocks keep apart: the others do, too.
-
-    >>> far, near = ([np.arange(100) + by * k for k in range(4)] for by in (100_000, 1000))
-    >>> _unseen(far, 8), _unseen(near, 8), _unseen([np.arange(100)] * 4, 8)
-    (399, 400, 0)
-    """
-    ran = len(blocks)
-    size = sum(map(len, blocks)) / max(ran, 1)
-    if ran < FEWEST or ran >= count or size < 1:
-        return 0
-    union = np.unique(np.concatenate(blocks))
-
-    def of(population: float, draws: int) -> float:
-        return population * float(1 - (1 - size / population) ** draws)
-
-    low, high = float(len(union)), float(union[-1] - union[0] + 1)
-    if len(union) == ran * size and len(union) - of(high, ran) > _BY_CHANCE:
-        return max(0, min(round(size * count), int(high)) - len(union))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if of(middle, ran) > len(union) else (middle, high)
-    return max(0, round(of(high, count)) - len(union))
 
 
 def _moved(

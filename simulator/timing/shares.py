@@ -10,7 +10,8 @@ import numpy as np
 
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, meet_near
-from simulator.timing.footprint import footprint
+from simulator.timing.draws import Draws, drawn
+from simulator.timing.footprint import SECTOR, footprint
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
@@ -42,6 +43,8 @@ class Held:
     """The part of what a block reads that others read at about the same time."""
     written: float
     """The share that is written of what DRAM moves."""
+    draws: Draws
+    """What is read at random."""
     local: Mapping[str, float]
     """Shares of what is accessed of local memory: see `local_shares`."""
 
@@ -72,7 +75,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
-    return Held(size, kept, share, part, sharers, rate, together, stored, local)
+    draws = drawn(work, found, chip)
+    return Held(size, kept, share, part, sharers, rate, together, stored, draws, local)
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
@@ -87,8 +91,14 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
     busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
+    draws, once = held.draws, held.kept.lost * held.share
+    at_random = draws.part * draws.missed if draws.missed > once else 0.0
+    from_dram = (1 - draws.part) * once + at_random if at_random else once
+    # A pair of sectors at random takes longer than two sectors of a stream.
+    fetched = max(1.0, draws.fetched / 2 * machine["dram_pair"] * machine["dram_rate"] / SECTOR)
     numbers = dict(machine) | {
-        "dram_share": held.kept.lost * held.share,
+        "dram_share": from_dram,
+        "dram_fetched": 1 + (fetched - 1) * at_random / from_dram if at_random else 1.0,
         "dram_stored": held.kept.stored * held.share,
         "crossed": held.kept.crossed * held.share,
         "l2_rate": held.l2_rate,

@@ -12,7 +12,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.footprint import FEWEST, SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.population import FEWEST
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 

@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.footprint import FEWEST
 from simulator.timing.places import GPCS, first_places
+from simulator.timing.population import FEWEST
 from simulator.timing.work import Work
 
 __all__ = ["UNLIKE", "begun", "first_ends", "is_unlike", "last_end", "lengths", "most_to_do"]

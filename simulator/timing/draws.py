@@ -1,0 +1,71 @@
+"""What blocks read at random, all over the same memory: hashes, tables, neighbours of a graph.
+
+In between, others read so much that the L2 no longer has it: each such read finds there what the L2
+has room for, not only the first one. DRAM brings pairs of sectors, and they read one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.law.chips import Chip
+from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.population import FEWEST, unseen
+from simulator.timing.rates import table
+from simulator.timing.work import Work
+
+__all__ = ["Draws", "drawn"]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a grid reads at random of a footprint that does not fit the L2."""
+
+    part: float = 0.0
+    """Of the sectors that it asks the L2 for."""
+    missed: float = 0.0
+    """The share of them that the L2 does not have."""
+    fetched: float = 1.0
+    """Sectors that DRAM brings for one of them."""
+
+
+def drawn(work: Work, footprint: Footprint, chip: Chip) -> Draws:
+    """Return what is read at random.
+
+    So are the loads whose sectors no rule tells. Where blocks have nothing in common, they read
+    memory of their own, once. Between two reads of a sector, as much is read as a part of all reads
+    is at random: so a small table stays, though rows beside it go through the L2. Measured where
+    nothing else is read (`data/random_reads.csv`).
+    """
+    if not chip.l2_bytes or len(work.traces) < FEWEST or not footprint.irregular:
+        return Draws()
+    blocks = []
+    for trace in work.traces:
+        touched = sectors_by_instruction(trace)
+        parts = [touched[number] for number in footprint.irregular if number in touched]
+        blocks.append(np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64))
+    asked = sum(map(len, blocks))
+    union = len(np.unique(np.concatenate(blocks)))
+    if union == asked:
+        return Draws()
+    all_asked = sum(int(np.bitwise_count(trace.lines()[1]).sum()) for trace in work.traces)
+    part = min(1.0, asked / max(all_asked, 1))
+    population = min(SECTOR * (union + unseen(blocks, work.blocks)), footprint.reads)
+    pairs = sum(len(np.unique(block >> 1)) for block in blocks)
+    return Draws(part, _missed(population / part, chip), 2 * pairs / asked)
+
+
+def _missed(size: float, chip: Chip) -> float:
+    """Return the share of random reads of so many bytes that the L2 does not have.
+
+    >>> h100 = Chip.of("H100")
+    >>> _missed(24 << 20, h100), _missed(40 << 20, h100)
+    (0.0, 0.4)
+    """
+    if not chip.l2_bytes:
+        return 0.0
+    rows = table("random_reads")
+    sizes, shares = ([float(row[name]) for row in rows] for name in ("share", "missed"))
+    return float(np.interp(size / chip.l2_bytes, sizes, shares))
