@@ -272,7 +272,7 @@ def to_l2(
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     far_away = _far_away(state, sectors, share)
     if far_away:
-        cycles = 32 * far_away * machine[_FETCHED] / machine[_DRAM_RATE]
+        cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         # What stores drive out goes to DRAM before more of them are taken.
         state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
