@@ -31,8 +31,8 @@ class Draws:
     """Sectors that DRAM brings for one of them."""
 
 
-def drawn(work: Work, footprint: Footprint, chip: Chip) -> Draws:
-    """Return what is read at random.
+def drawn(work: Work, footprint: Footprint, sectors: int, chip: Chip) -> Draws:
+    """Return what is read at random. `sectors`: all that the blocks that ran ask the L2 for.
 
     So are the loads whose sectors no rule tells. Where blocks have nothing in common, they read
     memory of their own, once. Between two reads of a sector, as much is read as a part of all reads
@@ -50,22 +50,18 @@ def drawn(work: Work, footprint: Footprint, chip: Chip) -> Draws:
     union = len(np.unique(np.concatenate(blocks)))
     if union == asked:
         return Draws()
-    all_asked = sum(int(np.bitwise_count(trace.lines()[1]).sum()) for trace in work.traces)
-    part = min(1.0, asked / max(all_asked, 1))
+    part = min(1.0, asked / max(sectors, 1))
     population = min(SECTOR * (union + unseen(blocks, work.blocks)), footprint.reads)
     pairs = sum(len(np.unique(block >> 1)) for block in blocks)
-    return Draws(part, _missed(population / part, chip), 2 * pairs / asked)
+    return Draws(part, _missed(population / part / chip.l2_bytes), 2 * pairs / asked)
 
 
-def _missed(size: float, chip: Chip) -> float:
-    """Return the share of random reads of so many bytes that the L2 does not have.
+def _missed(size: float) -> float:
+    """Return the share of random reads that the L2 does not have; `size`: beside that of the L2.
 
-    >>> h100 = Chip.of("H100")
-    >>> _missed(24 << 20, h100), _missed(40 << 20, h100)
+    >>> _missed(0.48), _missed(0.8)
     (0.0, 0.4)
     """
-    if not chip.l2_bytes:
-        return 0.0
     rows = table("random_reads")
     sizes, shares = ([float(row[name]) for row in rows] for name in ("share", "missed"))
-    return float(np.interp(size / chip.l2_bytes, sizes, shares))
+    return float(np.interp(size, sizes, shares))

@@ -16,11 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from simulator.law.chips import Chip
 from simulator.timing.machine import l1_bytes
-from simulator.timing.rates import table
+from simulator.timing.rates import between
 from simulator.timing.work import Work, WorkInstruction
 
 __all__ = ["frame_words", "local_sectors", "local_shares"]
@@ -79,27 +77,12 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     passes = loaded / (words * work.warps)
     # Without shared memory L1 was as large for 4 blocks of an SM as for 8, whatever would fit.
     near = l1_bytes(work.shared_bytes, work.resident if work.shared_bytes else resident)
-    held = _between("local_near", "passes", passes, "size", size / near)
+    held = between("local_near", "passes", passes, "size", size / near)
     found["local_missed"] = 1 - held["held"]
     if chip.l2_bytes:
         written = stored / (loaded + stored)
-        far = _between("local_far", "written", written, "share", size * used / chip.l2_bytes)
+        far = between("local_far", "written", written, "share", size * used / chip.l2_bytes)
         found["local_far"], found["local_stored"] = far["lost"], far["stored"]
         found["far_read"] = 128 * loaded * work.blocks * found["local_missed"] * far["lost"]
         found["far_written"] = 128 * stored * work.blocks * far["stored"]
-    return found
-
-
-def _between(name: str, level: str, at: float, along: str, to: float) -> dict[str, float]:
-    """Return a table's columns between its rows: first along one of them, then between levels."""
-    rows = table(name)
-    levels = sorted({float(row[level]) for row in rows})
-    found = {}
-    for column in rows[0].keys() - {level, along, "source"}:
-        each = []
-        for one in levels:
-            chosen = [row for row in rows if float(row[level]) == one]
-            xs, ys = ([float(row[key]) for row in chosen] for key in (along, column))
-            each.append(float(np.interp(to, xs, ys)))
-        found[column] = float(np.interp(at, levels, each))
     return found

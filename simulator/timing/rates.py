@@ -20,10 +20,12 @@ from functools import cache, cached_property
 from importlib.resources import files
 from types import MappingProxyType
 
+import numpy as np
+
 from simulator.errors import ChipError
 from simulator.law.chips import Chip, ChipLike
 
-__all__ = ["MATRIX_PRODUCTS", "Pipe", "Rate", "Rates", "rates_of", "table"]
+__all__ = ["MATRIX_PRODUCTS", "Pipe", "Rate", "Rates", "between", "rates_of", "table"]
 
 WARP = 32
 SUB_PARTITIONS = 4
@@ -205,6 +207,25 @@ def table(name: str) -> tuple[dict[str, str], ...]:
     """Return the rows of a table of `simulator/timing/data`."""
     text = files("simulator.timing").joinpath("data", f"{name}.csv").read_text("utf-8")
     return tuple(csv.DictReader(text.splitlines()))
+
+
+def between(name: str, level: str, at: float, along: str, to: float) -> dict[str, float]:
+    """Return a table's columns between its rows: first along one of them, then between levels.
+
+    >>> between("local_near", "passes", 8, "size", 0.26)
+    {'held': 0.99}
+    """
+    rows = table(name)
+    levels = sorted({float(row[level]) for row in rows})
+    found = {}
+    for column in rows[0].keys() - {level, along, "source"}:
+        each = []
+        for one in levels:
+            chosen = [row for row in rows if float(row[level]) == one]
+            xs, ys = ([float(row[key]) for row in chosen] for key in (along, column))
+            each.append(float(np.interp(to, xs, ys)))
+        found[column] = float(np.interp(at, levels, each))
+    return found
 
 
 def _number(cell: str) -> float | None:

@@ -14,7 +14,7 @@ from math import log2
 import numpy as np
 
 from simulator.law.chips import Chip
-from simulator.timing.rates import table
+from simulator.timing.rates import between, table
 
 __all__ = ["Residency", "residency", "shared_residency"]
 
@@ -47,19 +47,9 @@ def residency(size: float, written: float, several: bool, chip: Chip) -> Residen
     """
     if not chip.l2_bytes:
         return Residency()
-    rows, size = table("residency"), size / chip.l2_bytes
-    levels = sorted({float(row["written"]) for row in rows})
+    found = between("residency", "written", written, "share", size / chip.l2_bytes)
     last = "_again" if several else ""
-
-    def of(name: str) -> float:
-        found = []
-        for level in levels:
-            chosen = [row for row in rows if float(row["written"]) == level]
-            shares = [float(row["share"]) for row in chosen]
-            found.append(np.interp(size, shares, [float(row[name + last]) for row in chosen]))
-        return float(np.interp(written, levels, found))
-
-    return Residency(of("lost"), of("crossed"), of("stored"))
+    return Residency(found["lost" + last], found["crossed" + last], found["stored" + last])
 
 
 def shared_residency(

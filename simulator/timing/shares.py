@@ -60,7 +60,10 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     part, sharers = kept_twice(work, found)
     part *= found.reads / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, size, part, sharers, several, chip)
-    share = _share(work, size) if kept != Residency() else 0.0
+    sectors = [int(np.bitwise_count(trace.lines()[1]).sum()) for trace in work.traces]
+    # Each sector comes from DRAM once; what blocks share is there for those that come later.
+    asked = SECTOR * sum(sectors) / max(len(sectors), 1) * work.blocks
+    share = min(1.0, size / asked) if asked and kept != Residency() else 0.0
     reach = int(machine["shared_reach"])
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
         each = readers(work, found)
@@ -75,7 +78,7 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
-    draws = drawn(work, found, chip)
+    draws = drawn(work, found, sum(sectors), chip)
     return Held(size, kept, share, part, sharers, rate, together, stored, draws, local)
 
 
@@ -145,13 +148,3 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         for name in ("launch_interval", "launch_warp"):
             numbers[name] = machine[f"{name}_cluster"]
     return numbers
-
-
-def _share(work: Work, size: float) -> float:
-    """Return the share of L2's sectors that come from DRAM, where nothing of so many bytes is left.
-
-    Each sector comes from DRAM once; what blocks share is found in the L2 by those that come later.
-    """
-    sectors = [np.bitwise_count(trace.lines()[1]).sum() for trace in work.traces]
-    asked = 32.0 * float(np.mean(sectors)) * work.blocks
-    return min(1.0, size / asked) if asked else 0.0

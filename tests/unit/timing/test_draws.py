@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ ROWS = {
 }
 
 
+@cache
 def time_of(mebibytes: int) -> KernelTime:
     return replay_compiled(
         random_reads_source(), kernel="random_reads", grid=1056, block=256, chip="H100",
