@@ -1,8 +1,8 @@
 """What the L2 keeps of memory that all SMs read at random: bytes from DRAM, and cycles.
 
-Each thread loads 64 words at places that are drawn anew, `unit` bytes or a multiple of it from the
-array's beginning, of `mebibytes` in all. So each load of a lane is a sector, and L1 has next to
-none. `cycles` is the median of three processes, second launches. `dram_read` is in bytes,
+Each thread loads 64 words from an array of `mebibytes`, at places that are drawn anew. Each place
+is a multiple of `unit` bytes from the array's beginning. So each load of a lane is a sector, and L1
+has next to none. `cycles` is the median of three processes, second launches. `dram_read` is in bytes,
 `sectors` what L1 gets; `python -m gpu_check.timing.random_reads` is the process that ncu watches,
 and no launch is repeated.
 """
