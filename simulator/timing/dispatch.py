@@ -49,21 +49,21 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         number, age = entry[1], entry[6]
         kind = code[number].kind
         passes = kind == _SHARED or (kind == _LOAD and loads > 0)
-        state.looked[queue] = QUEUE  # unless it is one that others of its queue may overtake
+        at = NEVER
         if place == 0 or passes:
             at = free_at(code, state, machine, queue, place, now)
-            if at <= now:
-                at = _take(code, trace, state, machine, without, queue, place, now)
-            elif passes:
-                is_load = int(kind == _LOAD)
-                state.first[is_load] = min(state.first[is_load], age)
-                shared -= 1 - is_load
-                loads -= is_load
-                if state.queue_free[queue] <= now:
-                    state.looked[queue] = place + 1
-            else:
-                shared -= int(needs_data(code, queue, number))
-            least = min(least, at)
+        if at <= now:  # the next one of its queue has its place now
+            at = _take(code, trace, state, machine, without, queue, place, now)
+        elif passes:  # others of its queue may overtake it
+            is_load = int(kind == _LOAD)
+            state.first[is_load] = min(state.first[is_load], age)
+            shared -= 1 - is_load
+            loads -= is_load
+            state.looked[queue] = place + 1
+        else:
+            shared -= int(place == 0 and needs_data(code, queue, number))
+            state.looked[queue] = QUEUE
+        least = min(least, at)
     return least
 
 
