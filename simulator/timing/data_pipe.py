@@ -14,7 +14,7 @@ from simulator.jit import jit
 from simulator.timing.far import NUMBERS
 from simulator.timing.state import LANES, NEVER, QUEUE, Kind
 
-__all__ = ["fence_off", "free_at", "needs_data", "occupy", "oldest", "turned"]
+__all__ = ["fence_off", "free_at", "occupy", "passes_at", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
@@ -25,20 +25,7 @@ _COPY, _ATOMIC = int(Kind.COPY), int(Kind.ATOMIC)
 
 
 @jit()
-def oldest(state: Any) -> int:
-    """Return the queue of the entry that came first, of those that were not looked at; or -1."""
-    found, first = -1, NEVER
-    for queue in range(4):
-        place = state.looked[queue]
-        if place < state.size[queue]:
-            number = state.entry[queue, (state.head[queue] + place) % QUEUE, 6]
-            if number < first:
-                found, first = queue, number
-    return found
-
-
-@jit()
-def needs_data(code: Any, queue: int, number: int) -> bool:
+def _needs_data(code: Any, queue: int, number: int) -> bool:
     """Say whether an instruction takes the data pipe."""
     kind = code[number].kind
     if kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC):
@@ -47,22 +34,36 @@ def needs_data(code: Any, queue: int, number: int) -> bool:
 
 
 @jit()
-def free_at(code: Any, state: Any, machine: Any, queue: int, place: int, now: int) -> int:
+def free_at(code: Any, state: Any, queue: int, place: int, now: int) -> int:
     """Return when what an entry needs is free, as far as is known now."""
     entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
     number = entry[1]
-    at, kind = state.queue_free[queue], code[number].kind
+    at, kind = now, code[number].kind
     if code[number].adu > 0:
         at = max(at, int(-(-state.adu_free // 1)))
     if kind in (_SHARED, _LOAD):
         at = max(at, state.served[entry[0]])
-        if state.first[int(kind == _LOAD)] < entry[7]:
-            return NEVER  # an older one still waits: what sends that one looks here again
-        for lane in range(LANES):
-            if state.lane[lane, 1] == kind and state.lane[lane, 2] < entry[7]:
-                at = max(at, state.lane[lane, 0] + int(machine[_DRAINED]))
-    if needs_data(code, queue, number):
+    if _needs_data(code, queue, number):
         at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
+    return int(at)
+
+
+@jit()
+def passes_at(code: Any, state: Any, machine: Any, kind: int, before: int, now: int) -> int:
+    """Return when all accesses of a kind are done that came before one; NEVER: some still wait."""
+    if kind not in (_SHARED, _LOAD):
+        return now
+    for queue in range(4):
+        for place in range(state.size[queue]):
+            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+            if entry[6] >= before:
+                break
+            if code[entry[1]].kind == kind:
+                return NEVER
+    at = now
+    for lane in range(LANES):
+        if state.lane[lane, 1] == kind and state.lane[lane, 2] < before:
+            at = max(at, state.lane[lane, 0] + int(machine[_DRAINED]))
     return int(at)
 
 

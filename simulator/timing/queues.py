@@ -1,4 +1,4 @@
-"""Compiled: what a sub-partition puts into its queues, and what each entry does: memory, TMA, mbarriers."""
+"""Compiled: what goes into the queues, and what an entry does: memory, TMA, mbarriers."""
 
 from __future__ import annotations
 

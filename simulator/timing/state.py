@@ -229,7 +229,8 @@ STATE = np.dtype(
         # instruction, first row, rows, first base, event beside the warp, its number of
         # all, and that below which others are done before it.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
-        ("looked", *_numbers(PARTITIONS)),  # at how many entries of a queue the data pipe looked
+        # How many of a queue are where the data pipe looks; at how many of them it did.
+        ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 8)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
@@ -243,7 +244,6 @@ STATE = np.dtype(
         ("warps_of_block", np.int64), ("launched", np.int64),
         # The accesses that the data pipe serves side by side: until when, kind, number of all.
         ("lane", *_numbers(LANES, 3)),
-        ("first", *_numbers(2)),  # the oldest that waits, of shared memory and of loads
         ("begins_at", np.int64),  # the sub-partition of the next block's first warp
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
