@@ -50,6 +50,7 @@ from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbour_stores import measure_neighbour_stores
 from gpu_check.timing.neighbours import measure_neighbours
+from gpu_check.timing.overtaking import measure_barrier_loops, measure_overtaking
 from gpu_check.timing.partitions import measure_first_warps, measure_partitions
 from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
@@ -145,6 +146,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,
+    "overtaking": measure_overtaking,
+    "barrier_loops": measure_barrier_loops,
     "few_warps": measure_few_warps,
     "waves": measure_waves,
     "late_reads": measure_late_reads,

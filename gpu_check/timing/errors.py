@@ -40,7 +40,7 @@ SETS = {
     "sixteenth": "h200_timed_sixteenth", "seventeenth a": "h100_timed_seventeenth_a",
     "seventeenth b": "h100_timed_seventeenth_b", "seventeenth c": "h100_timed_seventeenth_c",
     "eighteenth": "h100_timed_eighteenth",
-    "nineteenth": "h100_timed_nineteenth",
+    "nineteenth": "h100_timed_nineteenth", "twentieth": "h100_timed_twentieth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -2,9 +2,9 @@
 
 Each thread loads 64 words from an array of `mebibytes`, at places that are drawn anew. Each place
 is a multiple of `unit` bytes from the array's beginning. So each load of a lane is a sector, and L1
-has next to none. `cycles` is the median of three processes, second launches. `dram_read` is in bytes,
-`sectors` what L1 gets; `python -m gpu_check.timing.random_reads` is the process that ncu watches,
-and no launch is repeated.
+has next to none. `cycles` is the median of three processes, second launches. `dram_read` is in
+bytes, `sectors` what L1 gets; `python -m gpu_check.timing.random_reads` is the process that ncu
+watches, and no launch is repeated.
 """
 
 from __future__ import annotations
