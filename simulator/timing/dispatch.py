@@ -59,7 +59,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         else:
             state.looked[queue] = place + 1
             least = min(least, at)
-    return min(least, _pass_on(code, state, machine, now))
+    return int(min(least, _pass_on(code, state, machine, now)))
 
 
 @jit()
