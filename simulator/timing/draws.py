@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.law.chips import Chip
+from simulator.timing.distinct import distinct
 from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
 from simulator.timing.population import FEWEST, unseen
 from simulator.timing.rates import table
@@ -45,14 +46,14 @@ def drawn(work: Work, footprint: Footprint, sectors: int, chip: Chip) -> Draws:
     for trace in work.traces:
         touched = sectors_by_instruction(trace)
         parts = [touched[number] for number in footprint.irregular if number in touched]
-        blocks.append(np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64))
+        blocks.append(distinct(np.concatenate(parts)) if parts else np.zeros(0, np.int64))
     asked = sum(map(len, blocks))
-    union = len(np.unique(np.concatenate(blocks)))
+    union = len(distinct(np.concatenate(blocks)))
     if union == asked:
         return Draws()
     part = min(1.0, asked / max(sectors, 1))
     population = min(SECTOR * (union + unseen(blocks, work.blocks)), footprint.reads)
-    pairs = sum(len(np.unique(block >> 1)) for block in blocks)
+    pairs = sum(len(distinct(block >> 1)) for block in blocks)
     return Draws(part, _missed(population / part / chip.l2_bytes), 2 * pairs / asked)
 
 

@@ -19,6 +19,7 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.distinct import distinct
 from simulator.timing.population import FEWEST, unseen
 from simulator.timing.traces import BlockTrace
 
@@ -94,7 +95,7 @@ def sectors_by_instruction(trace: BlockTrace) -> dict[int, Numbers]:
     rows = rows[~trace.rows.is_shared[rows]]
     found: dict[int, Numbers] = {}
     numbers = trace.rows.number[rows]
-    for number in np.unique(numbers).tolist():
+    for number in distinct(numbers).tolist():
         chosen = numbers == number
         found[number] = _sectors(trace, rows[chosen], trace.base[chosen])
     return found | dict(trace.copied)
@@ -110,7 +111,7 @@ def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
     lines = np.repeat(bases, counts) + trace.rows.line[place]
     masks = trace.rows.mask[place]
     parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
-    return np.unique(np.concatenate(parts)).astype(np.int64)
+    return distinct(np.concatenate(parts)).astype(np.int64)
 
 
 def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
@@ -134,7 +135,7 @@ def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
     _, first = np.unique(
         np.stack([which[at, 0], lines[at] * 4 + part], axis=1), axis=0, return_index=True
     )
-    begun = {int(number) for number in np.unique(which[at[first], 1])}
+    begun = {int(number) for number in distinct(which[at[first], 1])}
     return (begun | set(trace.copied)) & stores
 
 
@@ -220,7 +221,7 @@ def _of_clusters(
         for number, sectors in touched.items():
             found[place].setdefault(number, []).append(sectors)
     together = [
-        {number: np.unique(np.concatenate(sectors)) for number, sectors in of_cluster.items()}
+        {number: distinct(np.concatenate(sectors)) for number, sectors in of_cluster.items()}
         for of_cluster in found.values()
     ]
     return list(found), together
@@ -240,12 +241,12 @@ def _likely(
     instructions may touch a part of which the rule is known (`regular`).
     """
     found = sum(
-        max(0, unseen(blocks, count) + len(np.unique(np.concatenate(blocks))) - known)
+        max(0, unseen(blocks, count) + len(distinct(np.concatenate(blocks))) - known)
         for blocks, known in instructions
     )
     if not found:
         return 0
-    union = np.unique(np.concatenate([each for blocks, _ in instructions for each in blocks]))
+    union = distinct(np.concatenate([each for blocks, _ in instructions for each in blocks]))
     between = np.arange(union[0], union[-1] + 1)
     if len(between) > _MOST:
         return found
@@ -276,9 +277,9 @@ def _moved(
         if any(at and at == size - 1 for at, size in zip(block, grid, strict=True)):
             edges.append(here)
         else:
-            common = common[np.isin(common, here)]
+            common = common[np.isin(common, here, assume_unique=True)]
     left_out = 0
-    if not all(np.isin(common, here).all() for here in edges):
+    if not all(np.isin(common, here, assume_unique=True).all() for here in edges):
         if _from_end(grid, 2) not in blocks:
             return (), empty
         left_out = 1
@@ -324,8 +325,8 @@ def _moved_inside(
     ]
     # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
     late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
-    near = np.unique([mine + by for by in late])
-    if not all(np.isin(each, near).all() for each in others):
+    near = distinct(np.array([mine + by for by in late]))
+    if not all(np.isin(each, near, assume_unique=True).all() for each in others):
         return []
     if len(late) == 1 and any(len(each) != len(mine) for each in others):
         return []
@@ -343,18 +344,18 @@ def _united(parts: Parts) -> int:
     """Return how many sectors the union of all blocks' sectors has."""
     spans = []
     for steps, sectors in parts.items():
-        found = np.unique(np.concatenate(sectors))
+        found = np.concatenate(sectors)
         if not len(found):
             continue
-        low = int(found[0]) + sum(min(0, step * (blocks - 1)) for step, blocks in steps)
-        high = int(found[-1]) + sum(max(0, step * (blocks - 1)) for step, blocks in steps)
+        low = int(found.min()) + sum(min(0, step * (blocks - 1)) for step, blocks in steps)
+        high = int(found.max()) + sum(max(0, step * (blocks - 1)) for step, blocks in steps)
         spans.append((low, high, steps, found))
     if not spans:
         return 0
     first = min(low for low, *_ in spans)
     size = max(high for _, high, *_ in spans) + 1 - first
     if size > _MOST:  # what was executed is still touched
-        return len(np.unique(np.concatenate([found for *_, found in spans])))
+        return len(distinct(np.concatenate([found for *_, found in spans])))
     whole = np.zeros(size, dtype=np.bool_)
     for low, high, steps, found in spans:
         part = np.zeros(high + 1 - low, dtype=np.bool_)

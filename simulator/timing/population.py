@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.distinct import distinct
+
 __all__ = ["FEWEST", "unseen"]
 
 FEWEST = 3
@@ -32,7 +34,7 @@ def unseen(blocks: Sequence[NDArray[np.int64]], count: int) -> int:
     size = sum(map(len, blocks)) / max(ran, 1)
     if ran < FEWEST or ran >= count or size < 1:
         return 0
-    union = np.unique(np.concatenate(blocks))
+    union = distinct(np.concatenate(blocks))
 
     def of(population: float, draws: int) -> float:
         return population * float(1 - (1 - size / population) ** draws)

@@ -12,6 +12,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.distinct import distinct
 from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
 from simulator.timing.population import FEWEST
 from simulator.timing.traces import BlockTrace
@@ -35,7 +36,7 @@ def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
     stores = set(work.stores)
     blocks = {trace.block: _read(trace, stores) for trace in work.probes}
     mine = blocks.pop((0, 0, 0), _union(()))
-    common = int(np.isin(mine, _union([*blocks.values(), *_around(mine, blocks)])).sum())
+    common = int(_held(mine, _union([*blocks.values(), *_around(mine, blocks)])).sum())
     every = found.reads
     shared = every - SECTOR * (len(mine) - common) * work.blocks
     if not common or shared <= 0:
@@ -94,7 +95,7 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     traces = (*work.probes, *work.traces)
     found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
     blocks = {number: sectors for number, sectors in found if len(sectors)}
-    common = reduce(np.intersect1d, blocks.values()) if len(blocks) >= FEWEST else _union(())
+    common = reduce(_common, blocks.values()) if len(blocks) >= FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0
     for number, mine in blocks.items():
@@ -105,11 +106,11 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
         if not near:
             continue
         for sectors, weight in (
-            (np.intersect1d(mine, held), 1 / of_sm),
-            (np.setdiff1d(mine, held), 1.0),
+            (_common(mine, held), 1 / of_sm),
+            (mine[~_held(mine, held)], 1.0),
         ):
             asked += weight * len(sectors)
-            together += weight * int(np.isin(sectors, _union(near)).sum())
+            together += weight * int(_held(sectors, _union(near)).sum())
     return together / asked if asked else 0.0
 
 
@@ -124,5 +125,15 @@ def _read(trace: BlockTrace, stores: set[int]) -> NDArray[np.int64]:
     return _union(sectors for number, sectors in each if number not in stores)
 
 
+def _common(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sectors that are in both; in each, once."""
+    return np.intersect1d(first, second, assume_unique=True)
+
+
+def _held(sectors: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of each sector whether it is among others; in both, each is there once."""
+    return np.isin(sectors, others, assume_unique=True)
+
+
 def _union(sectors: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *sectors]))
+    return distinct(np.concatenate([np.zeros(0, np.int64), *sectors]))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.distinct import distinct
+
 __all__ = ["FURTHER", "NO_PHASE", "Phases"]
 
 NO_PHASE = -1
@@ -102,7 +104,7 @@ class Phases:
             first, last = begin // _SECTOR, (begin + size - 1) // _SECTOR
             most = int((last - first).max()) + 1
             every = first[:, None] + np.arange(most)
-            found = np.unique(every[every <= last[:, None]])
+            found = distinct(every[every <= last[:, None]])
             self._copied.setdefault(instruction, []).append(found)
 
     def take(self) -> tuple[list[NDArray[np.int64]], dict[int, NDArray[np.int64]]]:
@@ -111,8 +113,6 @@ class Phases:
         An event: instruction, phase, bytes, sectors, rows. Sectors are by instruction.
         """
         events = [np.array(each, dtype=np.int64).reshape(-1, 5) for each in self._events]
-        copied = {
-            number: np.unique(np.concatenate(parts)) for number, parts in self._copied.items()
-        }
+        copied = {number: distinct(np.concatenate(parts)) for number, parts in self._copied.items()}
         self._begin()
         return events, copied

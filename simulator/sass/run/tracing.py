@@ -23,6 +23,7 @@ from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import START, WARP
+from simulator.timing.distinct import distinct
 from simulator.timing.lines import copy_asks, copy_fills, load_cycles, store_cycles
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
@@ -273,7 +274,7 @@ def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int
     ((0, 1), (1, 1))
     """
     first = offsets.astype(np.int64) + turn
-    sectors = np.unique(np.concatenate([first >> 5, (first + width - 1) >> 5]))
+    sectors = distinct(np.concatenate([first >> 5, (first + width - 1) >> 5]))
     found: dict[int, int] = {}
     for sector in sectors.tolist():
         found[sector >> 2] = found.get(sector >> 2, 0) | 1 << (sector & 3)
