@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["barrier_loop_source", "measure_barrier_loops", "measure_overtaking"]
+__all__ = ["measure_barrier_loops", "measure_overtaking"]
 
 _LOAD = 'asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(r{at}) : "r"(at{ways} + 4 * {at}));'
 _STORE = 'asm volatile("st.volatile.shared.f32 [%0], %1;" :: "r"(at{ways} + 4 * {at}), "f"(sum));'
@@ -30,7 +30,7 @@ _SHUFFLE = 'asm volatile("shfl.sync.idx.b32 %0, %1, 3, 31, -1;" : "=f"(r0) : "f"
 _FIRST = {"loads": _LOAD, "stores": _STORE, "gathers": _GATHER}
 _LATE, _LATER = 60, 700
 _SECOND: dict[str, dict[int, tuple[int, str]]] = {
-    # By warp: when it begins, and what it does. Warp 1's own (warp 2's, if it has one) is timed.
+    # By warp: when it begins, and what it does. The first of `_TIMED` that is there is timed.
     "load": {1: (_LATE, _LOAD)},
     "load of its sub-partition": {4: (_LATE, _LOAD)},
     "store and load": {1: (_LATE, _STORE + _LOAD)},
@@ -49,8 +49,9 @@ _SECOND: dict[str, dict[int, tuple[int, str]]] = {
     },
     "load beside a fence": {1: (_LATE, _FENCE), 2: (_LATE + 80, _LOAD)},
 }  # fmt: skip
+_TIMED = (2, 1, 4)
 _KERNEL = """
-extern "C" __global__ void {name}(unsigned* out, const float* data, float* sink) {{
+extern "C" __global__ void overtakes(unsigned* out, const float* data, float* sink) {{
     extern __shared__ float s[];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     float sum = 0;
@@ -94,21 +95,21 @@ def _program(warp: int, late: int, accesses: str, results: int) -> str:
     )  # fmt: skip
 
 
-def _overtaking_source(name: str, first: str, count: int, second: str) -> str:
+def _overtaking_source(first: str, count: int, second: str) -> str:
     accesses = " ".join(_FIRST[first].format(at=at, ways=32) for at in range(count))
     programs = [_program(0, 0, accesses, 0 if first == "stores" else count)]
     for warp, (late, does) in _SECOND[second].items():
         results = int(any(word in does for word in ("ld.", "shfl")))
         programs.append(_program(warp, late, does.format(at=0, ways=1), results))
-    return _KERNEL.format(name=name, clock=_CLOCK.format(to="now"), programs="".join(programs))
+    return _KERNEL.format(clock=_CLOCK.format(to="now"), programs="".join(programs))
 
 
 def measure_overtaking(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per access, count and second: cycles from the begin of the first warp.
 
-    `first` and `last` are when the first warp has its first and its last result (0: it stores),
-    `issued` is when the second has issued what is timed, `back` when it has the result. Each is the
-    median over the SMs.
+    `first_back` and `last_back` are when the first warp has its first and its last result (0: it
+    stores), `issued` is when the second has issued what is timed, `back` when it has the result.
+    Each is the median over the SMs.
     """
     chip = open_gpu(device)
     import cupy
@@ -124,13 +125,13 @@ def measure_overtaking(device: int = 0) -> list[dict[str, Any]]:
     with cupy.cuda.Device(device):
         sink, data = cupy.zeros(1, dtype=np.float32), cupy.zeros(4096, dtype=np.float32)
         for first, count, second in dict.fromkeys(cases):
-            kernel = cupy.RawModule(
-                code=_overtaking_source("overtakes", first, count, second)
-            ).get_function("overtakes")
+            kernel = cupy.RawModule(code=_overtaking_source(first, count, second)).get_function(
+                "overtakes"
+            )
             out = cupy.zeros((chip.multiprocessors, 16, 3), dtype=np.int32)
             kernel((chip.multiprocessors,), (512,), (out, data, sink), shared_mem=8192)
             found = np.median(out.get(), axis=0).astype(int)
-            timed = found[max(_SECOND[second], key=lambda warp: warp if warp in (1, 2, 4) else 0)]
+            timed = found[next(warp for warp in _TIMED if warp in _SECOND[second])]
             is_back = first != "stores"
             rows.append(
                 {"first": first, "count": count, "second": second,
@@ -174,11 +175,6 @@ extern "C" __global__ void barrier_loop(
 }
 """
 _TURNS = 400
-
-
-def barrier_loop_source() -> str:
-    """Return the kernel of the loops, in CUDA C."""
-    return _LOOP
 
 
 def measure_barrier_loops(device: int = 0) -> list[dict[str, Any]]:
