@@ -1,4 +1,4 @@
-"""Compiled: the way from a sub-partition to memory: its queues, the data pipe, TMA, mbarriers."""
+"""Compiled: what goes into the queues, and what an entry does: memory, TMA, mbarriers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
+from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.far import NUMBERS, OF_L2, access, from_l2, to_l2
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
 
-__all__ = ["dispatch", "enqueue", "expect", "next_event"]
+__all__ = ["enqueue", "expect", "next_event", "send"]
 
 _REQUEST = NUMBERS.index("request")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
@@ -25,8 +26,6 @@ _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _LOCAL_FAR, _LOCAL_STORED = NUMBERS.index("local_far"), NUMBERS.index("local_stored")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
-_DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
-_DATA_COPIED = NUMBERS.index("data_copied")
 _TAG_BANKS = 4
 _LINE = 4
 """Sectors."""
@@ -61,6 +60,8 @@ def enqueue(
     entry = state.entry[queue, place]
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
     entry[3], entry[4], entry[5] = rows, state.at_base[warp], event
+    entry[6], entry[7] = state.entered, state.fence
+    state.entered += 1
     state.size[queue] += 1
     # The profiler counts waits for mbarriers as it does those for global memory
     # (gpu_check/data/h100_timed_third.csv: bulk sums).
@@ -84,60 +85,7 @@ def enqueue(
 
 
 @jit()
-def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
-    """Let the queues send what they can; when the next one may be sent, at the earliest.
-
-    Parameters
-    ----------
-    code, trace, state, machine
-        Those of `simulate`.
-    without
-        Whether every access to shared memory costs its floor.
-    now
-        The cycle.
-    """
-    least = NEVER
-    turn = state.turn
-    for each in range(8):
-        queue = (each + turn) & 7
-        if state.size[queue] == 0:
-            continue
-        if state.queue_free[queue] > now:
-            if state.queue_free[queue] < least:
-                least = state.queue_free[queue]
-            continue
-        number = state.entry[queue, state.head[queue], 1]
-        kind = code[number].kind
-        served = state.served[state.entry[queue, state.head[queue], 0]]
-        if kind == _SHARED and served > now and state.count[queue & 3] == 1:
-            least = min(least, served)
-            continue
-        needs = kind in (_SHARED, _LOAD, _STORE, _COPY, _ATOMIC)
-        needs = needs or (code[number].data > 0 and queue < 4)
-        if code[number].adu > 0:
-            if state.adu_free > now:
-                least = min(least, int(-(-state.adu_free // 1)))
-                continue
-            state.adu_free = max(state.adu_free, now - 1.0) + code[number].adu
-        if needs and state.data_free > now:
-            if state.data_free < least:
-                least = state.data_free
-            continue
-        _send(code, trace, state, machine, without, queue, now)
-        state.head[queue] = (state.head[queue] + 1) % QUEUE
-        state.size[queue] -= 1
-        state.globals[queue & 3] -= int(kind in GLOBALS)
-        state.queue_free[queue] = now + code[number].local
-        state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
-        if needs:
-            state.turn = (queue + 1) & 7
-        if state.size[queue] and state.queue_free[queue] < least:
-            least = state.queue_free[queue]
-    return least
-
-
-@jit()
-def _send(
+def send(
     code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, now: int
 ) -> None:
     """Send the first entry of a queue."""
@@ -155,7 +103,8 @@ def _send(
         if trace[at + 1]:
             cycles = trace[at + 3] if without else trace[at + 2]
             held += cycles
-            extra += cycles - trace[at + 3]
+            more = cycles - trace[at + 3]
+            extra += int(machine[_SERVED] * more) if kind == _SHARED else more
             sent = trace[at + 4]
             if kind == _COPY:
                 asked = trace[at + 5]
@@ -219,14 +168,12 @@ def _send(
     if held:
         misses = kind == _LOAD and state.counts[5] > before
         copies = kind == _COPY and code[number].bypasses > 0
-        held += _turned(state, machine, kind == _SHARED, misses, copies)
+        held += turned(state, machine, kind == _SHARED, misses, copies)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held
     if held:  # what needs no data leaves the pipe to others
-        state.data_free = max(state.data_free, now) + held
-        if kind == _SHARED:
-            state.served[warp] = now + int(machine[_SERVED] * held)
+        occupy(state, machine, kind, warp, entry[6], held, now)
     if kind == _COPY:
         state.copies[warp] = max(state.copies[warp], done)
     elif kind == _COPIES_END:
@@ -261,25 +208,6 @@ def _send(
         state.drained[warp] = now
     state.asked[warp] -= int(kind in GLOBALS)
     settle(code, state, warp, number, read, done + extra)
-
-
-@jit()
-def _turned(state: Any, machine: Any, is_shared: bool, missed: bool, copies: bool) -> int:
-    """Return the whole cycles more that the data pipe takes between shared memory and others.
-
-    `missed`: whether it will be asked again for what comes from the L2; `copies`: for what comes to
-    shared memory.
-    """
-    if is_shared != state.was_shared:
-        state.was_shared = is_shared
-        state.data_rest += machine[_DATA_TURN]
-    if missed:
-        state.data_rest += machine[_DATA_MISSED]
-    if copies:
-        state.data_rest += machine[_DATA_COPIED]
-    more = int(state.data_rest)
-    state.data_rest -= more
-    return more
 
 
 @jit()

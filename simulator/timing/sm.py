@@ -12,9 +12,11 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
 from simulator.timing.choosing import choose, enter, pipe_of
+from simulator.timing.data_pipe import fence_off
+from simulator.timing.dispatch import dispatch
 from simulator.timing.far import NUMBERS, OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
-from simulator.timing.queues import dispatch, enqueue, expect, next_event
+from simulator.timing.queues import enqueue, expect, next_event
 from simulator.timing.scoreboards import evaluate
 from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
 
@@ -120,7 +122,7 @@ def _launch(
     for each in range(warps):
         warp = slot * warps + each
         which = block * warps + each
-        partition = (state.first + each) & 3
+        partition = (state.begins_at + each) & 3
         state.partition[warp] = partition
         state.trace[warp] = which
         state.at_step[warp] = trace[state.warps + 3 * which]
@@ -157,7 +159,7 @@ def _launch(
         evaluate(code, state, warp)
         state.sleep[partition] = min(state.sleep[partition], now + 1)
     # Where the warps fill all sub-partitions alike, the next block still begins one further on.
-    state.first = (state.first + (warps & 3 or 1)) & 3
+    state.begins_at = (state.begins_at + (warps & 3 or 1)) & 3
 
 
 @jit()
@@ -253,6 +255,7 @@ def _issue(
 @jit()
 def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now: int) -> None:
     """Let a warp wait until its stores are seen: by its block (0), the chip (1), the system (2)."""
+    fence_off(state)
     if scope == 0:
         state.fenced[warp] = now + int(machine[_FENCE])
         return
@@ -342,6 +345,7 @@ def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: i
     if barrier == CLUSTER_BARRIER:
         at += int(machine[_CLUSTER_LATENCY])
     state.arrived[slot, barrier] = 0
+    fence_off(state)
     for warp in range(slot * warps, slot * warps + warps):
         if state.trace[warp] >= 0 and state.arrived_at[warp] == barrier:
             state.arrived_at[warp] = -1

@@ -20,6 +20,7 @@ __all__ = [
     "COUNTS",
     "GLOBALS",
     "GROUPS",
+    "LANES",
     "MOST_BLOCKS",
     "MOST_JOINS",
     "MOST_WARPS",
@@ -46,6 +47,8 @@ MOST_BLOCKS = 4096
 """Of a plan."""
 _RESIDENT = 32
 QUEUE = 64
+LANES = 2
+"""Accesses that the data pipe serves side by side."""
 GROUPS = 16
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
@@ -222,11 +225,15 @@ STATE = np.dtype(
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
         ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
         ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register
-        # Queues: the MIO queue of each sub-partition, then the LG queue of each. An entry: warp,
-        # instruction, first row, rows, first base, event beside the warp.
+        # Queues: the MIO queue of each sub-partition, then the one beside it. An entry: warp,
+        # instruction, first row, rows, first base, event beside the warp, its number of
+        # all, and that below which others are done before it.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
+        # How many of a queue are where the data pipe looks; at how many of them it did.
+        ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
-        ("entry", *_numbers(8, QUEUE, 6)),
+        ("entry", *_numbers(8, QUEUE, 8)), ("entered", np.int64),
+        ("fence", np.int64),  # what is older is done before what comes now
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.
         ("at_event", *_numbers(MOST_WARPS)), ("phase", *_numbers(MOST_WARPS)),
@@ -234,9 +241,10 @@ STATE = np.dtype(
         ("products", *_numbers(MOST_WARPS)), ("product_time", *_numbers(MOST_WARPS, GROUPS)),
         ("product_end", *_numbers(MOST_WARPS)), ("tma_free", np.float64),
         # Of the SM.
-        ("warps_of_block", np.int64), ("data_free", np.int64), ("turn", np.int64),
-        ("launched", np.int64),
-        ("first", np.int64),  # the sub-partition of the next block's first warp
+        ("warps_of_block", np.int64), ("launched", np.int64),
+        # The accesses that the data pipe serves side by side: until when, kind, number of all.
+        ("lane", *_numbers(LANES, 3)),
+        ("begins_at", np.int64),  # the sub-partition of the next block's first warp
         ("constants", np.int64),  # when they are there; -1: none was read
         ("barrier_free", np.float64), ("dram_rest", np.float64), ("adu_free", np.float64),
         ("cross_rest", np.float64), ("data_rest", np.float64), ("was_shared", np.int64),

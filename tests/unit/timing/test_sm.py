@@ -124,7 +124,8 @@ def test_no_pipe_does_more_than_its_peak(body: list[Line], warps: int, resident:
     given_work = work(body, warps=warps, times=3, blocks=resident, resident=resident)
     found = run(given_work, count=resident)
     assert found.cycles >= found.counts["instructions"] / 4
-    assert found.cycles + 32 >= found.counts["data_cycles"]
+    # Nobody waits for what is begun last: two accesses of up to 32 wavefronts, side by side.
+    assert found.cycles + 64 >= found.counts["data_cycles"]
 
 
 def test_a_stall_count_a_scoreboard_and_a_queue_make_warps_wait() -> None:
