@@ -36,6 +36,7 @@ from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.handed_out import measure_handed_out
+from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
@@ -143,6 +144,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "pass_bytes": measure_pass_bytes,
     "turnover": measure_turnover,
     "found_again": measure_found_again,
+    "in_turn": measure_in_turn,
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "partitions": measure_partitions,

@@ -16,7 +16,7 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.timing.behind import SPECIAL, kernel_reading
 
-__all__ = ["KINDS", "SHARED", "fills_source", "measure_fills"]
+__all__ = ["BARE", "KINDS", "SHARED", "fills_source", "measure_fills"]
 
 _WARPS, _TURNS, _EACH = 32, 32, 4
 SHARED = 68_000
@@ -46,13 +46,24 @@ extern "C" __global__ void fills(char* data, long long* when, unsigned* sink, un
     if (lane == 0) {{ when[2 * warp] = start; when[2 * warp + 1] = end; }}
 }}
 """
+_LDS_CODE, _NOP_CODE = 0x984, 0x7918
+_NEVER, _CONTROL = 15, 105
+"""The predicate !PT, and the lowest bit of what the scheduler reads."""
 _LDS = 'asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(v[{k}]) : "r"(at));'
 _ADDRESS = "data + ((place + {step} * {i} + {lane} * lane) & mask)"
 _S2R = 'asm volatile("mov.u32 %0, %%warpid;" : "=r"(w[{i}]));'
+BARE = "copy of 16 bytes, no LDS before it"
+"""The compiler puts three LDS of no lane before a copy: these are taken out."""
 KINDS: dict[str, tuple[str, int, int]] = {
     "no access": ("", 4, 1),
     "S2R": (_S2R, 4, 1),
     **dict.fromkeys(SPECIAL, (_S2R, 4, 1)),
+    "LDS of no lane": (
+        (
+            'asm volatile("{{{{ .reg .pred p; setp.eq.u32 p, %1, 12345;'
+            ' @p ld.volatile.shared.b32 %0, [%2]; }}}}" : "+r"(w[{i}]) : "r"(mask), "r"(at));'
+        ), 4, 1,
+    ),
     "STS": ('asm volatile("st.volatile.shared.b32 [%0], %1;" :: "r"(at + 4096), "r"(sum));', 4, 1),
     "SHFL": (
         'asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(w[{i}]) : "r"(sum));', 4, 1,
@@ -86,6 +97,10 @@ KINDS: dict[str, tuple[str, int, int]] = {
         'asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(w[{i}]) : "l"({address}));', 4, 8,
     ),
     "copy of 16 bytes": (
+        'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"({address}));',
+        16, 1,
+    ),
+    BARE: (
         'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"({address}));',
         16, 1,
     ),
@@ -124,6 +139,17 @@ def fills_source(kind: str, lds: int) -> str:
     )
 
 
+def _bare(cubin: bytes) -> bytes:
+    """Return machine code that does nothing where it has an LDS that is predicated off."""
+    code = bytearray(cubin)
+    for at in range(0, len(code) - 15, 16):
+        word = int.from_bytes(code[at : at + 16], "little")
+        if word & 0xFFF == _LDS_CODE and word >> 12 & 15 == _NEVER:
+            control = word >> _CONTROL << _CONTROL
+            code[at : at + 16] = (control | _NOP_CODE).to_bytes(16, "little")
+    return bytes(code)
+
+
 def measure_fills(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per access, LDS beside it and place of the data: cycles of an SM per access."""
     open_gpu(device)
@@ -137,6 +163,10 @@ def measure_fills(device: int = 0) -> list[dict[str, Any]]:
             for lds in (4, 16, 32):
                 source, path = fills_source(kind, lds), Path(folder, f"{len(rows)}.cubin")
                 kernel = kernel_reading(kind, source, "fills", path)
+                if kind == BARE:
+                    bare = Path(folder, f"bare{lds}.cubin")
+                    bare.write_bytes(_bare(path.read_bytes()))
+                    kernel = cupy.RawModule(path=str(bare)).get_function("fills")
                 kernel.max_dynamic_shared_size_bytes = SHARED
                 row: dict[str, Any] = {"access": kind, "lds": lds}
                 for name, mask in (("near", (1 << 14) - 1), ("far", (1 << 20) - 1)):

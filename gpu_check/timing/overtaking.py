@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_barrier_loops", "measure_overtaking"]
+__all__ = ["barrier_loop_source", "measure_barrier_loops", "measure_overtaking"]
 
 _LOAD = 'asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(r{at}) : "r"(at{ways} + 4 * {at}));'
 _STORE = 'asm volatile("st.volatile.shared.f32 [%0], %1;" :: "r"(at{ways} + 4 * {at}), "f"(sum));'
@@ -175,6 +175,11 @@ extern "C" __global__ void barrier_loop(
 }
 """
 _TURNS = 400
+
+
+def barrier_loop_source() -> str:
+    """Return the kernel of the loops, in CUDA C."""
+    return _LOOP
 
 
 def measure_barrier_loops(device: int = 0) -> list[dict[str, Any]]:

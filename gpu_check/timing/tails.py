@@ -2,9 +2,10 @@
 
 `python -m gpu_check.timing.tails` is the process that ncu watches.
 
-Blocks wait, add, load, or load and store: as many on an SM at a time as `resident`, and `blocks`
-for each SM, in clusters of one to eight. Every block notes its SM, and when it begins and ends by
-the clock that all SMs share. Figures are of the second launch.
+Blocks wait, add, load (and add so often), load and store, or load shared memory with 32-way
+conflicts: as many on an SM at a time as `resident`, and `blocks` for each SM, in clusters of one to
+eight. Every block notes its SM, and when it begins and ends by the clock that all SMs share.
+Figures are of the second launch.
 
 `life`: of a block, the median; `spread`: the middle half of lives; `most`, `least`: blocks of an
 SM; `held`: blocks that an SM held at a time, the mean of their largest number; `used`: SMs that got
@@ -29,6 +30,7 @@ from gpu_check.hopper.runner import compiled
 __all__ = ["CASES", "measure_tails", "of_launch", "tails_source"]
 
 _SOURCE = """
+extern __shared__ unsigned s[];
 extern "C" __global__ void __launch_bounds__(256, 8) {shape}
 {kind}_{cluster}(const uint4* in, uint4* out, long long* when,
                                        int* where, unsigned words, int turns) {{
@@ -59,11 +61,22 @@ _LOADS = (
     "uint4 a[4];\n        #pragma unroll\n        for (int k = 0; k < 4; ++k)"
     " a[k] = in[first + (turn * 4 + k) * 256u & words - 1];\n        "
 )
+_USED = "for (int k = 0; k < 4; ++k) v.x += a[k].x, v.y ^= a[k].y ^ a[k].w;"
+_ADDS = "for (int k = 0; k < {}; ++k) v.x = v.x * 3 + turn;"
 _BODIES = {
     "waits": ("while (clock64() - start < 1000 * (turn + 1)) {}", ""),
     "meets": ("while (clock64() - start < 1000 * (turn + 1)) {}", _MEET),
-    "adds": ("for (int k = 0; k < 64; ++k) v.x = v.x * 3 + turn;", ""),
-    "loads": (_LOADS + "for (int k = 0; k < 4; ++k) v.x += a[k].x, v.y ^= a[k].y ^ a[k].w;", ""),
+    "adds": (_ADDS.format(64), ""),
+    "loads": (_LOADS + _USED, ""),
+    **{f"loads{adds}": (_LOADS + _USED + _ADDS.format(adds), "") for adds in (256, 1024)},
+    "conflicts": (
+        (
+            "if (!turn) { for (int k = 0; k < 4; ++k) s[threadIdx.x + 256 * k] = 0;"
+            " __syncthreads(); }\n        "
+            "for (int k = 0; k < 4; ++k) v.y = s[threadIdx.x % 32 * 32 + v.y];"
+        ),
+        "",
+    ),
     "copies": (
         _LOADS
         + "for (int k = 0; k < 4; ++k) out[first + (turn * 4 + k) * 256u & words - 1] = a[k];",
@@ -74,11 +87,15 @@ _THREADS = 256
 _MIB = 1 << 20
 _SHARED = {8: 0, 6: 36_000, 4: 55_000}
 """Bytes of shared memory, by the blocks that an SM holds."""
+_OF_CONFLICTS = 4096
+"""Bytes of shared memory that blocks use that conflict."""
 _CLUSTERS = (1, 2, 4, 8)
 CASES = [
     (kind, 1, size, resident, resident * thirds // 3, turns)
     for kind, size, turns in (
-        ("waits", 16, 4), ("adds", 16, 16), ("loads", 16, 2), ("loads", 16, 8), ("loads", 256, 8),
+        ("waits", 16, 4), ("adds", 16, 16), ("conflicts", 16, 4),
+        ("loads1024", 16, 4), ("loads256", 16, 4),
+        ("loads", 16, 2), ("loads", 16, 8), ("loads", 256, 8),
         ("copies", 16, 2), ("copies", 16, 8), ("copies", 256, 2), ("copies", 256, 8),
     )
     for resident in (8, 6)
@@ -100,7 +117,7 @@ def tails_source() -> str:
     made = []
     for kind, (body, after) in _BODIES.items():
         for cluster in _CLUSTERS:
-            if cluster > 1 and kind in ("adds", "copies"):
+            if cluster > 1 and kind not in ("waits", "meets", "loads"):
                 continue
             made.append(
                 _SOURCE.format(
@@ -142,7 +159,9 @@ def measure_tails(device: int = 0) -> list[dict[str, Any]]:
     """
     found = _launch_all(device)
     command = [sys.executable, "-m", "gpu_check.timing.tails", str(device)]
-    seen = run_ncu(command, _METRICS, "regex:^(waits|meets|adds|loads|copies)_")[1::2]
+    seen = run_ncu(
+        command, _METRICS, "regex:^(waits|meets|adds|conflicts|loads|loads256|loads1024|copies)_"
+    )[1::2]
     names = ("kernel", "cluster", "mebibytes", "resident", "blocks", "turns")
     return [
         dict(zip(names, case, strict=True)) | row
@@ -166,7 +185,7 @@ def _launch_all(device: int) -> list[dict[str, float]]:
         for kind, cluster, size, resident, blocks, turns in CASES:
             kernel = module.get_function(f"{kind}_{cluster}")
             grid = chip.multiprocessors * blocks // cluster * cluster
-            shared = _SHARED[resident]
+            shared = max(_SHARED[resident], _OF_CONFLICTS * (kind == "conflicts"))
             kernel.max_dynamic_shared_size_bytes = shared
             when, where = cupy.zeros(3 * grid, np.int64), cupy.zeros(grid, np.int32)
             for _ in range(2):
