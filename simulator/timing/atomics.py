@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,8 +15,10 @@ from simulator.timing.work import Work
 
 __all__ = ["hot_cycles", "meet_near", "reduced_cycles"]
 
-_WORDS = 8
-"""Of a sector: more lanes than those share words."""
+_KILOBYTE = 32
+"""Sectors."""
+_FLOAT = re.compile(r"B?F\d").match
+"""How the type of floats begins, among an atomic's modifiers."""
 
 
 def meet_near(work: Work, machine: Mapping[str, float]) -> bool:
@@ -43,26 +46,32 @@ def _several(work: Work) -> Sequence[BlockTrace]:
 
 
 def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which the L2 changes the kilobyte that most atomics meet in.
+    """Return the cycles for which the L2 changes the kilobyte or sector that most atomics meet in.
 
     They are the grid's, per sector that the atomics of a block change.
 
-    One part of the L2 does all of a kilobyte, one sector after the other, and lanes that share a
-    word one by one (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
+    One part of the L2 does all of a kilobyte, one sector after the other, each as often as lanes
+    share one of its words. The next one of a sector waits until it is done, longer where it adds
+    floats (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
     where at least two of them meet, or where there is one block.
     """
     chosen, ran = _atomic_instructions(work), _several(work)
     if not len(chosen):
         return 0.0
-    sums: dict[int, float] = {}
-    seen: dict[int, int] = {}
+    names = [one.opcode.split(".")[1:] for one in work.instructions]
+    floats = np.array([any(_FLOAT(each) for each in name) for name in names])
+    sums: list[dict[int, float]] = [{}, {}]
+    seen: list[dict[int, int]] = [{}, {}]
     for trace in ran:
-        found = _atomics(trace, chosen, machine)
-        for place, cycles in found.items():
-            sums[place] = sums.get(place, 0.0) + cycles
-            seen[place] = seen.get(place, 0) + 1
+        for way, found in enumerate(_atomics(trace, chosen, floats, machine)):
+            for place, cycles in found.items():
+                sums[way][place] = sums[way].get(place, 0.0) + cycles
+                seen[way][place] = seen[way].get(place, 0) + 1
     fewest = min(work.blocks, 2)
-    shared = [cycles for place, cycles in sums.items() if seen[place] >= fewest]
+    shared = [
+        cycles for way in range(2) for place, cycles in sums[way].items()
+        if seen[way][place] >= fewest
+    ]  # fmt: skip
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
     hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
@@ -87,23 +96,42 @@ def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
 
 
 def _atomics(
-    trace: BlockTrace, chosen: NDArray[np.int64], machine: Mapping[str, float]
-) -> dict[int, float]:
-    """Return what a block's atomics take, by the kilobyte that they change."""
+    trace: BlockTrace, chosen: NDArray[np.int64], sums: NDArray[np.bool_],
+    machine: Mapping[str, float],
+) -> tuple[dict[int, float], dict[int, float]]:  # fmt: skip
+    """Return what a block's atomics take: by the kilobyte that they change, and by the sector.
+
+    `sums`: of each instruction, whether it adds floats.
+    """
     rows, which = trace.rows, trace.global_rows()
+    if rows.crowd is None:
+        return {}, {}
     mine = np.isin(rows.number[which], chosen)
-    which, base = which[mine], trace.base[mine]
-    pairs, times = np.unique(np.stack([which, base], axis=1), axis=0, return_counts=True)
-    found: dict[int, float] = {}
-    for (row, first), count in zip(pairs.tolist(), times.tolist(), strict=True):
-        begin, end = rows.line_begin[row], rows.line_begin[row + 1]
-        sectors = np.bitwise_count(rows.mask[begin:end])
-        lanes = rows.bytes[row] / 4
-        crowd = lanes / max(int(sectors.sum()), 1)
-        each = crowd * machine["atom_word"] if crowd > _WORDS else machine["atom_sector"]
-        places, where = np.unique((first + rows.line[begin:end]) // 8, return_inverse=True)
-        of_place = np.bincount(where, weights=sectors)
-        for place, some in zip(places.tolist(), of_place.tolist(), strict=True):
-            cycles = max(machine["atom_word"], some * each) * count
-            found[place] = found.get(place, 0.0) + cycles
-    return found
+    pairs, times = np.unique(
+        np.stack([which[mine], trace.base[mine]], axis=1), axis=0, return_counts=True
+    )
+    counts = np.diff(rows.line_begin)[pairs[:, 0]]
+    first = np.repeat(rows.line_begin[pairs[:, 0]] - np.cumsum(counts) + counts, counts)
+    place = first + np.arange(counts.sum())
+    sector = 4 * (np.repeat(pairs[:, 1], counts) + rows.line[place])[:, None] + np.arange(4)
+    crowd = rows.crowd[place][:, None] >> 8 * np.arange(4) & 255
+    word = np.where(sums, machine["atom_float_word"], machine["atom_word"])
+    each = np.repeat(word[rows.number[pairs[:, 0]]], counts)[:, None]
+    # What an access does in a kilobyte takes no less than a word does.
+    of, where = np.unique(
+        np.stack([np.repeat(np.arange(len(pairs)), counts), sector[:, 0] // _KILOBYTE]),
+        axis=1, return_inverse=True,
+    )  # fmt: skip
+    taken = [
+        cost * np.bincount(where, some.sum(axis=1), len(of[0]))
+        for cost, some in ((machine["atom_sector"], crowd > 0), (machine["atom_crowd"], crowd))
+    ]
+    near = np.maximum.reduce([*taken, np.full(len(of[0]), machine["atom_word"])]) * times[of[0]]
+    crowd *= np.repeat(times, counts)[:, None]
+    return _by(of[1], near), _by(sector, crowd * each)
+
+
+def _by(place: NDArray[np.int64], cycles: NDArray[np.float64]) -> dict[int, float]:
+    """Return the sum of cycles of each place that has any."""
+    found, where = np.unique(place[cycles > 0], return_inverse=True)
+    return dict(zip(found.tolist(), np.bincount(where, cycles[cycles > 0]).tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from simulator.sass.lift.sites import MemorySite
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.tally import FIGURES
 from simulator.sass.run.timeline import START, WARP
+from simulator.timing.code import ATOMICS
 from simulator.timing.distinct import distinct
 from simulator.timing.lines import copy_asks, copy_fills, load_cycles, store_cycles
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
@@ -47,8 +49,9 @@ class _Row:
     floor: int
     sectors: int
     bytes: int
-    lines: tuple[tuple[int, int], ...]
-    """Of global memory: each line from the first lane's on, and its sectors as bits."""
+    lines: tuple[tuple[int, int, int], ...]
+    """Of global memory: each line from the first lane's on, its sectors as bits, and of an atomic
+    how many lanes meet in each (`AccessRows.crowd`)."""
     away: int = 0
     """Of a neighbour's memory: tenths of cycles of the way there."""
     asked: int = 0
@@ -167,10 +170,11 @@ class Tracer:
                 continue
             is_shared = site.space == "shared"
             lanes = [lane for lane in range(32) if mask >> lane & 1]
-            lines = () if is_shared else _lines(noted.trace[place, lanes], turn, site.width)
+            meets = site.instruction.opcode.split(".")[0] in ATOMICS
+            lines = () if is_shared else _lines(noted.trace[place, lanes], turn, site.width, meets)
             size, held = len(lanes) * site.width, (cycles[place], floors[place])
             if not is_shared:
-                held = loads.get(place) or (store_cycles(size, [mask for _, mask in lines]),) * 2
+                held = loads.get(place) or (store_cycles(size, [mask for _, mask, _ in lines]),) * 2
             sent, asked = fills.get(place, (sectors[place], 0))
             row = _Row(site.number, is_shared, *held, sent, size, lines, asked=asked)
             named[place] = self._rows.setdefault(row, len(self._rows))
@@ -223,13 +227,13 @@ class Tracer:
         """Return the steps and rows of all blocks."""
         rows = list(self._rows)
         begins = np.cumsum([0, *(len(row.lines) for row in rows)])
-        lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 2)
+        lines = np.array([line for row in rows for line in row.lines], np.int64).reshape(-1, 3)
         names = ("number", "cycles", "floor", "sectors", "bytes", "away", "asked", "table")
         columns = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in names}
         is_shared = np.array([row.is_shared for row in rows], np.bool_)
         table = AccessRows(
             is_shared=is_shared, line_begin=begins, line=lines[:, 0].copy(),
-            mask=lines[:, 1].copy(), **columns,
+            mask=lines[:, 1].copy(), crowd=lines[:, 2].copy(), **columns,
         )  # fmt: skip
         found = [np.frombuffer(accessed, np.int64) for _, _, accessed in self._steps]
         starts = np.array([start for start, _, _ in self._steps], np.int64)
@@ -267,15 +271,29 @@ def _loads_lines(site: MemorySite) -> bool:
     return _has_lines(site) and site.instruction.opcode.split(".")[0] in ("LDG", "LD")
 
 
-def _lines(offsets: NDArray[np.int32], turn: int, width: int) -> tuple[tuple[int, int], ...]:
+def _lines(
+    offsets: NDArray[np.int32], turn: int, width: int, meets: bool = False
+) -> tuple[tuple[int, int, int], ...]:
     """Return the lines that lanes touch, from the first lane's on, and their sectors as bits.
 
+    `meets`: whether it is an atomic. Then, how many lanes at most change the same word of each
+    sector, eight bits each, else 0.
+
     >>> _lines(np.array([0, 4, 120], np.int32), 8, 4)
-    ((0, 1), (1, 1))
+    ((0, 1, 0), (1, 1, 0))
+    >>> _lines(np.array([0, 4, 4, 32], np.int32), 0, 4, True) == ((0, 3, 1 << 8 | 2),)
+    True
     """
     first = offsets.astype(np.int64) + turn
     sectors = distinct(np.concatenate([first >> 5, (first + width - 1) >> 5]))
     found: dict[int, int] = {}
     for sector in sectors.tolist():
         found[sector >> 2] = found.get(sector >> 2, 0) | 1 << (sector & 3)
-    return tuple(found.items())
+    crowds: dict[int, int] = {}
+    if meets:
+        for place, lanes in Counter(first.tolist()).items():
+            crowds[place >> 5] = max(crowds.get(place >> 5, 0), lanes)
+    return tuple(
+        (line, mask, sum(crowds.get(4 * line + each, 0) << 8 * each for each in range(4)))
+        for line, mask in found.items()
+    )

@@ -13,29 +13,41 @@ _FIRST, _LAST, _EACH = 4, 12, 8
 
 @needs_compiler
 @pytest.mark.parametrize(
-    ("words", "sms", "off"),
-    [("one word", 1, 0.01), ("one word", 132, 0.01), ("a word a lane", 132, 0.23),
-     ("a sector a lane", 132, 0.14), ("any of 256 words", 132, 0.04),
-     ("any of 1024 words", 132, 0.04), ("any of 4096 words", 132, 0.02),
-     ("any of 65536 words", 132, 0.05), ("any of 4194304 words", 132, 0.04),
-     ("one lane, one word", 132, 0.03)],
+    ("atomic", "words", "sms", "off"),
+    [*(("red", *each) for each in [
+        ("one word", 1, 0.01), ("one word", 132, 0.01), ("a word a lane", 132, 0.23),
+        ("a sector a lane", 132, 0.14), ("any of 256 words", 132, 0.04),
+        ("any of 1024 words", 132, 0.04), ("any of 4096 words", 132, 0.02),
+        ("any of 65536 words", 132, 0.05), ("any of 4194304 words", 132, 0.04),
+        ("eight words of a sector", 132, 0.23), ("any of the words of a sector", 132, 0.05),
+        ("a warp a word of 32 sectors", 132, 0.05), ("one lane, one word", 132, 0.03),
+     ]),
+     *(("red_float", *each) for each in [
+        ("one word", 132, 0.03), ("a word a lane", 132, 0.23),
+        ("any of 256 words", 132, 0.04), ("eight words of a sector", 132, 0.06),
+        ("any of the words of a sector", 132, 0.05), ("a warp a word of 32 sectors", 132, 0.05),
+        ("one lane, one word", 132, 0.06),
+     ]),
+     *((f"red_{each}", "one word", 132, 0.03) for each in ("double", "halves", "brains", "least"))],
 )  # fmt: skip
-def test_a_block_on_each_sm_takes_what_atomics_took(words: str, sms: int, off: float) -> None:
+def test_a_block_on_each_sm_takes_what_atomics_took(
+    atomic: str, words: str, sms: int, off: float
+) -> None:
     how, count = next((how, count) for name, how, count in PATTERNS if name == words)
     warps = 8
 
     def cycles(turns: int) -> int:
         report = replay_compiled(
             SOURCE.replace("turn < 16", f"turn < {turns}").replace("clock64()", "0"),
-            kernel="red", grid=sms, block=32 * warps, chip="H100",
-            args=[np.zeros(count + 64, np.uint32), np.int32(how), np.uint32(count),
+            kernel=atomic, grid=sms, block=32 * warps, chip="H100",
+            args=[np.zeros(2 * count + 64, np.uint32), np.int32(how), np.uint32(count),
                   np.zeros(sms, np.int64), np.zeros(1, np.uint32)],
         )  # fmt: skip
         return report.time(chip="H100").active_cycles or 0
 
     (measured,) = (
         float(row["warps_8"]) for row in packaged_table("h100_atomics")
-        if (row["atomic"], row["words"], row["sms"]) == ("red", words, str(sms))
+        if (row["atomic"], row["words"], row["sms"]) == (atomic, words, str(sms))
     )  # fmt: skip
     each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * warps)
     assert each == pytest.approx(measured, rel=off)
