@@ -93,6 +93,7 @@ def code_arrays(
             "constant": "c[" in each.operands,
             "table": table_line(each.operands),
             "bypasses": _bypasses(modifiers),
+            "idle": name == "LDS" and each.operands.replace(" ", "").startswith("RZ,[RZ"),
             "adu": _ADU if name in _OF_ADU else 0.0,
             **_synchronizes(kind, each),
         }

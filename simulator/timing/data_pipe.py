@@ -18,7 +18,7 @@ __all__ = ["fence_off", "free_at", "occupy", "passes_at", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
-_DATA_COPIED = NUMBERS.index("data_copied")
+_DATA_COPIED, _DATA_IDLE = NUMBERS.index("data_copied"), NUMBERS.index("data_idle")
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
 _COPY, _ATOMIC = int(Kind.COPY), int(Kind.ATOMIC)
@@ -89,11 +89,13 @@ def fence_off(state: Any) -> None:
 
 
 @jit()
-def turned(state: Any, machine: Any, is_shared: bool, missed: bool, copies: bool) -> int:
+def turned(
+    state: Any, machine: Any, is_shared: bool, missed: bool, copies: bool, idle: bool
+) -> int:
     """Return the whole cycles more that the data pipe takes between shared memory and others.
 
     `missed`: whether it will be asked again for what comes from the L2; `copies`: for what comes to
-    shared memory.
+    shared memory; `idle`: whether it is a load that the compiler puts before such copies.
     """
     if is_shared != state.was_shared:
         state.was_shared = is_shared
@@ -102,6 +104,8 @@ def turned(state: Any, machine: Any, is_shared: bool, missed: bool, copies: bool
         state.data_rest += machine[_DATA_MISSED]
     if copies:
         state.data_rest += machine[_DATA_COPIED]
+    if idle:
+        state.data_rest += machine[_DATA_IDLE]
     more = int(state.data_rest)
     state.data_rest -= more
     return more

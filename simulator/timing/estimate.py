@@ -36,6 +36,11 @@ MOST_INSTRUCTIONS = 6_000_000
 """Of warps, that are simulated: more blocks of a grid are taken to go on as those did."""
 _IN_STEP = 0.2
 """Blocks of a wave that end within so much of its time are taken to go in step."""
+_RARE = 0.02
+"""What no more of the SMs get is left out: of h100_tails.csv's blocks that conflict, no SM gets two
+more than the mean one, though some might where blocks end together."""
+_PAIR = 2
+"""Clusters of no more blocks are given out as blocks are: h100_tails.csv, loads, cluster 2."""
 _MORE = 1.05
 _FEW = 8
 """Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
@@ -120,7 +125,11 @@ def _last_sm(
     blocks may do more or less than the grid's mean one. How fast a block is without others is
     simulated: that of those that ran that does most.
     """
-    late = 1 + machine["last_sm"] * work.resident / -(-work.blocks // sms)
+    asked = max(_served(machine, run), _from_dram(machine, run))
+    asked = float(np.interp(asked, (machine["last_from"], machine["last_to"]), (0, 1)))
+    most = machine["last_sm_pair" if prod(work.cluster) > 1 else "last_sm"]
+    late = 1 + most * asked * work.resident / -(-work.blocks // sms)
+    late += machine["last_begins"] / active
     if not is_unlike(work):
         uneven = _uneven(work, chip, machine, run, sms, active, without)
         return max(active * late, uneven)
@@ -158,18 +167,19 @@ def _uneven(
     """
     own = -(-work.blocks // sms)
     changes = any(each.opcode.split(".")[0] in ATOMICS for each in work.instructions)
-    if prod(work.cluster) > 1 or changes or len(run.ends) < work.resident:
+    if prod(work.cluster) > _PAIR or changes or len(run.ends) < work.resident:
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
     ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)]
     served = _served(machine, run)
-    from_dram = 32.0 * run.counts["dram_sectors"] / machine["dram_rate"] / run.cycles
-    left = max(0.0, 1 - from_dram)
+    left = 1 - _from_dram(machine, run)
     given = [
         shares(ends.tolist(), work.resident, wave, work.blocks, sms, served * each, machine)
         for each in _DIFFER
     ]
-    most = max(each.blocks for some in given for each in some)
+    rare = int(_RARE * sms)
+    given = [sorted(some, key=lambda each: each.blocks)[: sms - rare] for some in given]
+    most = max(some[-1].blocks for some in given)
     if most <= own:
         return active
     did = sum(trace.instructions for trace in work.traces) / len(work.traces)
@@ -194,6 +204,11 @@ def _uneven(
 def _served(machine: Mapping[str, float], run: SmRun) -> float:
     """Return the share of the time in which the L2 serves the SM."""
     return min(1.0, 32.0 * run.counts["l2_sectors"] / machine["l2_rate"] / run.cycles)
+
+
+def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:
+    """Return the share of the time in which DRAM serves the SM."""
+    return min(1.0, 32.0 * run.counts["dram_sectors"] / machine["dram_rate"] / run.cycles)
 
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:

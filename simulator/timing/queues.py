@@ -163,12 +163,13 @@ def send(
                     state, machine, each, machine[_REQUEST], share, machine[_L2_RATE], now
                 )
                 done = max(done, there)
+    idle = code[number].idle and held == 0
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
         misses = kind == _LOAD and state.counts[5] > before
         copies = kind == _COPY and code[number].bypasses > 0
-        held += turned(state, machine, kind == _SHARED, misses, copies)
+        held += turned(state, machine, kind == _SHARED, misses, copies, idle)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held

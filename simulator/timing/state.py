@@ -170,6 +170,7 @@ CODE = np.dtype(
         ("constant", np.int64),  # whether it reads a constant bank
         ("table", np.int64),  # a variable's line there, and one; -1: at a uniform register
         ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
+        ("idle", np.int64),  # whether it is one of the loads that the compiler puts before copies
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
         ("warps", np.int64),  # that a barrier waits for; 0: all of the block

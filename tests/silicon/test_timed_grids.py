@@ -27,10 +27,12 @@ with (DATA / "h100_tails.csv").open() as _file:
     ROWS = list(csv.DictReader(_file))
 
 
-def _late(row: dict[str, str]) -> float:
+def _late(row: dict[str, str], beyond: float = 0.0) -> float:
     """How much later the last SM ends than the mean one, of the time of a wave."""
     waves = max(int(row["blocks"]) / int(row["resident"]), 1)
-    return (float(row["active_most"]) / float(row["active"]) - 1) * waves
+    return (
+        (float(row["active_most"]) - float(row["active"]) - beyond) / float(row["active"]) * waves
+    )
 
 
 def test_clusters_of_four_leave_as_many_sms_idle_as_were_counted() -> None:
@@ -49,8 +51,27 @@ def test_the_last_sm_ends_as_much_later_as_was_measured() -> None:
     machine = machine_of(H100)
     assert machine is not None
     alone = [row for row in ROWS if row["cluster"] == "1"]
-    many = [_late(row) for row in alone if int(row["blocks"]) >= 2 * int(row["resident"])]
-    assert machine["last_sm"] == pytest.approx(fmean(many), abs=0.001)
+    many = [row for row in alone if int(row["blocks"]) >= 2 * int(row["resident"])]
+    begins = fmean(
+        float(row["active_most"]) - float(row["active"]) for row in many
+        if row["kernel"] in ("waits", "meets", "adds", "conflicts")
+    )  # fmt: skip
+    assert machine["last_begins"] == pytest.approx(begins, abs=1)
+    served = [_late(row, begins) for row in many if row["kernel"] in ("loads", "copies")]
+    assert machine["last_sm"] == pytest.approx(fmean(served), abs=0.001)
+    pairs = [
+        _late(row, begins) for row in ROWS
+        if (row["kernel"], row["cluster"]) == ("loads", "2")
+        and int(row["blocks"]) >= 2 * int(row["resident"])
+    ]  # fmt: skip
+    assert machine["last_sm_pair"] == pytest.approx(fmean(pairs), abs=0.001)
+    # Blocks that load and add: the L2 serves their SM for an eighth of the time, and for a half.
+    for kernel, bytes_of_cycle in (("loads1024", 4), ("loads256", 14.5)):
+        found = fmean(_late(row, begins) for row in many if row["kernel"] == kernel)
+        asked = np.interp(
+            bytes_of_cycle / machine["l2_rate"], (machine["last_from"], machine["last_to"]), (0, 1)
+        )
+        assert machine["last_sm"] * asked == pytest.approx(found, abs=0.005)
     one = [
         _late(row) for row in alone
         if row["blocks"] == row["resident"] and row["mebibytes"] == "16"

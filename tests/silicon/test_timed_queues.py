@@ -60,8 +60,9 @@ def test_conflicts_beside_dram_take_what_they_took(row: Row) -> None:
 @pytest.mark.parametrize(
     "row",
     [each for each in marked("h100_fills", 2, {"S2R 16", "SHFL 16", "REDUX 16", "LDC 16",
-                                               "copy of 16 bytes 16"})
-     if each.values[0]["lds"] in ("16", "32") and each.values[0]["access"] not in behind.SPECIAL],
+                                               "copy of 16 bytes 16", "LDS of no lane 16"})
+     if each.values[0]["lds"] in ("16", "32")
+     and each.values[0]["access"] not in (*behind.SPECIAL, fills.BARE)],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["near", "far"])
 def test_what_an_instruction_takes_of_the_data_pipe(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_check.recordings import packaged_table
+from gpu_check.timing.fills import BARE
 from simulator.timing.state import Stall
 from simulator.timing.traces import Steps
 from simulator.timing.work import Work
@@ -134,3 +135,15 @@ def test_two_warps_take_no_less_than_the_pipe_and_no_less_than_each_alone(
     assert both >= max(max(alone), sum(first) + sum(second))
     # In order and side by side: no more than one after the other.
     assert both <= sum(alone)
+
+
+def test_what_copies_take_is_what_was_recorded_with_their_idle_loads_and_without() -> None:
+    taken = {
+        (row["access"], int(row["lds"])): (float(row["near"]) + float(row["far"])) / 2
+        for row in packaged_table("h100_fills") if row["lds"] != "4"
+    }  # fmt: skip
+    bare = [taken[BARE, lds] - taken["no access", lds] for lds in (16, 32)]
+    idle = [taken["copy of 16 bytes", lds] - taken[BARE, lds] for lds in (16, 32)]
+    copied = 1 + MACHINE["data_copied"] + 2 * MACHINE["data_turn"]
+    assert copied == pytest.approx(sum(bare) / 2, abs=0.02)
+    assert 3 * (1 + MACHINE["data_idle"]) == pytest.approx(sum(idle) / 2, abs=0.05)

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing.rereads import SOURCE, lines_of
 from simulator import replay_compiled
+from simulator.timing.far import is_lost
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE, run
@@ -140,3 +143,24 @@ def test_what_lies_in_the_other_part_of_the_l2_comes_as_much_later_as_on_an_h100
     made = loads(1, 16)
     cycles = [run(made, crossed=crossed).cycles for crossed in (0.0, 1.0)]
     assert (cycles[1] - cycles[0]) / 16 == pytest.approx(later, rel=0.05)
+
+
+@given(st.integers(0, 1 << 30), st.floats(0, 1))
+def test_the_l2_loses_its_share_and_half_a_kilobyte_together(first: int, share: float) -> None:
+    first -= first % 4
+    lost = np.array([[is_lost(first + 4 * half + line, share) for line in range(4)]
+                     for half in range(512)])  # fmt: skip
+    assert (lost == lost[:, :1]).all()
+    assert lost.mean() == pytest.approx(share, abs=0.01)
+
+
+def test_an_h100_loses_neighbours_together_and_no_more_at_the_end_of_what_it_only_reads() -> None:
+    rows = [{name: float(value) for name, value in row.items()}
+            for row in packaged_table("h100_in_turn")]  # fmt: skip
+    for row in rows:
+        if not row["writes"]:
+            assert row["first"] == pytest.approx(row["last"], abs=0.06)
+            assert row["apart_64"] == pytest.approx(row["missed"], abs=0.06)
+        for lines in range(1, 5):
+            # From lines that are lost one by one to those that are lost as one, a third of the way.
+            assert row[f"apart_{lines}"] >= row["missed"] + (1 - row["missed"]) / 3
