@@ -294,8 +294,9 @@ def to_l2(
 def is_lost(line: int, share: float) -> bool:
     """Say whether the L2 has lost a line. It keeps or loses neighbours together.
 
-    Of 30 MiB it has lost 16 %, but 54 to 70 % of the four lines behind one that it lost, and 17 %
-    of those 64 lines behind (gpu_check/data/h100_in_turn.csv). Half a kilobyte is drawn.
+    Of 30 MiB it has lost 16 %. Of the four lines behind one that it lost, it has lost more than
+    half, and of those 64 lines behind 17 % (gpu_check/data/h100_in_turn.csv). Half a kilobyte is
+    drawn.
     """
     return bool((line // _LINE & _BITS) * _MIX % _ALL < share * _ALL)
 
