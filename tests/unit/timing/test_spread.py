@@ -161,6 +161,8 @@ def test_an_h100_loses_neighbours_together_and_no_more_at_the_end_of_what_it_onl
         if not row["writes"]:
             assert row["first"] == pytest.approx(row["last"], abs=0.06)
             assert row["apart_64"] == pytest.approx(row["missed"], abs=0.06)
+        if row["missed"] > 0.8:  # nearly all
+            continue
         for lines in range(1, 5):
             # From lines that are lost one by one to those that are lost as one, a third of the way.
             assert row[f"apart_{lines}"] >= row["missed"] + (1 - row["missed"]) / 3
