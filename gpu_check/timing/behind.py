@@ -14,6 +14,7 @@ kernel that reads %warpid (SR_VIRTID).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["SPECIAL", "behind_source", "kernel_reading", "measure_behind"]
+__all__ = ["SPECIAL", "behind_source", "kernel_reading", "measure_behind", "rewritten"]
 
 _TIMES, _SKIPPED = 24, 4
 _SOURCE = """
@@ -111,18 +112,25 @@ def kernel_reading(name: str, source: str, function: str, path: Path) -> Any:
     """Compile a kernel to a file; if `name` is in SPECIAL it reads that register."""
     import cupy
 
-    cubin = compiled(source, path.parent)
-    path.write_bytes(_reading(cubin, SPECIAL[name]) if name in SPECIAL else cubin)
+    def reading(word: int) -> int:
+        if name in SPECIAL and word & 0xFFF == _S2R and word >> 72 & 0xFF == _VIRTID:
+            return word ^ (_VIRTID ^ SPECIAL[name]) << 72
+        return word
+
+    path.write_bytes(rewritten(compiled(source, path.parent), reading))
     return cupy.RawModule(path=str(path)).get_function(function)
 
 
-def _reading(cubin: bytes, register: int) -> bytes:
-    """Return machine code that reads another special register wherever it reads SR_VIRTID."""
+def rewritten(cubin: bytes, change: Callable[[int], int]) -> bytes:
+    """Return machine code each of whose instructions, as a number of 128 bits, is changed.
+
+    >>> rewritten(bytes(15) + bytes([1]) + bytes(3), lambda word: word >> 120).hex()
+    '01000000000000000000000000000000000000'
+    """
     code = bytearray(cubin)
     for at in range(0, len(code) - 15, 16):
         word = int.from_bytes(code[at : at + 16], "little")
-        if word & 0xFFF == _S2R and word >> 72 & 0xFF == _VIRTID:
-            code[at + 9] = register
+        code[at : at + 16] = change(word).to_bytes(16, "little")
     return bytes(code)
 
 

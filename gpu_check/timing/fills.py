@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
-from gpu_check.timing.behind import SPECIAL, kernel_reading
+from gpu_check.timing.behind import SPECIAL, kernel_reading, rewritten
 
 __all__ = ["BARE", "KINDS", "SHARED", "fills_source", "measure_fills"]
 
@@ -139,15 +139,11 @@ def fills_source(kind: str, lds: int) -> str:
     )
 
 
-def _bare(cubin: bytes) -> bytes:
-    """Return machine code that does nothing where it has an LDS that is predicated off."""
-    code = bytearray(cubin)
-    for at in range(0, len(code) - 15, 16):
-        word = int.from_bytes(code[at : at + 16], "little")
-        if word & 0xFFF == _LDS_CODE and word >> 12 & 15 == _NEVER:
-            control = word >> _CONTROL << _CONTROL
-            code[at : at + 16] = (control | _NOP_CODE).to_bytes(16, "little")
-    return bytes(code)
+def _bare(word: int) -> int:
+    """Return an instruction that does nothing for an LDS that is predicated off."""
+    if word & 0xFFF == _LDS_CODE and word >> 12 & 15 == _NEVER:
+        return word >> _CONTROL << _CONTROL | _NOP_CODE
+    return word
 
 
 def measure_fills(device: int = 0) -> list[dict[str, Any]]:
@@ -165,7 +161,7 @@ def measure_fills(device: int = 0) -> list[dict[str, Any]]:
                 kernel = kernel_reading(kind, source, "fills", path)
                 if kind == BARE:
                     bare = Path(folder, f"bare{lds}.cubin")
-                    bare.write_bytes(_bare(path.read_bytes()))
+                    bare.write_bytes(rewritten(path.read_bytes(), _bare))
                     kernel = cupy.RawModule(path=str(bare)).get_function("fills")
                 kernel.max_dynamic_shared_size_bytes = SHARED
                 row: dict[str, Any] = {"access": kind, "lds": lds}

@@ -60,18 +60,14 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
         return 0.0
     names = [one.opcode.split(".")[1:] for one in work.instructions]
     floats = np.array([any(_FLOAT(each) for each in name) for name in names])
-    sums: list[dict[int, float]] = [{}, {}]
-    seen: list[dict[int, int]] = [{}, {}]
+    sums: dict[tuple[int, int], float] = {}
+    seen: dict[tuple[int, int], int] = {}
     for trace in ran:
-        for way, found in enumerate(_atomics(trace, chosen, floats, machine)):
-            for place, cycles in found.items():
-                sums[way][place] = sums[way].get(place, 0.0) + cycles
-                seen[way][place] = seen[way].get(place, 0) + 1
+        for place, cycles in _atomics(trace, chosen, floats, machine).items():
+            sums[place] = sums.get(place, 0.0) + cycles
+            seen[place] = seen.get(place, 0) + 1
     fewest = min(work.blocks, 2)
-    shared = [
-        cycles for way in range(2) for place, cycles in sums[way].items()
-        if seen[way][place] >= fewest
-    ]  # fmt: skip
+    shared = [cycles for place, cycles in sums.items() if seen[place] >= fewest]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
     hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
@@ -98,14 +94,16 @@ def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
 def _atomics(
     trace: BlockTrace, chosen: NDArray[np.int64], sums: NDArray[np.bool_],
     machine: Mapping[str, float],
-) -> tuple[dict[int, float], dict[int, float]]:  # fmt: skip
-    """Return what a block's atomics take: by the kilobyte that they change, and by the sector.
+) -> dict[tuple[int, int], float]:  # fmt: skip
+    """Return what a block's atomics take, by the kilobytes that they change, and by the sectors.
+
+    A place is its sectors, and its number among those of its size.
 
     `sums`: of each instruction, whether it adds floats.
     """
     rows, which = trace.rows, trace.global_rows()
     if rows.crowd is None:
-        return {}, {}
+        return {}
     mine = np.isin(rows.number[which], chosen)
     pairs, times = np.unique(
         np.stack([which[mine], trace.base[mine]], axis=1), axis=0, return_counts=True
@@ -128,10 +126,13 @@ def _atomics(
     ]
     near = np.maximum.reduce([*taken, np.full(len(of[0]), machine["atom_word"])]) * times[of[0]]
     crowd *= np.repeat(times, counts)[:, None]
-    return _by(of[1], near), _by(sector, crowd * each)
+    return _by(_KILOBYTE, of[1], near) | _by(1, sector, crowd * each)
 
 
-def _by(place: NDArray[np.int64], cycles: NDArray[np.float64]) -> dict[int, float]:
-    """Return the sum of cycles of each place that has any."""
-    found, where = np.unique(place[cycles > 0], return_inverse=True)
-    return dict(zip(found.tolist(), np.bincount(where, cycles[cycles > 0]).tolist(), strict=True))
+def _by(
+    size: int, number: NDArray[np.int64], cycles: NDArray[np.float64]
+) -> dict[tuple[int, int], float]:
+    """Return the sum of cycles of each place of a size that has any."""
+    found, where = np.unique(number[cycles > 0], return_inverse=True)
+    sums = np.bincount(where, cycles[cycles > 0]).tolist()
+    return {(size, each): taken for each, taken in zip(found.tolist(), sums, strict=True)}

@@ -3,7 +3,7 @@
 It serves two accesses side by side, each at half the rate, and no two of one warp. Of those that
 wait it looks at the four that came first: one that has to wait lets others by, more than that do
 not pass. Behind a barrier that opened, or a fence, no access begins before all older ones are done,
-whosever they are (gpu_check/data/h100_turns.csv, h100_drained.csv).
+whosever they are (gpu_check/data/h100_overtaking.csv, h100_barrier_loops.csv).
 """
 
 from __future__ import annotations

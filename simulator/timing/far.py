@@ -182,11 +182,7 @@ def from_l2(
         # It waits for stores that are on that way, not for all that wait for it.
         room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
         there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2]) + machine[_FAR]
-    if line < 0:
-        far_away = _far_away(state, sectors, share)
-    else:
-        far_away = sectors if is_lost(line, share) else 0
-        state.counts[7] += far_away
+    far_away = _far_away(state, sectors, share, line)
     if far_away:
         if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
@@ -279,7 +275,7 @@ def to_l2(
     state.counts[5] += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
-    far_away = _far_away(state, sectors, share)
+    far_away = _far_away(state, sectors, share, -1)
     if far_away:
         cycles = 32 * far_away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
@@ -302,15 +298,22 @@ def is_lost(line: int, share: float) -> bool:
 
 
 @jit()
-def _far_away(state: Any, sectors: int, share: float) -> int:
-    """Return how many sectors DRAM moves for this request, by the share of all that it moves."""
+def _far_away(state: Any, sectors: int, share: float, line: int) -> int:
+    """Return how many sectors DRAM moves for this request, by the share of all that it moves.
+
+    `line`: where they lie, -1: all over.
+    """
     # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
     unit = min(sectors, _LINE)
-    state.dram_rest += sectors / unit * share
-    lines = int(state.dram_rest)
-    state.dram_rest -= lines
-    state.counts[7] += lines * unit
-    return lines * unit
+    if line < 0:
+        state.dram_rest += sectors / unit * share
+        lines = int(state.dram_rest)
+        state.dram_rest -= lines
+        sectors = lines * unit
+    elif not is_lost(line, share):
+        sectors = 0
+    state.counts[7] += sectors
+    return sectors
 
 
 @jit()

@@ -289,10 +289,11 @@ def _lines(
     found: dict[int, int] = {}
     for sector in sectors.tolist():
         found[sector >> 2] = found.get(sector >> 2, 0) | 1 << (sector & 3)
+    if not meets:
+        return tuple((line, mask, 0) for line, mask in found.items())
     crowds: dict[int, int] = {}
-    if meets:
-        for place, lanes in Counter(first.tolist()).items():
-            crowds[place >> 5] = max(crowds.get(place >> 5, 0), lanes)
+    for place, lanes in Counter(first.tolist()).items():
+        crowds[place >> 5] = max(crowds.get(place >> 5, 0), lanes)
     return tuple(
         (line, mask, sum(crowds.get(4 * line + each, 0) << 8 * each for each in range(4)))
         for line, mask in found.items()
