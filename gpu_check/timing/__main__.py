@@ -38,6 +38,8 @@ from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.handed_out import measure_handed_out
 from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
+from gpu_check.timing.l1_holds import measure_l1_holds
+from gpu_check.timing.l1_room import measure_l1_room
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
@@ -60,12 +62,14 @@ from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipe
 from gpu_check.timing.ports import measure_ports
 from gpu_check.timing.random_reads import measure_random_reads
 from gpu_check.timing.reach import measure_reach
+from gpu_check.timing.read_back import measure_read_back
 from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.slots import measure_order, measure_slots
+from gpu_check.timing.sparse import measure_sparse
 from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.store_halves import measure_store_halves
@@ -170,6 +174,10 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "ports": measure_ports,
     "tile_rows": measure_tile_rows,
     "streams": measure_streams,
+    "sparse": measure_sparse,
+    "read_back": measure_read_back,
+    "l1_holds": measure_l1_holds,
+    "l1_room": measure_l1_room,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import NAMED, UNIFORM, find_constants
-from simulator.timing.far import NUMBERS
+from simulator.timing.machine import NUMBERS
 from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
 
 __all__ = ["choose", "enter", "pipe_of"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import NUMBERS
+from simulator.timing.machine import NUMBERS
 from simulator.timing.state import CONSTANT_LINES
 
 __all__ = ["NAMED", "UNIFORM", "find_constants", "read_table"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import NUMBERS
+from simulator.timing.machine import NUMBERS
 from simulator.timing.state import LANES, NEVER, QUEUE, Kind
 
 __all__ = ["fence_off", "free_at", "occupy", "passes_at", "turned"]

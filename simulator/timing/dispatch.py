@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.data_pipe import free_at, passes_at
-from simulator.timing.far import NUMBERS
+from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import send
 from simulator.timing.state import GLOBALS, NEVER, QUEUE, Kind
 

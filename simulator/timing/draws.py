@@ -6,6 +6,7 @@ has room for, not only the first one. DRAM brings pairs of sectors, and they rea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from simulator.law.chips import Chip
 from simulator.timing.distinct import distinct
 from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
-from simulator.timing.population import FEWEST, unseen
 from simulator.timing.rates import table
 from simulator.timing.work import Work
 
@@ -30,39 +30,98 @@ class Draws:
     """The share of them that the L2 does not have."""
     fetched: float = 1.0
     """Sectors that DRAM brings for one of them."""
+    alone: float = 0.0
+    """The share of these whose line's other half is not read with them."""
+    sectors: int = 0
+    """That the grid reads at random, each once."""
 
 
-def drawn(work: Work, footprint: Footprint, sectors: int, chip: Chip) -> Draws:
-    """Return what is read at random. `sectors`: all that the blocks that ran ask the L2 for.
+def drawn(
+    work: Work, footprint: Footprint, sectors: int, lost: float, chip: Chip,
+    machine: Mapping[str, float],
+) -> Draws:  # fmt: skip
+    """Return what is read at random.
 
-    So are the loads whose sectors no rule tells. Where blocks have nothing in common, they read
-    memory of their own, once. Between two reads of a sector, as much is read as a part of all reads
-    is at random: so a small table stays, though rows beside it go through the L2. Measured where
-    nothing else is read (`data/random_reads.csv`).
+    So are the loads whose sectors no rule tells, where blocks draw them from the same memory.
+    Between two reads of a line, the others go on, each at its own pace: so a small table stays,
+    though rows beside it go through the L2. Measured where nothing else is read
+    (`data/random_reads.csv`). What the grid writes, too, lies in one part of the L2 alone, and is
+    lost later.
+
+    Parameters
+    ----------
+    work
+        The launch.
+    footprint
+        What its grid touches.
+    sectors
+        All that the blocks that ran read, each once.
+    lost
+        The share of what is read for the first time that the L2 does not have.
+    chip, machine
+        Whose L2, and its numbers.
     """
-    if not chip.l2_bytes or len(work.traces) < FEWEST or not footprint.irregular:
+    held = chip.l2_bytes
+    if not held or not footprint.drawn:
         return Draws()
-    blocks = []
+    asked, pairs, lines = (
+        [_asked(work, each.loads, every) for each in footprint.drawn] for every in (1, 2, 4)
+    )
+
+    def _written(touched: float) -> float:
+        ends = machine["kept_from"], machine["kept_to"]
+        return float(np.interp(touched / held, ends, (0, 1)))
+
+    size = (footprint.reads + footprint.writes - footprint.both) * footprint.spread
+    others = max(0.0, 1 - sum(asked) / max(sectors, 1)) * sectors / 4  # lines of streams
+    missed = fetched = alone = 0.0
+    for place, each in enumerate(footprint.drawn):
+        if not asked[place]:
+            continue
+        turns = each.lines / lines[place]
+        room = sum(
+            min(other.lines, lines[at] * turns) for at, other in enumerate(footprint.drawn)
+        ) + others * turns  # fmt: skip
+        filled = each.pairs / max(each.lines, 1) - 1
+        # Each sector is read a first time, too.
+        first = min(1.0, each.sectors / (asked[place] / len(work.traces) * work.blocks))
+        found = max(_missed(4 * SECTOR * room / held, filled), lost * first)
+        written = max(_written(room * 4 * SECTOR), first * _written(size))
+        share = each.changed * written + (1 - each.changed) * found
+        missed += asked[place] * share
+        fetched += 2 * pairs[place] * share
+        alone += 2 * (2 * lines[place] - pairs[place]) * share
+    return Draws(
+        min(1.0, sum(asked) / max(sectors, 1)), missed / max(sum(asked), 1),
+        fetched / missed if missed else 1.0, alone / fetched if fetched else 0.0,
+        sum(each.sectors for each in footprint.drawn),
+    )  # fmt: skip
+
+
+def _asked(work: Work, loads: frozenset[int], every: int) -> int:
+    """Return how many sectors, pairs or lines the blocks that ran read by these loads, each once.
+
+    `every`: the sectors of one.
+    """
+    found = 0
     for trace in work.traces:
         touched = sectors_by_instruction(trace)
-        parts = [touched[number] for number in footprint.irregular if number in touched]
-        blocks.append(distinct(np.concatenate(parts)) if parts else np.zeros(0, np.int64))
-    asked = sum(map(len, blocks))
-    union = len(distinct(np.concatenate(blocks)))
-    if union == asked:
-        return Draws()
-    part = min(1.0, asked / max(sectors, 1))
-    population = min(SECTOR * (union + unseen(blocks, work.blocks)), footprint.reads)
-    pairs = sum(len(distinct(block >> 1)) for block in blocks)
-    return Draws(part, _missed(population / part / chip.l2_bytes), 2 * pairs / asked)
+        parts = [touched[number] for number in loads if number in touched]
+        found += len(distinct(np.concatenate(parts) // every)) if parts else 0
+    return found
 
 
-def _missed(size: float) -> float:
-    """Return the share of random reads that the L2 does not have; `size`: beside that of the L2.
+def _missed(size: float, filled: float = 1.0) -> float:
+    """Return the share of random reads that the L2 does not have.
 
-    >>> _missed(0.48), _missed(0.8)
-    (0.0, 0.4)
+    `size`: of the lines that are read, beside that of the L2; `filled`: in how many of them both
+    halves are, each a pair of sectors.
+
+    >>> _missed(0.48), _missed(0.8), _missed(0.8, 0)
+    (0.0, 0.4, 0.247)
     """
     rows = table("random_reads")
-    sizes, shares = ([float(row[name]) for row in rows] for name in ("share", "missed"))
-    return float(np.interp(size, sizes, shares))
+    sizes = [float(row["share"]) for row in rows]
+    whole, sparse = ([float(row[name]) for row in rows] for name in ("missed", "missed_sparse"))
+    found = [float(np.interp(size, sizes, shares)) for shares in (sparse, whole)]
+    return float(np.interp(filled, (0, 1), found))

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
-from simulator.timing.far import FILLED, NUMBERS
+from simulator.timing.far import FILLED
 from simulator.timing.giving import Share, scattered, shares, slowness
-from simulator.timing.machine import l1_bytes
+from simulator.timing.machine import NUMBERS, l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
 from simulator.timing.sm import simulate
@@ -92,10 +92,15 @@ def estimate(
     run = run_sm(work, chip, numbers, plan, without=without)
     if run.cycles < 0:
         return None
-    asked = 32.0 * run.counts["l2_sectors"] / len(plan) * work.blocks
-    if held.share and asked and held.size / asked > _MORE * held.share:
+    of_l1 = (run.counts["load_sectors"] - run.counts["l1_hits"]) / len(plan)
+    copied = [
+        sum(len(each) for number, each in trace.copied.items() if number not in work.stores)
+        for trace in work.traces
+    ]
+    streamed = 32.0 * (of_l1 + sum(copied) / len(copied)) * work.blocks * (1 - held.draws.part)
+    if held.share and streamed and held.loaded / streamed > _MORE * held.share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
-        held = replace(held, share=min(1.0, held.size / asked))
+        held = replace(held, share=min(1.0, held.loaded / streamed))
         more = numbers_of(work, machine, held, sms)
         numbers |= {
             name: more[name] for name in ("dram_share", "dram_fetched", "dram_stored", "crossed")
@@ -329,7 +334,7 @@ def run_sm(
 ) -> SmRun:  # fmt: skip
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
     resident = min(work.resident, len(plan))
-    state = new_state(l1_bytes(work.shared_bytes, work.resident))
+    state = new_state(l1_bytes(work.shared_bytes, work.resident, work.warps))
     code = code_arrays(work.instructions, rates_of(chip), machine)
     trace = flat(work, state, code, resident, machine)
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)

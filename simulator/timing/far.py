@@ -5,38 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.state import PLACES, STORED, WAYS, Kind
+from simulator.timing.kept import (
+    ALL,
+    BITS,
+    HERE,
+    MIX,
+    NEW,
+    count_sectors,
+    far_away,
+    known,
+    spread_over,
+    touch,
+)
+from simulator.timing.machine import NUMBERS
+from simulator.timing.state import PLACES, WAYS, Kind
 
 __all__ = [
     "FILLED",
-    "NUMBERS",
     "OF_ATOMICS",
     "OF_L2",
     "OF_STORES",
     "access",
     "from_l2",
-    "is_lost",
     "to_l2",
 ]
-
-NUMBERS = (
-    "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
-    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
-    "launch_latency", "read_latency", "branch", "fence", "l2_wait",
-    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
-    "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
-    "tma_row", "tma_l2_rate", "tma_request", "gmma_latency", "cluster_latency", "store_request",
-    "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
-    "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
-    "shared_warp", "shared_ahead", "shared_drained",
-    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
-    "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
-    "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",
-    "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
-    "constant_stays", "local_far", "local_stored", "dram_wait_written",
-    "dram_wait_load", "dram_fetched",
-)  # fmt: skip
-"""Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 
 _L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
@@ -53,12 +45,10 @@ _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("sto
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
 OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
-_MIX = 2654435761
-"""An odd number: products with it lie all over a range."""
-_ALL = 1 << 32
-_BITS = (1 << 30) - 1
 _LINE = 4
 """Sectors."""
+_LOADED = 16
+"""Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
 FILLED = 4
 """The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
 _SECTOR = 32
@@ -82,39 +72,43 @@ def access(
         line = first + trace[state.lines + 2 * place]
         given = trace[state.lines + 2 * place + 1]
         mask = given & 15
-        sectors = _count(mask)
+        sectors = count_sectors(mask)
         if kind == _ATOMIC:
             state.counts[6] += sectors
             done = max(done, _atomic(state, machine, sectors, now))
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            done = max(done, _line(state, machine, line, sectors, share, bypasses, now))
+            done = max(done, _line(state, machine, line, mask, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
-        way = _find(state, index, line, kind == _STORE)
-        if kind == _STORE:
-            state.counts[6] += sectors
-            _store(state, machine, line, mask, given >> FILLED, now)
-            if way >= 0:  # L1 writes through, and keeps what it has
-                state.used[index, way] = now
-                state.free[OF_STORES] += machine[_STORE_READ]
-            continue
-        state.counts[3] += sectors
+        way = _find(state, index, line)
         if state.tags[index, way] != line:
             state.tags[index, way] = line
             state.valid[index, way] = 0
+        elif kind == _STORE and state.valid[index, way] & _LOADED:
+            state.free[OF_STORES] += machine[_STORE_READ]
         state.used[index, way] = now
+        if kind == _STORE:  # L1 writes through, and keeps it (gpu_check/data/h100_l1_holds.csv)
+            state.counts[6] += sectors
+            _store(state, machine, line, mask, given >> FILLED, now)
+            if given >> FILLED >= _SECTOR:
+                for sector in range(4):
+                    if mask & ~state.valid[index, way] & 1 << sector:
+                        state.fill[index, way, sector] = now
+                state.valid[index, way] |= mask
+            continue
+        state.counts[3] += sectors
         missing = mask & ~state.valid[index, way]
-        some = _count(missing)
+        some = count_sectors(missing)
         state.counts[4] += sectors - some
         if some:
-            there = _line(state, machine, line, some, share, machine[_L2_RATE], now)
+            there = _line(state, machine, line, missing, share, machine[_L2_RATE], now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
-            state.valid[index, way] |= missing
+            state.valid[index, way] |= missing | _LOADED
         for sector in range(4):
             if mask >> sector & 1 and state.fill[index, way, sector] > done:
                 done = state.fill[index, way, sector]
@@ -122,15 +116,24 @@ def access(
 
 
 @jit()
-def _find(state: Any, index: int, line: int, is_store: bool) -> int:
-    """Find a line among the ways of a set; else the way that was used least lately, or -1."""
-    oldest = 0
+def _find(state: Any, index: int, line: int) -> int:
+    """Find a line among the ways of a set; else an empty one, or one of the half used less lately.
+
+    Of what is read in turn, and is a sixth more than L1 holds, an H100 loses 38 %, of a third more
+    62 % (gpu_check/data/h100_l1_holds.csv): more than of any, and less than of the very last.
+    """
     for way in range(WAYS):
-        if state.tags[index, way] == line:
+        if state.tags[index, way] == line or state.tags[index, way] < 0:
             return way
-        if state.used[index, way] < state.used[index, oldest]:
-            oldest = way
-    return -1 if is_store else oldest
+    way = ((line & BITS) + int(state.counts[3])) * MIX % ALL >> 20
+    for _ in range(WAYS):
+        way = (way + 1) % WAYS
+        older = 0
+        for other in range(WAYS):
+            older += state.used[index, other] < state.used[index, way]
+        if older < WAYS // 2:
+            break
+    return way
 
 
 @jit()
@@ -158,14 +161,15 @@ def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: 
 @jit()
 def from_l2(
     state: Any, machine: Any, sectors: int, asks: float, share: float, rate: float, now: int,
-    line: int = -1,
+    line: int = -1, mask: int = 0,
 ) -> int:  # fmt: skip
     """Ask L2 for sectors, and DRAM for its share of them; when they are there.
 
     `asks`: cycles for which the L2 looks up lines; `rate`: bytes per cycle from it; `line`: where
-    they lie, -1: all over.
+    they lie, and which sectors of it they are, -1: all over.
     """
     state.counts[5] += sectors
+    state.counts[8] += sectors
     cycles = max(32 * sectors / rate, asks)
     there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
     # What is asked for takes the way on which stores go.
@@ -173,7 +177,9 @@ def from_l2(
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
     state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
-    if few:
+    state.moved += sectors
+    has = known(state, machine, line, mask) if line >= 0 else NEW
+    if few and has != HERE:
         state.cross_rest += sectors * machine[_CROSSED]
     if state.cross_rest >= min(sectors, _LINE):
         crossed = int(state.cross_rest)
@@ -182,14 +188,14 @@ def from_l2(
         # It waits for stores that are on that way, not for all that wait for it.
         room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
         there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2]) + machine[_FAR]
-    far_away = _far_away(state, sectors, share, line)
-    if far_away:
+    away = far_away(state, machine, sectors, share, line, mask, has)
+    if away:
         if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
-        cycles = 32 * far_away * machine[_FETCHED] / machine[_DRAM_RATE]
+        cycles = 32 * away * machine[_FETCHED] / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         if few:  # and holds up what comes behind it
-            held = max(cycles - 32 * far_away / rate, 0.0)
+            held = max(cycles - 32 * away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
     state.loaded = max(state.loaded, int(there))
@@ -198,17 +204,19 @@ def from_l2(
 
 @jit()
 def _line(
-    state: Any, machine: Any, line: int, sectors: int, share: float, rate: float, now: int
+    state: Any, machine: Any, line: int, mask: int, share: float, rate: float, now: int
 ) -> int:
     """Ask L2 for sectors of a line, as `from_l2`: how long that takes depends on where it lies.
 
     Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
     """
     before = state.counts[7]
-    there = from_l2(state, machine, sectors, machine[_REQUEST], share, rate, now, line)
+    there = from_l2(
+        state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
+    )
     spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
-    drawn = (line & _BITS) * _MIX >> 8 & _BITS
-    drawn = (drawn ^ drawn >> 13) * _MIX >> 16 & 255
+    drawn = (line & BITS) * MIX >> 8 & BITS
+    drawn = (drawn ^ drawn >> 13) * MIX >> 16 & 255
     there += int(spread * (drawn / 255 - 0.5))
     state.loaded = max(state.loaded, there)
     return int(there)
@@ -230,7 +238,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     else:
         place = state.joins % int(machine[_STORE_JOINS])
         if state.joining[place, 0] >= 0 and state.joining[place, 2] < _SECTOR:
-            sectors = _count(state.joining[place, 1])
+            sectors = count_sectors(state.joining[place, 1])
             more = _store_cycles(machine, sectors + 1, False)
             more -= _store_cycles(machine, sectors, False)
             state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
@@ -239,16 +247,10 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
         state.joins += 1
     if not new:
         return
-    # DRAM gets a sector once, however often it is stored.
-    place = line % STORED
-    fresh = new
-    if state.written[place, 0] == line:
-        fresh = new & ~state.written[place, 1]
-        state.written[place, 1] |= new
-    else:
-        state.written[place, 0], state.written[place, 1] = line, new
-    share = machine[_DRAM_STORED] * _count(fresh) / _count(new)
-    to_l2(state, machine, _count(new), share, filled >= _SECTOR, now)
+    # DRAM gets a sector once, however often it is stored while the L2 has it.
+    fresh = new & ~touch(state, machine, line, new, True)
+    share = machine[_DRAM_STORED] * count_sectors(fresh) / count_sectors(new)
+    to_l2(state, machine, count_sectors(new), share, filled >= _SECTOR, now)
 
 
 @jit()
@@ -256,12 +258,6 @@ def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
     """Return the cycles for which the way of stores is held by so many sectors of a line."""
     least = machine[_STORE_LINE if is_whole else _STORE_REQUEST]
     return float(max(_SECTOR * sectors / machine[_STORE_RATE], least))
-
-
-@jit()
-def _count(mask: int) -> int:
-    """Return the sectors of a line that a mask has."""
-    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
 
 
 @jit()
@@ -273,47 +269,18 @@ def to_l2(
     `is_whole`: whether all bytes of them are stored.
     """
     state.counts[5] += sectors
+    state.moved += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
-    far_away = _far_away(state, sectors, share, -1)
-    if far_away:
-        cycles = 32 * far_away / machine[_DRAM_RATE]
+    away = spread_over(state, sectors, share)
+    if away:
+        cycles = 32 * away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
         # What stores drive out goes to DRAM before more of them are taken.
         state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
         there = max(there, far + machine[_DRAM])
     state.stored = state.free[OF_STORES]
     return int(there)
-
-
-@jit()
-def is_lost(line: int, share: float) -> bool:
-    """Say whether the L2 has lost a line. It keeps or loses neighbours together.
-
-    Of 30 MiB it has lost 16 %. Of the four lines behind one that it lost, it has lost more than
-    half, and of those 64 lines behind 17 % (gpu_check/data/h100_in_turn.csv). Half a kilobyte is
-    drawn.
-    """
-    return bool((line // _LINE & _BITS) * _MIX % _ALL < share * _ALL)
-
-
-@jit()
-def _far_away(state: Any, sectors: int, share: float, line: int) -> int:
-    """Return how many sectors DRAM moves for this request, by the share of all that it moves.
-
-    `line`: where they lie, -1: all over.
-    """
-    # A request for a line finds all of its sectors in the L2, or none; a copy of many finds some.
-    unit = min(sectors, _LINE)
-    if line < 0:
-        state.dram_rest += sectors / unit * share
-        lines = int(state.dram_rest)
-        state.dram_rest -= lines
-        sectors = lines * unit
-    elif not is_lost(line, share):
-        sectors = 0
-    state.counts[7] += sectors
-    return sectors
 
 
 @jit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import NUMBERS
+from simulator.timing.machine import NUMBERS
 from simulator.timing.state import CODE_LINE, CODE_LINES
 
 __all__ = ["fetch"]

@@ -13,31 +13,49 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
-from math import gcd, prod
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
-from simulator.timing.population import FEWEST, unseen
+from simulator.timing.moving import (
+    MOST,
+    UNITS,
+    Dim3,
+    Parts,
+    from_end,
+    joined,
+    moved,
+    moved_inside,
+    overlap,
+    united,
+)
+from simulator.timing.population import FEWEST, population
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "footprint", "probe_blocks", "sectors_by_instruction"]
+__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "probe_blocks", "sectors_by_instruction"]
 
 SECTOR = 32
 """Bytes."""
-_MOST = 1 << 28  # sectors: 8 GiB, in as many bytes
-
 Numbers = NDArray[np.int64]
-Dim3 = tuple[int, int, int]
-Parts = dict[tuple[tuple[int, int], ...], list[Numbers]]
-"""By how far and how often it moves: sectors at the origin."""
-_EDGES = 2
-"""Blocks of an axis that are all at its edges."""
-_WORDS = 8
-"""Of a sector: addresses move by whole words."""
-_UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+_PAIR, _LINE = 2, 4
+"""Sectors."""
+
+
+class Pool(NamedTuple):
+    """Memory that blocks draw from."""
+
+    loads: frozenset[int]
+    """The instructions that read it."""
+    sectors: int
+    """That the grid is likely to read."""
+    pairs: int
+    lines: int
+    """The same of pairs of sectors, which DRAM brings, and of lines."""
+    changed: float
+    """The share of it that the grid is likely to write, too."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +74,12 @@ class Footprint:
     """What is read and written, or likely to be."""
     first_read: int = 0
     """Of what is read, what was there before: no warp wrote it without having read it."""
-    irregular: frozenset[int] = frozenset()
-    """The loads whose sectors follow no rule from block to block."""
+    drawn: tuple[Pool, ...] = ()
+    """What loads draw of it, whose sectors follow no rule from block to block."""
+    spread: float = 1.0
+    """Bytes of all lines that are touched, beside those of their sectors: 1 to 4."""
+    fetched: float = 1.0
+    """Sectors that DRAM brings for one that is read: it brings pairs."""
 
     @property
     def reads(self) -> int:
@@ -76,14 +98,9 @@ def probe_blocks(grid: Dim3) -> list[Dim3]:
     >>> probe_blocks((8, 4, 1))
     [(0, 0, 0), (1, 0, 0), (0, 1, 0), (6, 2, 0), (7, 3, 0)]
     """
-    next_ones = [unit for unit, size in zip(_UNITS, grid, strict=True) if size > 1]
-    ends = [_from_end(grid, 2), _from_end(grid, 1)]
+    next_ones = [unit for unit, size in zip(UNITS, grid, strict=True) if size > 1]
+    ends = [from_end(grid, 2), from_end(grid, 1)]
     return list(dict.fromkeys([(0, 0, 0), *next_ones, *ends]))
-
-
-def _from_end(grid: Dim3, back: int) -> Dim3:
-    x, y, z = (max(size - back, 0) for size in grid)
-    return x, y, z
 
 
 def sectors_by_instruction(trace: BlockTrace) -> dict[int, Numbers]:
@@ -159,10 +176,10 @@ def footprint(
     numbers = sorted(set().union(*each))
     empty = np.zeros(0, np.int64)
     written, covers = set(stores), True
-    irregular: dict[bool, list[tuple[list[Numbers], int]]] = {True: [], False: []}
-    loads: set[int] = set()
+    irregular: dict[bool, list[_Irregular]] = {True: [], False: []}
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}
+    rules: dict[bool, Parts] = {True: {}, False: {}}
     of_one: dict[int, Parts] = {}
     for number in numbers:
         blocks = [block.get(number, empty) for block in each]
@@ -171,36 +188,64 @@ def footprint(
         common = empty
         steps: tuple[tuple[int, int], ...] = ()
         if probes:
-            steps, common = _moved(dict(zip(places, blocks, strict=True)), grid)
+            steps, common = moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
-        of_one[number] = _joined({(): blocks}, {steps: [common]})
+        of_one[number] = joined({(): blocks}, {steps: [common]})
         whole = len(blocks[0]) and len(common) == len(blocks[0])
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
-            ran = dict(zip(places, blocks, strict=True))  # one may have run twice
-            inside = _moved_inside(ran, grid)
+            ran = dict(sorted(zip(places, blocks, strict=True), key=lambda at: at[0][::-1]))
+            inside = moved_inside(ran, grid)
             for moves, shape in inside:
                 likely[number in written].setdefault(moves, []).append(shape)
-                of_one[number] = _joined(of_one[number], {moves: [shape]})
+                of_one[number] = joined(of_one[number], {moves: [shape]})
             if not inside:
-                known = _united({steps: [common], (): blocks})
-                irregular[number in written].append(([*ran.values()], known))
-                loads |= {number} - written
-    found, count = {}, prod(grid)
+                irregular[number in written].append(
+                    _Irregular(frozenset({number}), [*ran.values()], of_one[number])
+                )
+                continue
+        rules[number in written] = joined(rules[number in written], of_one[number])
+    all_of = {kind: joined(parts[kind], likely[kind]) for kind in (False, True)}
+    writes = joined(all_of[True], {(): [one for each in irregular[True] for one in each.blocks]})
+    reads: Parts = {(): [one for each in irregular[False] for one in each.blocks]}
+    found = {}
     for kind in (False, True):
-        known, all_of = _united(parts[kind]), _joined(parts[kind], likely[kind])
-        more = _united(all_of) - known if likely[kind] else 0
-        others = _likely(irregular[kind], count, all_of)
-        found[kind] = (known * SECTOR, (more + others) * SECTOR, all_of)
-    (read, unseen_read, reads), (touched, unseen_written, writes) = found[False], found[True]
-    both = max(0, _united(reads) + _united(writes) - _united(_joined(reads, writes))) * SECTOR
+        known = united(parts[kind])
+        more = united(all_of[kind]) - known if likely[kind] else 0
+        drawn = [
+            _drawn(one, _apart(places, grid), prod(grid), all_of[kind], writes, reads)
+            for one in _groups(irregular[kind])
+        ]
+        found[kind] = known, more, drawn
+    (read, likely_read, drawn_read), (touched, likely_written, drawn_written) = found.values()
+    every = united(joined(all_of[False], all_of[True]))
+    both = read + likely_read + touched + likely_written - every
+    both += sum(round(one.unseen * one.pool.changed) for one in drawn_read)
     first_read = read
     if both:  # of what is written, but was not read before, the grid reads what it made
         made = set().union(*(_written_first(trace, written) for trace in (*probes, *traces)))
-        own: Parts = reduce(_joined, (of_one[number] for number in sorted(made)), {})
-        first_read = max(0, _united(_joined(parts[False], own)) - _united(own)) * SECTOR
+        own: Parts = reduce(joined, (of_one[number] for number in sorted(made)), {})
+        first_read = max(0, united(joined(parts[False], own)) - united(own))
+    unseen_read = sum(one.unseen for one in drawn_read)
+    unseen_written = sum(one.unseen for one in drawn_written)
+    spread, fetched = (
+        _filled(every, rule, some)
+        for every, rule, some in (
+            (_LINE, joined(rules[False], rules[True]), [*drawn_read, *drawn_written]),
+            (_PAIR, rules[False], drawn_read),
+        )
+    )
     return Footprint(
-        read, touched, covers, unseen_read, unseen_written, both, first_read, frozenset(loads)
+        read=read * SECTOR,
+        written=touched * SECTOR,
+        covers_grid=covers,
+        unseen_read=(likely_read + unseen_read) * SECTOR,
+        unseen_written=(likely_written + unseen_written) * SECTOR,
+        both=both * SECTOR,
+        first_read=first_read * SECTOR,
+        drawn=tuple(one.pool for one in drawn_read if one.is_drawn),
+        spread=spread,
+        fetched=fetched,
     )
 
 
@@ -227,154 +272,98 @@ def _of_clusters(
     return list(found), together
 
 
-def _joined(first: Parts, second: Parts) -> Parts:
-    return {key: first.get(key, []) + second.get(key, []) for key in {**first, **second}}
+class _Irregular(NamedTuple):
+    """Instructions whose sectors follow no rule from block to block."""
+
+    numbers: frozenset[int]
+    blocks: list[Numbers]
+    """The sectors of each block that ran."""
+    known: Parts
+    """What is known of the whole grid."""
 
 
-def _likely(
-    instructions: Sequence[tuple[Sequence[Numbers], int]], count: int, regular: Parts
-) -> int:
-    """Return the sectors that blocks that did not run are likely to touch beside what is known.
+class _Likely(NamedTuple):
+    pool: Pool
+    is_drawn: bool
+    unseen: int
+    """Sectors that blocks that did not run are likely to touch beside what is known."""
 
-    `instructions`: for each the sectors of each block that ran, and how many are known of the
-    grid. Together they are no more than lie between the first and the last sector; of these, other
-    instructions may touch a part of which the rule is known (`regular`).
+
+def _filled(every: int, rule: Parts, drawn: Sequence[_Likely]) -> float:
+    """Return the sectors of all pairs or lines that are touched, beside those that are.
+
+    `every`: sectors of one; `rule`: what follows a rule; `drawn`: what does not.
     """
-    found = sum(
-        max(0, unseen(blocks, count) + len(distinct(np.concatenate(blocks))) - known)
-        for blocks, known in instructions
-    )
-    if not found:
-        return 0
-    union = distinct(np.concatenate([each for blocks, _ in instructions for each in blocks]))
-    between = np.arange(union[0], union[-1] + 1)
-    if len(between) > _MOST:
-        return found
-    free = _united(_joined(regular, {(): [between]})) - _united(regular)
-    return min(found * free // len(between), len(between) - len(union))
+    wholes = [one.pool.pairs if every == _PAIR else one.pool.lines for one in drawn]
+    touched = united(rule) + sum(one.pool.sectors for one in drawn)
+    return min(max(every * (united(rule, every) + sum(wholes)) / max(touched, 1), 1.0), every)
 
 
-def _moved(
-    blocks: Mapping[Dim3, Numbers], grid: Dim3
-) -> tuple[tuple[tuple[int, int], ...], Numbers]:
-    """Return what moves by a constant from block to block: how far, and the sectors at the origin.
-
-    For each axis by how many sectors the next block's lie further, and how many blocks. `blocks`:
-    the sectors of each that ran; each holds what is returned, moved to its place.
-    """
-    empty = np.zeros(0, np.int64)
-    common = blocks.get((0, 0, 0), empty)
-    steps = [0, 0, 0]
-    for axis, unit in enumerate(_UNITS):
-        if grid[axis] > 1:
-            following = blocks.get(unit, empty)
-            if not len(common) or not len(following):
-                return (), empty
-            steps[axis] = int(following[0] - common[0])
-    edges = []
-    for block, sectors in blocks.items():
-        here = sectors - sum(step * at for step, at in zip(steps, block, strict=True))
-        if any(at and at == size - 1 for at, size in zip(block, grid, strict=True)):
-            edges.append(here)
-        else:
-            common = common[np.isin(common, here, assume_unique=True)]
-    left_out = 0
-    if not all(np.isin(common, here, assume_unique=True).all() for here in edges):
-        if _from_end(grid, 2) not in blocks:
-            return (), empty
-        left_out = 1
-    found = zip(steps, (size - left_out for size in grid), strict=True)
-    return tuple((step, count) for step, count in found if step and count > 1), common
-
-
-def _moved_inside(
-    blocks: Mapping[Dim3, Numbers], grid: Dim3
-) -> list[tuple[tuple[tuple[int, int], ...], Numbers]]:
-    """Return what moves by constants among blocks that are at no edge; nothing: it does not.
-
-    Addresses that wrap around or are held within bounds do so at the grid's edges alone. As
-    `_moved` has it, but bounds do without: the blocks at the edges touch something else. Where a
-    step is some sectors and a part of one, every second, fourth or eighth block is a whole number
-    of sectors further: an element for each of those that one in so many begins with.
-
-    >>> wraps = {(x, 0, 0): np.array([8 * x, 8 * x + 7]) for x in (2, 3, 5)}
-    >>> _moved_inside(wraps | {(0, 0, 0): np.array([0, 63])}, (8, 1, 1))
-    [(((8, 8),), array([0, 7]))]
-    >>> halves = {(x, 0, 0): np.array([5 * x // 2, 5 * x // 2 + 1]) for x in (2, 3, 5, 6)}
-    >>> _moved_inside(halves, (8, 1, 1))
-    [(((5, 4),), array([0, 1])), (((5, 4),), array([3, 4]))]
-    """
-    axes = [axis for axis in range(3) if grid[axis] > 1]
-    inner = {
-        block: sectors for block, sectors in blocks.items()
-        if len(sectors)
-        and not any(grid[axis] > _EDGES and block[axis] in (0, grid[axis] - 1) for axis in axes)
-    }  # fmt: skip
-    if len(inner) < max(FEWEST, len(axes) + 1):
-        return []
-    places = np.array([[block[axis] for axis in axes] for block in inner], np.int64)
-    means = np.array([float(sectors.mean()) for sectors in inner.values()])
-    known = np.column_stack([places, np.ones(len(places))])
-    solved, _, rank, _ = np.linalg.lstsq(known, means - means[0])
-    if rank <= len(axes):
-        return []
-    steps = np.rint(_WORDS * solved[:-1]).astype(np.int64)
-    mine, *others = [
-        sectors - (at - places[0]) @ steps // _WORDS
-        for sectors, at in zip(inner.values(), places, strict=True)
-    ]
-    # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
-    late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
-    near = distinct(np.array([mine + by for by in late]))
-    if not all(np.isin(each, near, assume_unique=True).all() for each in others):
-        return []
-    if len(late) == 1 and any(len(each) != len(mine) for each in others):
-        return []
-    every = [int(_WORDS // gcd(step, _WORDS)) for step in steps.tolist()]
-    found = []
-    for first in product(*map(range, every)):
-        begin = mine + ((np.array(first) - places[0]) @ steps + _WORDS // 2) // _WORDS
-        moves = zip(steps.tolist(), every, [grid[axis] for axis in axes], first, strict=True)
-        moved = [(step * by // _WORDS, -(-(size - at) // by)) for step, by, size, at in moves]
-        found.append((tuple((step, count) for step, count in moved if step), begin))
+def _groups(irregular: Iterable[_Irregular]) -> list[_Irregular]:
+    """Return those that lie in the same range of memory as one: so do loads of an array."""
+    some = [each for each in irregular if any(map(len, each.blocks))]
+    ends = [
+        (min(int(block[0]) for block in each.blocks if len(block)),
+         max(int(block[-1]) for block in each.blocks if len(block)))
+        for each in some
+    ]  # fmt: skip
+    found: list[_Irregular] = []
+    last = -1
+    for (low, high), one in sorted(zip(ends, some, strict=True), key=lambda each: each[0]):
+        if low <= last:
+            before = found.pop()
+            one = _Irregular(
+                before.numbers | one.numbers,
+                [distinct(np.concatenate(two))
+                 for two in zip(before.blocks, one.blocks, strict=True)],
+                joined(before.known, one.known),
+            )  # fmt: skip
+        found.append(one)
+        last = max(last, high)
     return found
 
 
-def _united(parts: Parts) -> int:
-    """Return how many sectors the union of all blocks' sectors has."""
-    spans = []
-    for steps, sectors in parts.items():
-        found = np.concatenate(sectors)
-        if not len(found):
-            continue
-        low = int(found.min()) + sum(min(0, step * (blocks - 1)) for step, blocks in steps)
-        high = int(found.max()) + sum(max(0, step * (blocks - 1)) for step, blocks in steps)
-        spans.append((low, high, steps, found))
-    if not spans:
-        return 0
-    first = min(low for low, *_ in spans)
-    size = max(high for _, high, *_ in spans) + 1 - first
-    if size > _MOST:  # what was executed is still touched
-        return len(distinct(np.concatenate([found for *_, found in spans])))
-    whole = np.zeros(size, dtype=np.bool_)
-    for low, high, steps, found in spans:
-        part = np.zeros(high + 1 - low, dtype=np.bool_)
-        start = low - sum(min(0, step * (blocks - 1)) for step, blocks in steps)
-        part[found - start - (low - start)] = True
-        for step, blocks in steps:
-            _repeat(part, step, blocks)
-        whole[low - first : high + 1 - first] |= part
-    return int(np.count_nonzero(whole))
+def _apart(places: Sequence[Dim3], grid: Dim3) -> list[int]:
+    """Return which of the blocks, by their order in the grid, follow no other one that ran.
+
+    All, if too few do.
+
+    >>> _apart([(0, 0, 0), (1, 0, 0), (7, 0, 0), (6, 0, 0)], (8, 1, 1))
+    [0, 1, 2, 3]
+    >>> _apart([(0, 0, 0), (1, 0, 0), (3, 0, 0), (7, 0, 0), (6, 0, 0)], (8, 1, 1))
+    [0, 2, 3]
+    """
+    numbers = sorted({x + grid[0] * (y + grid[1] * z) for x, y, z in places})
+    found = [at for at, each in enumerate(numbers) if not at or each - numbers[at - 1] > 1]
+    return found if len(found) >= FEWEST else [*range(len(numbers))]
 
 
-def _repeat(part: NDArray[np.bool_], step: int, blocks: int) -> None:
-    """Mark in `part` what lies up to `blocks` - 1 steps further, too."""
-    done = 1
-    while done < blocks:
-        more = min(done, blocks - done)
-        away = abs(step) * more
-        if step > 0:
-            part[away:] |= part[:-away].copy()
-        else:
-            part[:-away] |= part[away:].copy()
-        done += more
+def _drawn(
+    group: _Irregular, apart: Sequence[int], count: int, regular: Parts, writes: Parts,
+    reads: Parts,
+) -> _Likely:  # fmt: skip
+    """Return what the grid is likely to touch of what a group touches.
+
+    What blocks side by side have in common does not tell what others have (`apart`). What is
+    written and not read (`reads`: what others of its kind read), two blocks write seldom. Beside
+    what is known of a group, it is no more than lies between the first and the last sector; of
+    these, other instructions may touch a part of which the rule is known (`regular`).
+    """
+    union = distinct(np.concatenate(group.blocks))
+    changed = overlap(union, writes)
+    is_own = changed == len(union) and not overlap(union, reads)
+    of = {
+        every: population([distinct(group.blocks[at] // every) for at in apart], count, is_own)
+        for every in (1, _PAIR, _LINE)
+    }
+    sectors, is_drawn = of[1]
+    known = united(group.known)
+    unseen = max(0, sectors - known)
+    between = np.arange(union[0], union[-1] + 1)
+    if unseen and len(between) <= MOST:
+        free = united(joined(regular, {(): [between]})) - united(regular)
+        others = len(between) - len(union)
+        unseen = min(unseen * free // max(others, 1), others)
+    pool = Pool(group.numbers, sectors, of[_PAIR].size, of[_LINE].size, changed / len(union))
+    is_drawn &= known < sectors  # else more of it follows a rule
+    return _Likely(pool, is_drawn, unseen)

@@ -75,8 +75,7 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     resident = min(work.resident, -(-work.blocks // used))
     size = 128.0 * words * work.warps * resident
     passes = loaded / (words * work.warps)
-    # Without shared memory L1 was as large for 4 blocks of an SM as for 8, whatever would fit.
-    near = l1_bytes(work.shared_bytes, work.resident if work.shared_bytes else resident)
+    near = l1_bytes(work.shared_bytes, work.resident, work.warps)
     held = between("local_near", "passes", passes, "size", size / near)
     found["local_missed"] = 1 - held["held"]
     if chip.l2_bytes:

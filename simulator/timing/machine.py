@@ -9,11 +9,34 @@ from types import MappingProxyType
 from simulator.law.chips import Chip
 from simulator.timing.rates import table
 
-__all__ = ["CARVEOUTS", "at_clock", "l1_bytes", "machine_of", "source_of"]
+__all__ = ["CARVEOUTS", "NUMBERS", "at_clock", "l1_bytes", "machine_of", "source_of"]
 
+NUMBERS = (
+    "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
+    "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
+    "launch_latency", "read_latency", "branch", "fence", "l2_wait",
+    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
+    "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
+    "tma_row", "tma_l2_rate", "tma_request", "gmma_latency", "cluster_latency", "store_request",
+    "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
+    "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
+    "shared_warp", "shared_ahead", "shared_drained",
+    "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
+    "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
+    "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",
+    "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
+    "constant_stays", "local_far", "local_stored", "dram_wait_written",
+    "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
+)  # fmt: skip
+"""Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
 """KiB of shared memory that an SM of compute capability 9.0 can set aside (CUDA C++ Programming
 Guide, Compute Capability 9.x); what is left of 256 KiB is L1."""
+
+_ROOMY, _WITHOUT = 132, 32
+"""KiB that the driver sets aside at most where blocks need less, and where they need none."""
+_MOST_BLOCKS, _MOST_WARPS = 32, 32
+"""Of an SM, and of a block."""
 
 
 @cache
@@ -49,14 +72,20 @@ def source_of(fact: str) -> str:
     return next(row["source"] for row in table("machine") if row["fact"] == fact)
 
 
-def l1_bytes(shared_bytes: int, resident: int) -> int:
+def l1_bytes(shared_bytes: int, resident: int, warps: int) -> int:
     """Return the bytes of L1 beside the shared memory of the blocks that are resident.
 
-    The driver is taken to set aside the least that holds them, with 1 KiB of its own for each.
+    The driver sets aside the least that holds them, each with 1 KiB of its own. It has room for
+    twice as many, up to 132 KiB; not of one block, nor of blocks of 32 warps. Of blocks without
+    shared memory it sets aside 32 KiB (gpu_check/data/h100_l1_room.csv).
 
-    >>> l1_bytes(8192, 2), l1_bytes(100_000, 2)
-    (229376, 28672)
+    >>> l1_bytes(8192, 2, 8), l1_bytes(8192, 2, 32), l1_bytes(100_000, 2, 8), l1_bytes(0, 8, 8)
+    (196608, 229376, 28672, 229376)
     """
-    needed = (shared_bytes + 1024) * resident
+    if not shared_bytes:
+        return (256 - _WITHOUT) * 1024
+    each = shared_bytes + 1024
+    more = min(2 * resident, _MOST_BLOCKS) if resident > 1 and warps < _MOST_WARPS else resident
+    needed = max(each * resident, min(each * more, _ROOMY * 1024))
     kept = next((size for size in CARVEOUTS if size * 1024 >= needed), CARVEOUTS[-1])
     return (256 - kept) * 1024

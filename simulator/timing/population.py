@@ -3,46 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
 
-__all__ = ["FEWEST", "unseen"]
+__all__ = ["FEWEST", "Population", "population"]
 
 FEWEST = 3
 """Blocks that ran, at least, that tell something of the others."""
+_IN_ORDER = 5
+"""Blocks, at least, that tell that all lie in their order: five draws do once in 60 times."""
 _BY_CHANCE = 4.0
-"""Sectors that draws would share: where those of blocks share none, blocks are not draws."""
+"""Runs of sectors that draws would share: where blocks share none, they are not draws."""
 _HALVINGS = 50
 
+Numbers = NDArray[np.int64]
 
-def unseen(blocks: Sequence[NDArray[np.int64]], count: int) -> int:
-    """Return the sectors that a grid of `count` blocks is likely to touch beside those of `blocks`.
+
+class Population(NamedTuple):
+    """What a grid is likely to touch."""
+
+    size: int
+    """Sectors, pairs or lines: what was given."""
+    is_drawn: bool
+    """Whether blocks draw from it; else each has its own."""
+
+
+def population(blocks: Sequence[Numbers], count: int, is_own: bool = False) -> Population:
+    """Return what a grid of `count` blocks is likely to touch, by `blocks` of it, in their order.
 
     Blocks are taken to draw from a population of sectors, each as many as the mean one did. How
     much those that ran have in common tells how large it is: n draws of s out of P have a union of
-    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in. Where they have nothing
-    in common, though draws from all of that range would, blocks keep apart: the others do, too.
+    P (1 - (1 - s / P)^n). It is no larger than the range that they lie in.
+
+    Where blocks lie in their order, each has its own: so do the others. So it is where they have
+    nothing in common, though draws from all of that range would share some runs of sectors.
+    `is_own`: where blocks that ran have nothing in common, none do.
 
     >>> far, near = ([np.arange(100) + by * k for k in range(4)] for by in (100_000, 1000))
-    >>> unseen(far, 8), unseen(near, 8), unseen([np.arange(100)] * 4, 8)
-    (399, 400, 0)
+    >>> population(far, 8).size, population(near, 8).size, population([np.arange(9)] * 4, 8).size
+    (799, 715, 9)
+    >>> population([np.arange(100) + 1000 * k for k in range(5)], 8)
+    Population(size=800, is_drawn=False)
     """
+    some = [block for block in blocks if len(block)]
+    union = distinct(np.concatenate([np.zeros(0, np.int64), *some]))
     ran = len(blocks)
-    size = sum(map(len, blocks)) / max(ran, 1)
+    size = sum(map(len, some)) / max(ran, 1)
     if ran < FEWEST or ran >= count or size < 1:
-        return 0
-    union = distinct(np.concatenate(blocks))
+        return Population(len(union), False)
 
     def of(population: float, draws: int) -> float:
         return population * float(1 - (1 - size / population) ** draws)
 
     low, high = float(len(union)), float(union[-1] - union[0] + 1)
-    if len(union) == ran * size and len(union) - of(high, ran) > _BY_CHANCE:
-        return max(0, min(round(size * count), int(high)) - len(union))
+    runs = sum(1 + int(np.count_nonzero(np.diff(block) > 1)) for block in some) / ran
+    by_chance = (ran * size - of(high, ran)) / (size / runs)
+    is_apart = len(union) == ran * size and (is_own or by_chance > _BY_CHANCE)
+    if is_apart or _lie_in_order(some):
+        return Population(max(len(union), min(round(size * count), int(high))), False)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if of(middle, ran) > len(union) else (middle, high)
-    return max(0, round(of(high, count)) - len(union))
+    return Population(max(len(union), round(of(high, count))), True)
+
+
+def _lie_in_order(blocks: Sequence[Numbers]) -> bool:
+    """Say whether each block begins and ends behind the one before it, or each before it."""
+    steps = np.diff([[block[0], block[-1]] for block in blocks], axis=0)
+    return len(blocks) >= _IN_ORDER and bool((steps > 0).all() or (steps < 0).all())

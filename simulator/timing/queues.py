@@ -7,7 +7,8 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
 from simulator.timing.data_pipe import occupy, turned
-from simulator.timing.far import NUMBERS, OF_L2, access, from_l2, to_l2
+from simulator.timing.far import OF_L2, access, from_l2, to_l2
+from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
 
@@ -94,6 +95,7 @@ def send(
     kind = code[number].kind
     held, extra, sent, asked = code[number].data, 0, 0, 0
     share = machine[_DRAM_SHARE]
+    state.asker = state.block[warp // state.warps_of_block]
     before = state.counts[5]
     done = now + code[number].latency
     if code[number].constant:

@@ -10,8 +10,9 @@ import numpy as np
 
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, meet_near
+from simulator.timing.distinct import distinct
 from simulator.timing.draws import Draws, drawn
-from simulator.timing.footprint import SECTOR, footprint
+from simulator.timing.footprint import SECTOR, footprint, sectors_by_instruction
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
@@ -30,9 +31,15 @@ class Held:
 
     size: float
     """Bytes that the grid touches, each once."""
+    l2_bytes: int
+    """That the L2 holds, if it loses some of those; else 0."""
     kept: Residency
+    loaded: float
+    """Bytes that the grid reads, but for what it draws, each once."""
     share: float
-    """Of the L2's sectors that come from DRAM, where nothing is kept."""
+    """Of the sectors that blocks load, each once, that DRAM brings where nothing is kept."""
+    stored_share: float
+    """Of those that blocks store, each once, that DRAM gets where nothing is kept."""
     part: float
     """Of what is touched that several blocks read."""
     sharers: float
@@ -47,6 +54,8 @@ class Held:
     """What is read at random."""
     local: Mapping[str, float]
     """Shares of what is accessed of local memory: see `local_shares`."""
+    fetched: float
+    """Sectors that DRAM brings for one that is read once."""
 
 
 def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
@@ -55,22 +64,32 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     several = -(-work.blocks // sms) > work.resident
     found = footprint(work.probes, work.traces, work.grid, work.stores, work.cluster)
     size = float(found.reads + found.writes - found.both)
-    written = found.writes / max(found.reads + found.writes, 1)
-    kept = residency(size, written, several, chip)
+    was_there = found.reads - (found.read - found.first_read)  # not what the grid made
+    written = found.writes / max(was_there + found.writes, 1)
+    lines = size * found.spread  # the L2 keeps room for whole lines (h100_sparse.csv)
+    kept = residency(lines, written, several, chip)
     part, sharers = kept_twice(work, found)
     part *= found.reads / max(size, 1.0)  # measured where nothing is written
-    kept = shared_residency(kept, size, part, sharers, several, chip)
-    sectors = [int(np.bitwise_count(trace.lines()[1]).sum()) for trace in work.traces]
+    kept = shared_residency(kept, lines, part, sharers, several, chip)
+    loads, stores = _sectors(work)
     # Each sector comes from DRAM once; what blocks share is there for those that come later.
-    asked = SECTOR * sum(sectors) / max(len(sectors), 1) * work.blocks
-    share = min(1.0, size / asked) if asked and kept != Residency() else 0.0
+    draws = drawn(work, found, loads, kept.lost, chip, machine)
+    each = SECTOR / max(len(work.traces), 1) * work.blocks
+    loaded = max(found.reads - SECTOR * draws.sectors, 0)
+    streamed = each * loads * (1 - draws.part)
+    is_lost = kept != Residency()
+    forgets = chip.l2_bytes or 0
+    if lines < machine["kept_from"] * forgets:
+        forgets = 0
+    share = min(1.0, loaded / streamed) if streamed and is_lost else 0.0
+    stored_share = min(1.0, found.writes / (each * stores)) if stores and is_lost else 0.0
     reach = int(machine["shared_reach"])
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
         each = readers(work, found)
         together = 1 - 1 / each
         rate = min(machine["l2_shared"], machine["l2_rate"] * each)
     else:
-        l1 = l1_bytes(work.shared_bytes, work.resident)
+        l1 = l1_bytes(work.shared_bytes, work.resident, work.warps)
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
@@ -78,8 +97,22 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
-    draws = drawn(work, found, sum(sectors), chip)
-    return Held(size, kept, share, part, sharers, rate, together, stored, draws, local)
+    return Held(
+        size, forgets, kept, loaded, share, stored_share, part, sharers, rate, together, stored,
+        draws, local, found.fetched,
+    )  # fmt: skip
+
+
+def _sectors(work: Work) -> tuple[int, int]:
+    """Return how many sectors the blocks that ran load, and how many they store, each once."""
+    found = {False: 0, True: 0}
+    stores = set(work.stores)
+    for trace in work.traces:
+        each = sectors_by_instruction(trace)
+        for kind in found:
+            some = [sectors for number, sectors in each.items() if (number in stores) is kind]
+            found[kind] += len(distinct(np.concatenate(some))) if some else 0
+    return found[False], found[True]
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
@@ -94,19 +127,23 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
     busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
-    draws, once = held.draws, held.kept.lost * held.share
-    at_random = draws.part * draws.missed if draws.missed > once else 0.0
-    from_dram = (1 - draws.part) * once + at_random if at_random else once
+    draws = held.draws
+    once, at_random = (1 - draws.part) * held.kept.lost * held.share, draws.part * draws.missed
+    from_dram = once + at_random
     # A pair of sectors at random takes longer than two sectors of a stream.
-    fetched = max(1.0, draws.fetched / 2 * machine["dram_pair"] * machine["dram_rate"] / SECTOR)
+    more = max(0.0, machine["dram_pair"] * machine["dram_rate"] / (2 * SECTOR) - 1)
+    drawn_time = at_random * draws.fetched * (1 + more * draws.alone)
+    fetched = (once * held.fetched + drawn_time) / from_dram if from_dram else 1.0
     numbers = dict(machine) | {
         "dram_share": from_dram,
-        "dram_fetched": 1 + (fetched - 1) * at_random / from_dram if at_random else 1.0,
-        "dram_stored": held.kept.stored * held.share,
+        "dram_fetched": fetched,
+        "dram_stored": held.kept.stored * held.stored_share,
         "crossed": held.kept.crossed * held.share,
         "l2_rate": held.l2_rate,
         "atom_rate": machine["atom_near_rate" if meet_near(work, machine) else "atom_rate"],
         "atom_hot": hot_cycles(work, machine) / blocks,
+        # Sectors of one SM stand for those of all, beside what the L2 holds.
+        "kept_sector": SECTOR * sms * busy / held.l2_bytes if held.l2_bytes else 0.0,
         **held.local,
     }
     # DRAM turns between reading and writing where it does both.
@@ -117,8 +154,9 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["dram_wait_written"] *= held.written
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if is_one_wave else 1.0
-    if is_one_wave:
-        numbers["dram_holds"] = machine["dram_holds_wave"]
+    if is_one_wave and from_dram:  # of streams; it is as much as ever for what is read at random
+        wave, more = machine["dram_holds_wave"], at_random / from_dram
+        numbers["dram_holds"] = wave + (machine["dram_holds"] - wave) * more
     # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
     numbers["dram_holds"] *= 1 - held.part + held.part / held.sharers
     # An SM alone gets more of the L2 than its share when all are at work.

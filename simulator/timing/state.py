@@ -30,7 +30,7 @@ __all__ = [
     "SLOTS",
     "STALLS",
     "STATE",
-    "STORED",
+    "TOUCHED_BITS",
     "WAYS",
     "Kind",
     "Stall",
@@ -62,8 +62,8 @@ WAYS = 16
 _SETS = 128
 MOST_JOINS = 64
 """Lines of stores with which later ones are joined, at most."""
-STORED = 1 << 12
-"""Lines of which it is known which sectors were stored."""
+TOUCHED_BITS = 14
+"""So many bits number the lines of which it is known which sectors blocks touched."""
 CONSTANT_CACHES, CONSTANT_LINES = 9, 64
 """Caches of constants: of each sub-partition two, of the SM one; lines of each that are kept or on
 their way, at most."""
@@ -180,7 +180,7 @@ CODE = np.dtype(
 
 COUNTS = (
     "cycles", "instructions", "data_cycles", "load_sectors", "l1_hits", "l2_sectors",
-    "store_sectors", "dram_sectors",
+    "store_sectors", "dram_sectors", "sent_sectors",
 )  # fmt: skip
 """What a simulation counts, in the order of `counts`."""
 
@@ -260,9 +260,11 @@ STATE = np.dtype(
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
         # Lines of the last stores, with which later ones are joined: their sectors, and the bytes
-        # of each that are stored. And of many lines the sectors that were stored.
+        # of each that are stored. And of many lines the block that touched it, the sectors that it
+        # stored and those that DRAM brought it, and what had been moved when it last did.
         ("joining", *_numbers(MOST_JOINS, 3)), ("joins", np.int64),
-        ("written", *_numbers(STORED, 2)),
+        ("touched", *_numbers(1 << TOUCHED_BITS, 5)), ("moved", np.float64),
+        ("asker", np.int64),  # the block that asks, by its place in the plan
         ("loaded", np.int64),  # when the last load that was sent is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
@@ -302,7 +304,7 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
     state = np.zeros(1, dtype=STATE)
     for name in (
         "trace", "since", "arrived_at", "block", "last", "kept", "tags", "constants", "joining",
-        "written", "table_line", "table_first", "table_given",
+        "touched", "table_line", "table_first", "table_given",
     ):  # fmt: skip
         state[name] = -1
     for name in ("fetch", "fetch_line"):

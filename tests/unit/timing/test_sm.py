@@ -22,6 +22,7 @@ MACHINE = {
     **(machine_of(H100) or {}),
     "dram_share": 0.0,
     "dram_fetched": 1.0,
+    "kept_sector": 0.0,
     "dram_stored": 0.0,
     "crossed": 0.0,
     "constants": 0.0,

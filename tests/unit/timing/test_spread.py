@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpu_check.recordings import packaged_table
 from gpu_check.timing.rereads import SOURCE, lines_of
 from simulator import replay_compiled
-from simulator.timing.far import is_lost
+from simulator.timing.kept import is_lost
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE, run

@@ -1,0 +1,69 @@
+"""What goes to and fro behind the SMs in timed launches, in bytes.
+
+`python -m gpu_check.timing.moved SET.json... OUT.csv`. Every case is launched twice, and the second
+launch is read, as `gpu_check.timing.kernels` does. But the profiler counts so little that it
+repeats no launch: the L2 holds what the first launch left there. `dram_read` and `dram_write`,
+`crossed`, what goes from one of the L2's two parts to the other, and `to_sms`, what SMs get.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gpu_check.counters import metrics_of, run_ncu
+from gpu_check.errors import CountersError
+from gpu_check.timing.kernels import read_cases
+
+__all__ = ["measure_moved"]
+
+_METRICS = [
+    "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum",
+    "l1tex__m_xbar2l1tex_read_bytes.sum",
+]  # fmt: skip
+_SECTOR = 32
+
+
+def measure_moved(paths: Sequence[str | Path], device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per case of some files.
+
+    Raises CountersError as `count_on_gpu` does.
+    """
+    found = []
+    for path in paths:
+        cases = read_cases(path)
+        with TemporaryDirectory() as folder:
+            command = [
+                sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path),
+                str(device), folder,
+            ]  # fmt: skip
+            rows = run_ncu(command, _METRICS, "regex:.")[1::2]
+        if len(rows) != len(cases):
+            raise CountersError(
+                f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
+            )
+        for case, row in zip(cases, rows, strict=True):
+            read, written, crossed, to_sms = metrics_of(row, _METRICS)
+            found.append(
+                {"set": Path(path).stem, "case": case["name"], "dram_read": read,
+                 "dram_write": written, "crossed": _SECTOR * crossed, "to_sms": to_sms}
+            )  # fmt: skip
+    return found
+
+
+def main(paths: Sequence[str], out: str) -> None:
+    """Write the table."""
+    rows = measure_moved(paths)
+    with Path(out).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"{out}: {len(rows)} rows", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:-1], sys.argv[-1])
