@@ -29,8 +29,6 @@ _PAIR = 2
 class Held:
     """What the L2 holds of a grid's memory when a launch begins, and how fast it gives it."""
 
-    size: float
-    """Bytes that the grid touches, each once."""
     l2_bytes: int
     """That the L2 holds, if it loses some of those; else 0."""
     kept: Residency
@@ -98,8 +96,9 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
     return Held(
-        size, forgets, kept, loaded, share, stored_share, part, sharers, rate, together, stored,
-        draws, local, found.fetched,
+        l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
+        part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
+        draws=draws, local=local, fetched=found.fetched,
     )  # fmt: skip
 
 
