@@ -69,6 +69,7 @@ from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.slots import measure_order, measure_slots
+from gpu_check.timing.slowest import measure_slowest
 from gpu_check.timing.sparse import measure_sparse
 from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
@@ -178,6 +179,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "read_back": measure_read_back,
     "l1_holds": measure_l1_holds,
     "l1_room": measure_l1_room,
+    "slowest": measure_slowest,
 }
 
 
