@@ -15,6 +15,7 @@ from simulator.timing.kept import (
     far_away,
     known,
     spread_over,
+    tells,
     touch,
 )
 from simulator.timing.machine import NUMBERS
@@ -122,15 +123,16 @@ def _find(state: Any, index: int, line: int) -> int:
     Of what is read in turn, and is a sixth more than L1 holds, an H100 loses 38 %, of a third more
     62 % (gpu_check/data/h100_l1_holds.csv): more than of any, and less than of the very last.
     """
+    tags, used = state.tags[index], state.used[index]
     for way in range(WAYS):
-        if state.tags[index, way] == line or state.tags[index, way] < 0:
+        if tags[way] == line or tags[way] < 0:
             return way
     way = ((line & BITS) + int(state.counts[3])) * MIX % ALL >> 20
     for _ in range(WAYS):
         way = (way + 1) % WAYS
-        older = 0
+        older, last = 0, used[way]
         for other in range(WAYS):
-            older += state.used[index, other] < state.used[index, way]
+            older += used[other] < last
         if older < WAYS // 2:
             break
     return way
@@ -178,7 +180,9 @@ def from_l2(
     state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
     state.moved += sectors
-    has = known(state, machine, line, mask) if line >= 0 else NEW
+    has = NEW
+    if line >= 0 and tells(machine, share):
+        has = known(state, machine, line, mask)
     if few and has != HERE:
         state.cross_rest += sectors * machine[_CROSSED]
     if state.cross_rest >= min(sectors, _LINE):

@@ -24,11 +24,12 @@ __all__ = [
     "is_lost",
     "known",
     "spread_over",
+    "tells",
     "touch",
 ]
 
 _KEPT_FROM, _KEPT_TO = NUMBERS.index("kept_from"), NUMBERS.index("kept_to")
-_KEPT_SECTOR = NUMBERS.index("kept_sector")
+_KEPT_SECTOR, _CROSSED = NUMBERS.index("kept_sector"), NUMBERS.index("crossed")
 _ENTRY_LINE, _ENTRY_BLOCK, _ENTRY_STORED, _ENTRY_LOADED, _ENTRY_SINCE = range(5)
 """Places of an entry: see `touched` of the state."""
 NEW, HERE, _FORGOTTEN = range(3)
@@ -89,6 +90,12 @@ def _is_forgotten(state: Any, machine: Any, entry: Any) -> bool:
 
 
 @jit()
+def tells(machine: Any, share: float) -> bool:
+    """Say whether it matters what blocks touched: something is lost, or in the L2's other part."""
+    return bool(share > 0 or machine[_CROSSED] > 0 or machine[_KEPT_SECTOR] > 0)
+
+
+@jit()
 def known(state: Any, machine: Any, line: int, mask: int) -> int:
     """Say whether a block touched sectors of a line, and whether the part of the L2 has them."""
     entry = state.touched[_place(line)]
@@ -114,7 +121,7 @@ def far_away(
     """
     if line < 0:
         return int(spread_over(state, sectors, share))
-    if known == HERE:
+    if known == HERE or not tells(machine, share):
         return 0
     touch(state, machine, line, mask, False)
     if known == NEW and not is_lost(line, share):
