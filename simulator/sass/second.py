@@ -11,7 +11,6 @@ import numpy as np
 
 from simulator.errors import ExecutionError
 from simulator.sass.run.tracing import Tracer, block_trace
-from simulator.timing.footprint import sectors_by_instruction
 from simulator.timing.unlike import UNLIKE
 from simulator.timing.work import writes_global
 
@@ -86,7 +85,7 @@ class SecondLaunch:
         none = np.zeros(0, np.int64)
         read, written = [none], [none]
         for trace in traces:
-            for number, sectors in sectors_by_instruction(trace).items():
+            for number, sectors in trace.touched.items():
                 opcode = self.launch.program.instructions[number].opcode
                 if writes_global(opcode):
                     written.append(sectors)

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.law.chips import Chip
 from simulator.timing.distinct import distinct
-from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.footprint import SECTOR, Footprint
 from simulator.timing.rates import table
 from simulator.timing.work import Work
 
@@ -103,12 +103,7 @@ def _asked(work: Work, loads: frozenset[int], every: int) -> int:
 
     `every`: the sectors of one.
     """
-    found = 0
-    for trace in work.traces:
-        touched = sectors_by_instruction(trace)
-        parts = [touched[number] for number in loads if number in touched]
-        found += len(distinct(np.concatenate(parts) // every)) if parts else 0
-    return found
+    return sum(len(distinct(trace.sectors_of(loads) // every)) for trace in work.traces)
 
 
 def _missed(size: float, filled: float = 1.0) -> float:

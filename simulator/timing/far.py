@@ -10,12 +10,10 @@ from simulator.timing.kept import (
     BITS,
     HERE,
     MIX,
-    NEW,
     count_sectors,
     far_away,
     known,
     spread_over,
-    tells,
     touch,
 )
 from simulator.timing.machine import NUMBERS
@@ -180,9 +178,7 @@ def from_l2(
     state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
     state.moved += sectors
-    has = NEW
-    if line >= 0 and tells(machine, share):
-        has = known(state, machine, line, mask)
+    has = known(state, machine, line, mask, share)
     if few and has != HERE:
         state.cross_rest += sectors * machine[_CROSSED]
     if state.cross_rest >= min(sectors, _LINE):

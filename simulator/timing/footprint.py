@@ -35,7 +35,7 @@ from simulator.timing.moving import (
 from simulator.timing.population import FEWEST, population
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "probe_blocks", "sectors_by_instruction"]
+__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "probe_blocks"]
 
 SECTOR = 32
 """Bytes."""
@@ -103,34 +103,6 @@ def probe_blocks(grid: Dim3) -> list[Dim3]:
     return list(dict.fromkeys([(0, 0, 0), *next_ones, *ends]))
 
 
-def sectors_by_instruction(trace: BlockTrace) -> dict[int, Numbers]:
-    """Return the sectors that a block touches, by the number of the instruction; sorted."""
-    counts = np.diff(trace.steps.row_begin)[trace.step]
-    first = np.repeat(trace.steps.row_begin[trace.step], counts)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = trace.steps.row[first + within]
-    rows = rows[~trace.rows.is_shared[rows]]
-    found: dict[int, Numbers] = {}
-    numbers = trace.rows.number[rows]
-    for number in distinct(numbers).tolist():
-        chosen = numbers == number
-        found[number] = _sectors(trace, rows[chosen], trace.base[chosen])
-    return found | dict(trace.copied)
-
-
-def _sectors(trace: BlockTrace, rows: Numbers, bases: Numbers) -> Numbers:
-    """Return the sectors of accesses: a row each, and the line of its first lane."""
-    pairs = np.unique(np.stack([rows, bases], axis=1), axis=0)
-    rows, bases = pairs[:, 0], pairs[:, 1]
-    counts = np.diff(trace.rows.line_begin)[rows]
-    first = np.repeat(trace.rows.line_begin[rows], counts)
-    place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = np.repeat(bases, counts) + trace.rows.line[place]
-    masks = trace.rows.mask[place]
-    parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
-    return distinct(np.concatenate(parts)).astype(np.int64)
-
-
 def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
     """Return the instructions by which warps write sectors that they did not read before.
 
@@ -170,7 +142,7 @@ def footprint(
         return Footprint(0, 0, True)
     grid = _divided(grid, cluster)
     places = [_divided(trace.block, cluster) for trace in (*probes, *traces)]
-    each = [sectors_by_instruction(trace) for trace in (*probes, *traces)]
+    each = [trace.touched for trace in (*probes, *traces)]
     if prod(cluster) > 1:
         places, each = _of_clusters(places, each)
     numbers = sorted(set().union(*each))
@@ -208,12 +180,12 @@ def footprint(
     all_of = {kind: joined(parts[kind], likely[kind]) for kind in (False, True)}
     writes = joined(all_of[True], {(): [one for each in irregular[True] for one in each.blocks]})
     reads: Parts = {(): [one for each in irregular[False] for one in each.blocks]}
-    found = {}
+    found, apart = {}, _apart(places, grid)
     for kind in (False, True):
         known = united(parts[kind])
         more = united(all_of[kind]) - known if likely[kind] else 0
         drawn = [
-            _drawn(one, _apart(places, grid), prod(grid), all_of[kind], writes, reads)
+            _drawn(one, apart, prod(grid), all_of[kind], writes, reads)
             for one in _groups(irregular[kind])
         ]
         found[kind] = known, more, drawn

@@ -24,7 +24,6 @@ __all__ = [
     "is_lost",
     "known",
     "spread_over",
-    "tells",
     "touch",
 ]
 
@@ -90,14 +89,19 @@ def _is_forgotten(state: Any, machine: Any, entry: Any) -> bool:
 
 
 @jit()
-def tells(machine: Any, share: float) -> bool:
+def _tells(machine: Any, share: float) -> bool:
     """Say whether it matters what blocks touched: something is lost, or in the L2's other part."""
     return bool(share > 0 or machine[_CROSSED] > 0 or machine[_KEPT_SECTOR] > 0)
 
 
 @jit()
-def known(state: Any, machine: Any, line: int, mask: int) -> int:
-    """Say whether a block touched sectors of a line, and whether the part of the L2 has them."""
+def known(state: Any, machine: Any, line: int, mask: int, share: float) -> int:
+    """Say whether a block touched sectors of a line, and whether its part of the L2 has them.
+
+    `line`: -1: they lie all over; `share`: of what comes from DRAM.
+    """
+    if line < 0 or not _tells(machine, share):
+        return NEW
     entry = state.touched[_place(line)]
     if entry[_ENTRY_LINE] != line or entry[_ENTRY_BLOCK] != state.asker:
         return NEW
@@ -121,7 +125,7 @@ def far_away(
     """
     if line < 0:
         return int(spread_over(state, sectors, share))
-    if known == HERE or not tells(machine, share):
+    if known == HERE or not _tells(machine, share):
         return 0
     touch(state, machine, line, mask, False)
     if known == NEW and not is_lost(line, share):

@@ -254,7 +254,7 @@ def _memory_cycles(
     work: Work, chip: Chip, clock_mhz: float | None
 ) -> tuple[dict[str, float], list[str]]:
     """Return least cycles of the L2, of the ways to it and of DRAM, and notes."""
-    found = footprint(work.probes, work.traces, work.grid, work.stores, work.cluster)
+    found = work.footprint
     own = [footprint((), (trace,), (1, 1, 1), work.stores) for trace in work.traces]
     sms = chip.multiprocessors or 1
     # No SM has a block's data before the kernel begins. What a grid wrote it may find in a cache.

@@ -10,9 +10,8 @@ import numpy as np
 
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, meet_near
-from simulator.timing.distinct import distinct
 from simulator.timing.draws import Draws, drawn
-from simulator.timing.footprint import SECTOR, footprint, sectors_by_instruction
+from simulator.timing.footprint import SECTOR
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
@@ -60,7 +59,7 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     """Return what the L2 holds when a launch begins that touches what it touched before."""
     sms = sms_of(work, chip, machine)
     several = -(-work.blocks // sms) > work.resident
-    found = footprint(work.probes, work.traces, work.grid, work.stores, work.cluster)
+    found = work.footprint
     size = float(found.reads + found.writes - found.both)
     was_there = found.reads - (found.read - found.first_read)  # not what the grid made
     written = found.writes / max(was_there + found.writes, 1)
@@ -69,7 +68,9 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     part, sharers = kept_twice(work, found)
     part *= found.reads / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, lines, part, sharers, several, chip)
-    loads, stores = _sectors(work)
+    written_by = set(work.stores)
+    loads = sum(len(trace.sectors_of(trace.touched.keys() - written_by)) for trace in work.traces)
+    stores = sum(len(trace.sectors_of(written_by)) for trace in work.traces)
     # Each sector comes from DRAM once; what blocks share is there for those that come later.
     draws = drawn(work, found, loads, kept.lost, chip, machine)
     each = SECTOR / max(len(work.traces), 1) * work.blocks
@@ -100,18 +101,6 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
         draws=draws, local=local, fetched=found.fetched,
     )  # fmt: skip
-
-
-def _sectors(work: Work) -> tuple[int, int]:
-    """Return how many sectors the blocks that ran load, and how many they store, each once."""
-    found = {False: 0, True: 0}
-    stores = set(work.stores)
-    for trace in work.traces:
-        each = sectors_by_instruction(trace)
-        for kind in found:
-            some = [sectors for number, sectors in each.items() if (number in stores) is kind]
-            found[kind] += len(distinct(np.concatenate(some))) if some else 0
-    return found[False], found[True]
 
 
 def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:

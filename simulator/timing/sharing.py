@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
-from simulator.timing.footprint import SECTOR, Footprint, sectors_by_instruction
+from simulator.timing.footprint import SECTOR, Footprint
 from simulator.timing.population import FEWEST
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
@@ -121,8 +121,7 @@ def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:
 
 def _read(trace: BlockTrace, stores: set[int]) -> NDArray[np.int64]:
     """Return the sectors that a block reads."""
-    each = sectors_by_instruction(trace).items()
-    return _union(sectors for number, sectors in each if number not in stores)
+    return trace.sectors_of(trace.touched.keys() - stores)
 
 
 def _common(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

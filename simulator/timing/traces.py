@@ -5,12 +5,14 @@ Nothing of it is specific to a compiled kernel's file: arrays of numbers, which 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simulator.timing.distinct import distinct
 
 __all__ = ["AccessRows", "BlockTrace", "Steps"]
 
@@ -140,19 +142,33 @@ class BlockTrace:
         np.add.at(found, self.rows.number[chosen], values)
         return found
 
-    def lines(self) -> tuple[Numbers, Numbers]:
-        """Return the lines of global memory that the block touches, and each one's sectors."""
+    @cached_property
+    def touched(self) -> dict[int, Numbers]:
+        """The sectors of global memory that the block touches, by instruction; sorted."""
         rows = self.global_rows()
+        numbers = self.rows.number[rows]
+        found = {
+            number: self._sectors(rows[numbers == number], self.base[numbers == number])
+            for number in distinct(numbers).tolist()
+        }
+        return found | dict(self.copied)
+
+    def sectors_of(self, numbers: Iterable[int]) -> Numbers:
+        """Return the sectors that any of some instructions touch, each once; sorted."""
+        each = [self.touched[number] for number in numbers if number in self.touched]
+        return distinct(np.concatenate([np.zeros(0, np.int64), *each]))
+
+    def _sectors(self, rows: Numbers, bases: Numbers) -> Numbers:
+        """Return the sectors of accesses: a row each, and the line of its first lane."""
+        pairs = np.unique(np.stack([rows, bases], axis=1), axis=0)
+        rows, bases = pairs[:, 0], pairs[:, 1]
         counts = np.diff(self.rows.line_begin)[rows]
         first = np.repeat(self.rows.line_begin[rows], counts)
         place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        sectors = np.concatenate([np.zeros(0, np.int64), *self.copied.values()])
-        line = np.concatenate([np.repeat(self.base, counts) + self.rows.line[place], sectors >> 2])
-        lines, which = np.unique(line, return_inverse=True)
-        masks = np.zeros(len(lines), dtype=np.int64)
-        mask = np.concatenate([self.rows.mask[place], 1 << (sectors & 3)])
-        np.bitwise_or.at(masks, which, mask)
-        return lines, masks
+        lines = np.repeat(bases, counts) + self.rows.line[place]
+        masks = self.rows.mask[place]
+        parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
+        return distinct(np.concatenate(parts)).astype(np.int64)
 
     def global_rows(self) -> Numbers:
         """Return the row of each element of `base`."""

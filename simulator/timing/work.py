@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.control import Control
+from simulator.timing.footprint import Footprint, footprint
 from simulator.timing.traces import BlockTrace
 
 __all__ = ["Work", "WorkInstruction", "writes_global"]
@@ -82,6 +83,11 @@ class Work:
         """The instructions that write global memory, from 0."""
         each = enumerate(self.instructions)
         return [number for number, one in each if writes_global(one.opcode)]
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """What the grid touches of global memory."""
+        return footprint(self.probes, self.traces, self.grid, self.stores, self.cluster)
 
     @cached_property
     def executed(self) -> NDArray[np.float64]:
