@@ -9,7 +9,6 @@ gpu_check/data/README.md describes the files.
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator
@@ -39,7 +38,7 @@ from gpu_check.gemm import GEMMS
 from gpu_check.kernel_table import measure_kernels
 from gpu_check.probe.ops import LOOPS, probe_op
 from gpu_check.probe.patterns import draw
-from gpu_check.recordings import save
+from gpu_check.recordings import save, write_table
 from simulator.law.instructions import instruction
 
 __all__ = ["main"]
@@ -59,14 +58,14 @@ def main(folder: str, prefix: str, how: str = "") -> None:
     ops = all_ops(open_gpu().capability)
     plan = (quick_plan if how == "--quick" else full_plan)(ops, counters=True)
     source = provenance(plan, 0)
-    _write(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
+    write_table(out / f"{prefix}_kernels.csv", measure_kernels(GEMMS, counters=True))
     tables = [json.loads(_inferred(op).to_json(source)) for op in ops]
     (out / f"{prefix}_phases.json").write_text(json.dumps(tables, indent=1), encoding="utf-8")
     _turns(out, prefix, source)
     measured = run(plan, folder=out / "parts", progress=_say(plan))
     counted = [m for m in measured if m.wavefronts is not None]
     save(out / f"{prefix}_accesses.npz", counted, source)
-    _write(out / f"{prefix}_clock_classes.csv", list(_classes(plan, measured)))
+    write_table(out / f"{prefix}_clock_classes.csv", list(_classes(plan, measured)))
 
 
 def _turns(out: Path, prefix: str, source: dict[str, Any]) -> None:
@@ -89,13 +88,6 @@ def _say(plan: Plan) -> Any:
         print(f"{done} of {plan.steps}", flush=True)
 
     return progress
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def _inferred(op: str) -> PhaseTable:

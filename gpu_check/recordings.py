@@ -6,9 +6,10 @@ they come from. Data of an H200 is part of the package; gpu_check/data/README.md
 
 from __future__ import annotations
 
+import csv
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -33,6 +34,7 @@ __all__ = [
     "packaged",
     "packaged_table",
     "save",
+    "write_table",
 ]
 
 FORMAT = 1
@@ -304,6 +306,14 @@ def packaged_table(name: PackagedTable) -> list[dict[str, str]]:
     _check_name(name, get_args(PackagedTable))
     with files("gpu_check").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def write_table(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a table as `packaged_table` reads it: a column for each key of the first row."""
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _check_name(name: str, names: tuple[str, ...]) -> None:

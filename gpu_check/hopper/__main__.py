@@ -7,12 +7,10 @@ neighbour_probes and neighbour_atomics; without names, all are made.
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +26,7 @@ from gpu_check.hopper import (
     tma,
     wgmma,
 )
+from gpu_check.recordings import write_table
 
 __all__ = ["main"]
 
@@ -61,18 +60,11 @@ def main(folder: str, prefix: str, *names: str) -> None:
                 columns["provenance"] = np.array(json.dumps(source))
                 np.savez_compressed(out / f"{prefix}_{name}.npz", **columns)  # type: ignore[arg-type]
             if name == "neighbours":
-                _write(out / f"{prefix}_neighbour_counters.csv", neighbours.count(kept, few))
+                write_table(out / f"{prefix}_neighbour_counters.csv", neighbours.count(kept, few))
             if name in _TABLES:
-                _write(out / f"{prefix}_{name}.csv", _TABLES[name](kept, few))
+                write_table(out / f"{prefix}_{name}.csv", _TABLES[name](kept, few))
         finally:
             print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 if __name__ == "__main__":

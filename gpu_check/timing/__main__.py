@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gpu_check.recordings import write_table
 from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
@@ -189,10 +189,7 @@ def main(folder: str, prefix: str, *names: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in names or _TABLES:
         rows = _TABLES[name]()
-        with (out / f"{prefix}_{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_table(out / f"{prefix}_{name}.csv", rows)
         print(f"{name}: {len(rows)} rows", flush=True)
 
 

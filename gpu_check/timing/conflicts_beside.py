@@ -14,15 +14,12 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["conflicts_beside_source", "measure_conflicts_beside"]
 
@@ -55,7 +52,6 @@ __device__ __forceinline__ void run(const float* in, float* out) {
 _CASES = [*product(("reads", "copies"), ("stores", "loads"), (1, 4, 8, 16, 32), (16, 64))]
 _TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
-_PROCESSES = 3
 
 
 def _kind(way: str, conflicts: str, ways: int) -> tuple[int, int, int]:
@@ -75,24 +71,16 @@ def measure_conflicts_beside(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "tiles.cubin")
-        path.write_bytes(compiled(conflicts_beside_source(), Path(folder)))
-        name = "gpu_check.timing.conflicts_beside"
-        command = [sys.executable, "-m", name, str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^tiles_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.conflicts_beside", conflicts_beside_source(), "regex:^tiles_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, case in enumerate(_CASES):
-        elapsed = sorted(run[place][0] for run in timed)
         read, written = moved[place]
         rows.append(
             dict(zip(("way", "conflicts", "ways", "mebibytes"), case, strict=True))
-            | {"cycles": median(elapsed), "least": elapsed[0], "most": elapsed[-1],
+            | {**cycles_of(timed, place),
                "active": median(run[place][1] for run in timed),
                "active_most": median(run[place][2] for run in timed),
                "dram_read": read, "dram_write": written}

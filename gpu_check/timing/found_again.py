@@ -14,15 +14,11 @@ watches; no launch is repeated.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["found_again_source", "measure_found_again"]
 
@@ -70,7 +66,6 @@ _CASES = [
 ]
 """Kind, pieces of a block, MiB, resident, times, shift, row (0: side by side)."""
 _MOST = 40 << 20
-_PROCESSES = 3
 _TIMES = ["sm__cycles_elapsed.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum"]
 _SECTOR = 32
@@ -86,25 +81,18 @@ def measure_found_again(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "found.cubin")
-        path.write_bytes(compiled(found_again_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.found_again", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^found_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.found_again", found_again_source(), "regex:^found_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     names = ("kind", "pieces", "mebibytes", "resident", "times", "shift", "row")
     rows = []
     for place, case in enumerate(_CASES):
-        elapsed = sorted(run[place][0] for run in timed)
         read, written, crossed = moved[place]
         rows.append(
             dict(zip(names, case, strict=True))
-            | {"blocks": _blocks(*case), "cycles": median(elapsed), "least": elapsed[0],
-               "most": elapsed[-1], "dram_read": read, "dram_write": written,
+            | {"blocks": _blocks(*case), **cycles_of(timed, place),
+               "dram_read": read, "dram_write": written,
                "crossed": _SECTOR * crossed}
         )  # fmt: skip
     return rows

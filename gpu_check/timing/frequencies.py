@@ -21,6 +21,7 @@ import numpy as np
 from gpu_check.counters import run_ncu
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.recordings import write_table
 
 __all__ = ["measure_frequencies"]
 
@@ -162,10 +163,7 @@ def _launch(out: str, device: int) -> None:
             each = _TURNS[part] * (1 if part < 2 else 8 * _LOADS * 4)
             rows.append({"beside": name, "work": what,
                          "cycles": round(float(took.get().mean()) / each, 3)})  # fmt: skip
-    with Path(out).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(out, rows)
 
 
 def _chain(lines: int) -> Any:

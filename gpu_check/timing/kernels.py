@@ -10,7 +10,6 @@ DRAM: between repetitions the profiler leaves less in the L2 than a first launch
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from hashlib import sha256
@@ -22,6 +21,7 @@ import numpy as np
 
 from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.errors import CountersError
+from gpu_check.recordings import write_table
 from gpu_check.timing.stalls import METRICS, number
 from simulator.sass.arguments import argument
 from simulator.sass.run.map_argument import TensorMap
@@ -133,10 +133,7 @@ def _launch(path: str, device: int, folder: str) -> None:
 def main(path: str, out: str) -> None:
     """Write the table."""
     rows = measure_kernels(path)
-    with Path(out).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(out, rows)
     print(f"{out}: {len(rows)} rows", flush=True)
 
 

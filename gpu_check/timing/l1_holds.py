@@ -10,14 +10,11 @@ launch is repeated.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import second_launches
 
 __all__ = ["l1_holds_source", "measure_l1_holds"]
 
@@ -72,15 +69,13 @@ def measure_l1_holds(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "holds.cubin")
-        path.write_bytes(compiled(l1_holds_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.l1_holds", str(path), str(device)]
-        watched = run_ncu(command, _METRICS, "regex:^holds_")[1::2]
+    with second_launches(
+        "gpu_check.timing.l1_holds", l1_holds_source(), "regex:^holds_", device
+    ) as launches:
+        counted = launches.counted(_METRICS)
     rows = []
-    for (way, blocks, threads, shared, size), row in zip(_cases(), watched, strict=True):
+    for (way, blocks, threads, shared, size), (sent,) in zip(_cases(), counted, strict=True):
         first = (size << 10) * _SMS
-        sent = metrics_of(row, _METRICS)[0]
         rows.append(
             {"way": way, "blocks": blocks, "threads": threads, "shared": shared,
              "kibibytes": size, "sent": sent,

@@ -12,14 +12,12 @@ from __future__ import annotations
 import sys
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import second_launches
 
 __all__ = ["SIZES", "l1_room_source", "measure_l1_room"]
 
@@ -79,17 +77,15 @@ def measure_l1_room(device: int = 0) -> list[dict[str, Any]]:
     import cupy
 
     sms = int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "room.cubin")
-        path.write_bytes(compiled(l1_room_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.l1_room", str(path), str(device)]
-        command.append(str(sms))
-        sent = [metrics_of(row, _METRICS)[0] for row in run_ncu(command, _METRICS, "regex:^room_")]
-        blocks = _blocks(path, device)
+    with second_launches(
+        "gpu_check.timing.l1_room", l1_room_source(), "regex:^room_", device, sms
+    ) as launches:
+        sent = [bytes_ for (bytes_,) in launches.counted(_METRICS)]
+        blocks = _blocks(launches.cubin, device)
     rows = []
     for place, kind in enumerate(_KINDS):
         room = 0
-        of_kind = sent[2 * place * len(SIZES) : 2 * (place + 1) * len(SIZES)][1::2]
+        of_kind = sent[place * len(SIZES) : (place + 1) * len(SIZES)]
         for size, bytes_ in zip(SIZES, of_kind, strict=True):
             first = (size << 10) * sms
             if (bytes_ - first) / (first * (_PASSES - 1)) > _LOST:

@@ -8,7 +8,6 @@ repeats no launch: the L2 holds what the first launch left there. `dram_read` an
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.errors import CountersError
+from gpu_check.recordings import write_table
 from gpu_check.timing.kernels import read_cases
 
 __all__ = ["measure_moved"]
@@ -58,10 +58,7 @@ def measure_moved(paths: Sequence[str | Path], device: int = 0) -> list[dict[str
 def main(paths: Sequence[str], out: str) -> None:
     """Write the table."""
     rows = measure_moved(paths)
-    with Path(out).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(out, rows)
     print(f"{out}: {len(rows)} rows", flush=True)
 
 

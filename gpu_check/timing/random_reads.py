@@ -10,15 +10,11 @@ watches, and no launch is repeated.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_random_reads", "random_reads_source"]
 
@@ -41,7 +37,6 @@ _CASES = [
     for unit in (32, 128)
 ]
 """MiB, and bytes."""
-_PROCESSES = 3
 _SECTOR, _WORD = 32, 4
 _TIMES = ["sm__cycles_elapsed.max"]
 _BYTES = ["dram__bytes_read.sum", "l1tex__m_xbar2l1tex_read_bytes.sum"]
@@ -57,23 +52,16 @@ def measure_random_reads(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "random.cubin")
-        path.write_bytes(compiled(random_reads_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.random_reads", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "random_reads")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.random_reads", random_reads_source(), "random_reads", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, (size, unit) in enumerate(_CASES):
-        elapsed = [run[place][0] for run in timed]
         read, filled = moved[place]
         rows.append(
             {"mebibytes": size, "unit": unit, "loads": _BLOCKS * 256 * 64,
-             "cycles": median(elapsed), "least": min(elapsed), "most": max(elapsed),
+             **cycles_of(timed, place),
              "dram_read": read, "sectors": filled // _SECTOR}
         )  # fmt: skip
     return rows

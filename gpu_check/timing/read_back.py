@@ -13,15 +13,11 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_read_back", "read_back_source"]
 
@@ -55,7 +51,6 @@ _CASES = [
     for way, order in product(("writes", "copies"), ("same", "back"))
     for pieces in (4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 32)
 ]
-_PROCESSES = 3
 _TIMES = ["sm__cycles_elapsed.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
@@ -70,23 +65,16 @@ def measure_read_back(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "back.cubin")
-        path.write_bytes(compiled(read_back_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.read_back", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^back_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.read_back", read_back_source(), "regex:^back_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, (way, order, pieces) in enumerate(_CASES):
-        elapsed = [run[place][0] for run in timed]
         read, written = moved[place]
         rows.append(
             {"way": way, "order": order, "pieces": pieces, "written": _BLOCKS * _PIECE * pieces,
-             "cycles": median(elapsed), "least": min(elapsed), "most": max(elapsed),
+             **cycles_of(timed, place),
              "dram_read": read, "dram_write": written}
         )  # fmt: skip
     return rows

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import second_launches
 
 __all__ = ["measure_slowest", "slowest_source"]
 
@@ -48,7 +45,7 @@ extern "C" __global__ void slowest_halves(const uint4* in, uint4* out, int piece
 """
 _WAYS, _SIZES = ("loads", "whole", "halves"), (16, 32, 64, 128)
 _CASES = [*product(_WAYS, _SIZES)]
-_PROCESSES, _BLOCKS, _THREADS, _VECTOR = 3, 4, 128, 16
+_BLOCKS, _THREADS, _VECTOR = 4, 128, 16
 _TIMES = ["sm__cycles_active.avg", "sm__cycles_active.max", "sm__cycles_elapsed.max"]
 
 
@@ -62,14 +59,10 @@ def measure_slowest(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "slowest.cubin")
-        path.write_bytes(compiled(slowest_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.slowest", str(path), str(device)]
-        runs = [
-            [metrics_of(row, _TIMES) for row in run_ncu(command, _TIMES, "regex:^slowest_")[1::2]]
-            for _ in range(_PROCESSES)
-        ]
+    with second_launches(
+        "gpu_check.timing.slowest", slowest_source(), "regex:^slowest_", device
+    ) as launches:
+        runs = launches.timed(_TIMES)
     return [
         dict(zip(("way", "kibibytes"), case, strict=True))
         | {

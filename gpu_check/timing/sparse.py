@@ -13,15 +13,11 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_sparse", "sparse_source"]
 
@@ -40,7 +36,6 @@ extern "C" __global__ void __launch_bounds__(256) sparse_writes(unsigned* data, 
 }
 """
 _CASES = [*product(("reads", "writes"), (16, 20, 24, 28, 32, 36, 40, 48, 64, 96), (32, 64, 128))]
-_PROCESSES = 3
 _WORD, _OF_BLOCK = 4, 1024
 _TIMES = ["sm__cycles_elapsed.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
@@ -56,23 +51,16 @@ def measure_sparse(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "sparse.cubin")
-        path.write_bytes(compiled(sparse_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.sparse", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^sparse_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.sparse", sparse_source(), "regex:^sparse_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, case in enumerate(_CASES):
-        elapsed = [run[place][0] for run in timed]
         read, written = moved[place]
         rows.append(
             dict(zip(("way", "mebibytes", "unit"), case, strict=True))
-            | {"cycles": median(elapsed), "least": min(elapsed), "most": max(elapsed),
+            | {**cycles_of(timed, place),
                "dram_read": read, "dram_write": written}
         )  # fmt: skip
     return rows

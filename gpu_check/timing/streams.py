@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_streams", "streams_source"]
 
@@ -48,7 +45,6 @@ _TYPES = {4: "float", 16: "float4"}
 _CASES = [*product(_ARRAYS, _TYPES, (24, 40, 160))]
 _TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
-_PROCESSES = 3
 
 
 def streams_source() -> str:
@@ -62,22 +58,15 @@ def measure_streams(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "streams.cubin")
-        path.write_bytes(compiled(streams_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.streams", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^streams")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.streams", streams_source(), "regex:^streams", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, ((reads, writes), word, size) in enumerate(_CASES):
-        elapsed = sorted(run[place][0] for run in timed)
         rows.append(
             {"reads": reads, "writes": writes, "word": word, "mebibytes": size,
-             "cycles": median(elapsed), "least": elapsed[0], "most": elapsed[-1],
+             **cycles_of(timed, place),
              "active": median(run[place][1] for run in timed),
              "dram_read": moved[place][0], "dram_write": moved[place][1]}
         )  # fmt: skip

@@ -15,15 +15,12 @@ watches; no launch is repeated.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_turnover", "turnover_source"]
 
@@ -81,7 +78,6 @@ _WITHIN = (4 << 20) // 16 - 1
 _TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum"]
 _SECTOR = 32
-_PROCESSES = 3
 
 
 def turnover_source() -> str:
@@ -95,23 +91,16 @@ def measure_turnover(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "turnover.cubin")
-        path.write_bytes(compiled(turnover_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.turnover", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^pass_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.turnover", turnover_source(), "regex:^pass_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, case in enumerate(_CASES):
-        elapsed = sorted(run[place][0] for run in timed)
         read, written, crossed = moved[place]
         rows.append(
             dict(zip(("loads", "stores", "way", "mebibytes"), case, strict=True))
-            | {"cycles": median(elapsed), "least": elapsed[0], "most": elapsed[-1],
+            | {**cycles_of(timed, place),
                "active": median(run[place][1] for run in timed),
                "active_most": median(run[place][2] for run in timed),
                "dram_read": read, "dram_write": written, "crossed": _SECTOR * crossed}

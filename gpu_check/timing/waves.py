@@ -12,15 +12,12 @@ other. `python -m gpu_check.timing.waves` is the process that ncu watches; no la
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.watching import cycles_of, second_launches
 
 __all__ = ["measure_waves", "waves_source"]
 
@@ -64,7 +61,6 @@ _CASES = [
 _TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max"]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum"]
 _SECTOR = 32
-_PROCESSES = 3
 
 
 def waves_source() -> str:
@@ -77,24 +73,17 @@ def measure_waves(device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError as `count_on_gpu` does.
     """
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "waves.cubin")
-        path.write_bytes(compiled(waves_source(), Path(folder)))
-        command = [sys.executable, "-m", "gpu_check.timing.waves", str(path), str(device)]
-
-        def watched(metrics: list[str]) -> list[list[int]]:
-            return [metrics_of(row, metrics) for row in run_ncu(command, metrics, "regex:^rows_")]
-
-        timed = [watched(_TIMES)[1::2] for _ in range(_PROCESSES)]
-        moved = watched(_BYTES)[1::2]
+    with second_launches(
+        "gpu_check.timing.waves", waves_source(), "regex:^rows_", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
     rows = []
     for place, (way, word, row, threads, resident, blocks) in enumerate(_CASES):
-        elapsed = sorted(run[place][0] for run in timed)
         read, written, crossed = moved[place]
         rows.append(
             {"way": way, "word": word, "row": row, "threads": threads, "resident": resident,
              "blocks": blocks, "bytes": blocks * row * (1 + (way == "copies")),
-             "cycles": median(elapsed), "least": elapsed[0], "most": elapsed[-1],
+             **cycles_of(timed, place),
              "active": median(run[place][1] for run in timed),
              "active_most": median(run[place][2] for run in timed),
              "dram_read": read, "dram_write": written, "crossed": _SECTOR * crossed}

@@ -9,7 +9,6 @@ cycles. CASES.json is read as `gpu_check.timing.kernels` reads it; second launch
 
 from __future__ import annotations
 
-import csv
 import importlib
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 
 from gpu_check.counters import find_ncu
 from gpu_check.errors import CountersError
+from gpu_check.recordings import write_table
 from gpu_check.timing.kernels import read_cases
 from simulator.sass.code.cubin import read_cubin
 from simulator.timing.control import control
@@ -129,10 +129,7 @@ def _module() -> Any:
 def main(path: str, out: str) -> None:
     """Write the table."""
     rows = measure_yields(path)
-    with Path(out).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(out, rows)
     print(f"{out}: {len(rows)} rows", flush=True)
 
 
