@@ -50,9 +50,11 @@ def jit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     full, it refuses to run. Here every process compiles anew then. It does so, too, where what was
     kept is damaged, and keeps the new code instead.
     """
+    # Nobody calls it from C: what would do so took a tenth of the time to compile.
+    chosen: Any = {"nogil": True, "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, **options)(function)
+        compiled = numba.njit(**chosen)(function)
         if compiles():
             with suppress(RuntimeError):  # "cannot cache function ...: no locator available"
                 compiled._cache = _Cache(function)  # as `cache=True` does
