@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,16 @@ def code_arrays(
     instructions: tuple[WorkInstruction, ...], rates: Rates, machine: Mapping[str, float]
 ) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
-    table = np.zeros(len(instructions), dtype=CODE)
-    for number, each in enumerate(instructions):
+    return _code_array(instructions, rates, int(machine["meets"])).copy()
+
+
+@lru_cache(8)  # an SM is simulated several times for one estimate
+def _code_array(
+    instructions: tuple[WorkInstruction, ...], rates: Rates, meets: int
+) -> NDArray[Any]:
+    """Return what `code_arrays` does. `meets`: cycles that a BSYNC takes beyond its own."""
+    rows = []
+    for each in instructions:
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
         is_uniform = name == "S2R" and each.operands.split(",")[-1] in _UNIFORM
@@ -69,7 +78,7 @@ def code_arrays(
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
-            "stall": bits.stall + (int(machine["meets"]) if name == "BSYNC" else 0),
+            "stall": bits.stall + (meets if name == "BSYNC" else 0),
             "yields": bits.yields,
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,
@@ -97,9 +106,8 @@ def code_arrays(
             "adu": _ADU if name in _OF_ADU else 0.0,
             **_synchronizes(kind, each),
         }
-        for field, value in values.items():
-            table[field][number] = value
-    return table
+        rows.append(tuple(values[field] for field in CODE.names or ()))
+    return np.array(rows, dtype=CODE)
 
 
 _TABLE = re.compile(r"c\[0x3\]\[(UR)?(\w+)").search

@@ -35,7 +35,7 @@ from simulator.timing.moving import (
 from simulator.timing.population import FEWEST, population
 from simulator.timing.traces import BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "probe_blocks"]
+__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "own_bytes", "probe_blocks"]
 
 SECTOR = 32
 """Bytes."""
@@ -219,6 +219,20 @@ def footprint(
         spread=spread,
         fetched=fetched,
     )
+
+
+def own_bytes(trace: BlockTrace, stores: Sequence[int]) -> tuple[int, int]:
+    """Return the bytes that one block first reads, and those that it writes.
+
+    They are those of the `footprint` of a grid of one block.
+    """
+    written = trace.sectors_of(stores)
+    read = trace.sectors_of(trace.touched.keys() - set(stores))
+    first = len(read)
+    if np.isin(read, written, assume_unique=True).any():
+        made = trace.sectors_of(_written_first(trace, set(stores)))
+        first -= int(np.isin(read, made, assume_unique=True).sum())
+    return first * SECTOR, len(written) * SECTOR
 
 
 def _divided(place: Dim3, cluster: Dim3) -> Dim3:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.law.chips import Chip, ChipLike
-from simulator.timing.footprint import footprint
+from simulator.timing.footprint import own_bytes
 from simulator.timing.rates import SUB_PARTITIONS, Rates, rates_of, table
 
 if TYPE_CHECKING:
@@ -255,14 +255,14 @@ def _memory_cycles(
 ) -> tuple[dict[str, float], list[str]]:
     """Return least cycles of the L2, of the ways to it and of DRAM, and notes."""
     found = work.footprint
-    own = [footprint((), (trace,), (1, 1, 1), work.stores) for trace in work.traces]
+    own = [own_bytes(trace, work.stores) for trace in work.traces]
     sms = chip.multiprocessors or 1
     # No SM has a block's data before the kernel begins. What a grid wrote it may find in a cache.
-    read = max(found.first_read, min(work.blocks, sms) * min(each.first_read for each in own))
-    written = max(found.written / sms, *(each.written for each in own), 0)
+    read = max(found.first_read, min(work.blocks, sms) * min(first for first, _ in own))
+    written = max(found.written / sms, *(each for _, each in own), 0)
     cycles: dict[str, float] = {}
     for name, amount in (
-        ("to_sm", max(read / sms, *(each.first_read for each in own), 0)),
+        ("to_sm", max(read / sms, *(first for first, _ in own), 0)),
         ("from_sm", written),
         ("l2", read + found.written),
     ):

@@ -11,8 +11,10 @@ so if it loads from one place, writes nothing, and ends by what it loaded alone.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from simulator.timing.work import Work, WorkInstruction
 
@@ -34,14 +36,20 @@ class _Loop:
     first: int
     body: Sequence[WorkInstruction]
 
+    @cached_property
+    def _writers(self) -> dict[str, list[int]]:
+        """The instructions that write each register, in order."""
+        found: dict[str, list[int]] = {}
+        for at, each in enumerate(self.body):
+            for name in _written(each):
+                found.setdefault(name, []).append(at)
+        return found
+
     def writer(self, name: str, place: int) -> int | None:
         """Return the instruction that last wrote a register before one of the loop."""
-        size = len(self.body)
-        for back in range(1, size + 1):
-            at = (place - back) % size
-            if name in _written(self.body[at]):
-                return at
-        return None
+        writers = self._writers.get(name)
+        # Before the first one stands the last one, of the round before.
+        return writers[bisect_left(writers, place) - 1] if writers else None
 
     def comes_from(self, name: str, place: int, asked: int | None, seen: frozenset[int]) -> bool:
         """Whether a register holds the same in each round, but for what `asked` loaded."""

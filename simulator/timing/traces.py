@@ -160,8 +160,11 @@ class BlockTrace:
 
     def _sectors(self, rows: Numbers, bases: Numbers) -> Numbers:
         """Return the sectors of accesses: a row each, and the line of its first lane."""
-        pairs = np.unique(np.stack([rows, bases], axis=1), axis=0)
-        rows, bases = pairs[:, 0], pairs[:, 1]
+        order = np.lexsort((bases, rows))
+        rows, bases = rows[order], bases[order]
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = (rows[1:] != rows[:-1]) | (bases[1:] != bases[:-1])
+        rows, bases = rows[is_first], bases[is_first]
         counts = np.diff(self.rows.line_begin)[rows]
         first = np.repeat(self.rows.line_begin[rows], counts)
         place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.timing.footprint import SECTOR, Dim3, footprint, probe_blocks
+from simulator.timing.footprint import SECTOR, Dim3, footprint, own_bytes, probe_blocks
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 
 grids = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
@@ -235,9 +235,9 @@ def test_no_order_of_warps_reads_less_of_what_was_there_before(
     )  # fmt: skip
     did, lines = (np.array(each, np.int64) for each in zip(*one, *other, strict=True))
     begins = numbers(0, len(one), len(one) + len(other))
-    found = footprint(
-        (), [BlockTrace((0, 0, 0), steps, rows, begins, did, begins, lines)], (1, 1, 1), [1]
-    )
+    block = BlockTrace((0, 0, 0), steps, rows, begins, did, begins, lines)
+    found = footprint((), [block], (1, 1, 1), [1])
+    assert own_bytes(block, [1]) == (found.first_read, found.written)
     for sequence in ([*one, *other], [*other, *one]):
         made: set[int] = set()
         read: set[int] = set()
