@@ -68,6 +68,8 @@ class SecondLaunch:
 
     def run(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
         """Run blocks, once or twice, and return what they did last."""
+        if not blocks:
+            return []
         if not self.twice:
             return self._taken(self.launch.noting(blocks, self.tracers))
         each = self._taken(self.launch.noting([*blocks, *blocks], self.tracers))

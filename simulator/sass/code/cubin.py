@@ -195,6 +195,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         raise CubinError(f"the cubin is for an architecture with flags {flags:#x} ({known})")
     architecture = ARCHITECTURES[number]
     symbols = list(sections[".symtab"].iter_symbols()) if ".symtab" in sections else []
+    places = {section.name: at for at, section in reversed([*enumerate(elf.iter_sections())])}
     stacks = _largest(sections, symbols, (_FRAME_SIZE, _MIN_STACK_SIZE))
     registers = _largest(sections, symbols, (_REGISTER_COUNT,))
     addresses = tuple(_addresses(elf, sections, symbols))
@@ -216,7 +217,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
                 f" (accepted: a linked cubin{hint})"
             )
         made = _kernel(
-            kernel, elf, section, sections, symbols, addresses, stacks.get(kernel, 0),
+            kernel, places[name], section, sections, symbols, addresses, stacks.get(kernel, 0),
             registers.get(kernel, 0), system,
         )  # fmt: skip
         kernels[kernel] = _with_links(made, links, _called(inside, symbols, kernel))
@@ -231,7 +232,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
 
 
 def _kernel(
-    name: str, elf: Any, code: Any, sections: dict[str, Any], symbols: list[Any],
+    name: str, index: int, code: Any, sections: dict[str, Any], symbols: list[Any],
     addresses: tuple[tuple[int, int, str, int], ...], stack: int, registers: int,
     system: tuple[tuple[int, int, str], ...],
 ) -> CubinKernel:  # fmt: skip
@@ -250,7 +251,6 @@ def _kernel(
         found = re.fullmatch(r"\.nv\.constant(\d{1,2})(?:\.(.*))?", section)
         if found and found[2] in (None, name) and int(found[1]) < 32:
             banks[int(found[1])] = _data(sections[section])
-    index = next(i for i, section in enumerate(elf.iter_sections()) if section.name == code.name)
     shared = sections.get(f".nv.shared.{name}")
     return CubinKernel(
         name,

@@ -6,7 +6,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -96,14 +97,27 @@ class GridRun:
         plain = plain and self.shared_start == self.architecture.shared_start  # tiles' own barriers
         self.races = watch if watch.is_needed and plain else None
         """What watches the first block for accesses that nothing orders."""
+        self.code = Code(self.program, self._compiling)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with memory as it was given, and nothing counted."""
         self.memory = GlobalMemory(
             self.cubin, self.kernel, self.arguments, self._reads_bank(), self.cooperative
         )
         sizes = LaunchSizes(self.block, self.grid, self.cluster, self.local_bytes, self.cooperative)
         self.banks = Banks(self.kernel, self.memory, sizes)
-        self.code = Code(self.program, self._compiling)
         size, sites = len(self.program.steps), len(self.program.sites)
         self.done = Tally(np.zeros(size, np.int64), np.zeros((sites, len(FIGURES)), np.int64))
+        self._lock = threading.Lock()
+        self.spent = self._threads = self._blocks = self._rows = 0
+        self.stopped = False
+
+    def _anew(self) -> GridRun:
+        """Return the launch before it ran; its code, once compiled, is the same."""
+        again = copy(self)
+        again._begin()
+        return again
 
     @property
     def kernel(self) -> CubinKernel:
@@ -325,9 +339,7 @@ class GridRun:
                 "a cooperative launch has no timelines and no time (accepted: a launch whose blocks"
                 " do not wait for each other)"
             )
-        again = replace(self)
-        again.code = self.code
-        cluster = Cluster(again, notes)
+        cluster = Cluster(self._anew(), notes)
         todo = list(blocks)
         for first in todo:
             cluster.run(first, len(todo) * cluster.size)

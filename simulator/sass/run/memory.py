@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -110,19 +111,26 @@ class GlobalMemory:
         """Offset of a copy of constant bank 0, where `mirrors` asks for one."""
         self.data = self.parameters.data([DEVICE + at for at in self.at])
         """The bytes of each parameter, as the kernel reads them."""
-        self.arena = np.zeros(max(offset, 16), dtype=np.uint8)
-        for variable in cubin.variables:
-            at = self.variables[variable.name]
-            data = np.frombuffer(variable.data, dtype=np.uint8)
-            self.arena[at : at + len(data)] = data
-        for number, array in enumerate(arrays):  # arrays of pointers have their addresses now
-            self._view(number)[...] = array
+        self._contents = {self.variables[each.name]: each.data for each in cubin.variables}
+        self._size = max(offset, 16)
         self.starts = np.array(starts or [0], dtype=np.int64) + DEVICE
         begin = DEVICE + self.heap
         heap = (begin, begin + HEAP) if self.heap >= 0 else (0, 0)
         self.system = System(tuple(dict.fromkeys(names)), heap)
         """What the kernel asks of the system."""
         self.ends = np.array(ends or [0], dtype=np.int64) + DEVICE
+
+    @cached_property
+    def arena(self) -> NDArray[np.uint8]:
+        """All bytes, as they were given: they are copied when the first block begins."""
+        arena = np.zeros(self._size, dtype=np.uint8)
+        for at, contents in self._contents.items():
+            data = np.frombuffer(contents, dtype=np.uint8)
+            arena[at : at + len(data)] = data
+        for number, array in enumerate(self.parameters.arrays):
+            # Arrays of pointers have their addresses by now.
+            self._view(arena, number)[...] = array
+        return arena
 
     # ---- What bulk copies read and write. ------------------------------------------------------
     def read(self, addresses: Addresses, size: int) -> Bytes:
@@ -154,11 +162,11 @@ class GlobalMemory:
 
     def outputs(self) -> list[Any]:
         """Return one entry per argument: arrays as the kernel left them, all else unchanged."""
-        return self.parameters.outputs(lambda number: self._view(number).copy())
+        return self.parameters.outputs(lambda number: self._view(self.arena, number).copy())
 
-    def _view(self, number: int) -> NDArray[Any]:
+    def _view(self, arena: NDArray[np.uint8], number: int) -> NDArray[Any]:
         place = self._places[number]
-        buffer = self.arena[self._buffers[place.buffer] :]
+        buffer = arena[self._buffers[place.buffer] :]
         return view_of(buffer, place, self.parameters.arrays[number])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,8 @@ class Tracer:
     _rows: dict[_Row, int] = field(default_factory=dict)
     _steps: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
     _keys: dict[bytes, int] = field(default_factory=dict)
+    _named_rows: dict[bytes, int] = field(default_factory=dict)
+    """Rows by all that was noted of them."""
     phases: Phases = field(init=False)
     _done: list[list[int]] = field(default_factory=list)
     _bases: list[list[NDArray[np.int64]]] = field(default_factory=list)
@@ -92,6 +95,25 @@ class Tracer:
         """Begin with nothing."""
         self.phases = Phases(self.warp_count)
         self._begin()
+
+    @cached_property
+    def _is_global(self) -> NDArray[np.bool_]:
+        """Of each site, whether it is noted which lines an access touches."""
+        return np.array([_has_lines(site) for site in self.sites] or [False])
+
+    @cached_property
+    def _is_bypassing(self) -> NDArray[np.bool_]:
+        """Of each site, whether it copies 16 bytes per lane."""
+        return np.array([site.op == _BYPASSING for site in self.sites] or [False])
+
+    @cached_property
+    def _loading(self) -> dict[int, NDArray[np.bool_]]:
+        """Of each site, whether it loads so many bytes per lane of global memory into registers."""
+        widths = {site.width for site in self.sites if _loads_lines(site)}
+        return {
+            width: np.array([_loads_lines(each) and each.width == width for each in self.sites])
+            for width in widths
+        }
 
     def _begin(self) -> None:
         self._done = [[] for _ in range(self.warp_count)]
@@ -128,8 +150,7 @@ class Tracer:
         # The lines of accesses to global memory, each with its warp.
         of = np.repeat(events[marks] >> WARP & 31, np.diff([*marks, len(events)]))
         of = of[~is_mark_or_read]
-        is_global = np.array([_has_lines(site) for site in self.sites] or [False])
-        chosen = is_global[noted.heads[rows, 0]] if len(rows) else np.zeros(0, np.bool_)
+        chosen = self._is_global[noted.heads[rows, 0]] if len(rows) else np.zeros(0, np.bool_)
         # Lines count from the middle of 4 GiB.
         lines = (events[~is_mark_or_read][chosen] >> LINE_SHIFT & LINE_MASK) ^ (LINE_MASK + 1) >> 1
         for warp in range(self.warp_count):
@@ -153,7 +174,32 @@ class Tracer:
         return named[which]
 
     def _named(self, noted: Noted) -> NDArray[np.int64]:
-        """Return the numbers of the rows that are among what was noted."""
+        """Return the numbers of the rows that are among what was noted: most were noted before."""
+        keys = self._row_keys(noted)
+        named = np.array([self._named_rows.get(key, -1) for key in keys], np.int64)
+        new = np.flatnonzero(named < 0)
+        if len(new):
+            of_rows = ("heads", "trace", "sources", "figures", "cycles", "floors")
+            part = replace(noted, **{name: getattr(noted, name)[new] for name in of_rows})
+            named[new] = self._new_rows(part)
+            self._named_rows.update((keys[at], int(named[at])) for at in new.tolist())
+        return named
+
+    def _row_keys(self, noted: Noted) -> list[bytes]:
+        """Return all that is noted of each row, but for lanes' places that tell nothing of it."""
+        which = noted.heads[:, :1]
+        copies, lines = self._is_bypassing[which], self._is_global[which]
+        figures = (noted.figures[:, _SECTORS], noted.figures[:, _WAY], noted.cycles, noted.floors)
+        numbers = np.ascontiguousarray(np.stack(figures, axis=1, dtype=np.int64))
+        parts = [noted.heads, np.where(copies | lines, noted.trace, 0),
+                 np.where(copies, noted.sources, 0), numbers.view(np.int32)]  # fmt: skip
+        whole = np.concatenate(parts, axis=1, dtype=np.int32)
+        size = whole.shape[1] * whole.itemsize
+        every = whole.tobytes()
+        return [every[at : at + size] for at in range(0, len(every), size)]
+
+    def _new_rows(self, noted: Noted) -> NDArray[np.int64]:
+        """Return the numbers of rows that may be new."""
         floors, cycles = noted.floors.tolist(), noted.cycles.tolist()
         sectors, ways = noted.figures[:, _SECTORS].tolist(), noted.figures[:, _WAY].tolist()
         loads, fills = self._loads(noted), self._fills(noted)
@@ -184,8 +230,7 @@ class Tracer:
         """Return what loads of global memory hold the data pipe, and the least, by their rows."""
         found: dict[int, tuple[int, int]] = {}
         which = noted.heads[:, 0]
-        for width in {site.width for site in self.sites if _loads_lines(site)}:
-            chosen = np.array([_loads_lines(site) and site.width == width for site in self.sites])
+        for width, chosen in self._loading.items():
             places = np.flatnonzero(chosen[which])
             if len(places):
                 first = noted.heads[places, 2:3].astype(np.int64)
@@ -199,8 +244,7 @@ class Tracer:
 
     def _fills(self, noted: Noted) -> dict[int, tuple[int, int]]:
         """Return the sectors that the L2 sends for copies of 16 bytes, and the lines asked for."""
-        chosen = np.array([site.op == _BYPASSING for site in self.sites] or [False])
-        places = np.flatnonzero(chosen[noted.heads[:, 0]])
+        places = np.flatnonzero(self._is_bypassing[noted.heads[:, 0]])
         if not len(places):
             return {}
         targets = noted.trace[places].astype(np.int64) + noted.heads[places, 2:3]
@@ -213,8 +257,9 @@ class Tracer:
     def beside(self) -> Tracer:
         """Return a tracer of another block that runs at the same time: it knows the same steps."""
         return Tracer(
-            self.warp_count, self.lengths, self.sites, self._rows, self._steps, self._keys
-        )
+            self.warp_count, self.lengths, self.sites, self._rows, self._steps, self._keys,
+            self._named_rows,
+        )  # fmt: skip
 
     def take(self) -> Did:
         """Return what the warps of a block did, and begin the next block."""
