@@ -121,8 +121,12 @@ def _lock_compiling(folder: Path) -> None:
     Dispatcher.compile = locked
 
 
-def _compile_the_largest() -> None:
-    """Run the loops that take longest to compile, once each."""
+def compile_the_largest() -> None:
+    """Run the loops that take longest to compile, once each.
+
+    A test calls it before it starts a process that needs them all: while another one compiles
+    them, it waits.
+    """
     from simulator import count, replay_compiled
     from tests.sass_kernels import HERE, has_tools
 
@@ -138,4 +142,4 @@ def _compile_the_largest() -> None:
 
 if __name__ == "__main__":
     _lock_compiling(Path(sys.argv[1]))
-    _compile_the_largest()
+    compile_the_largest()

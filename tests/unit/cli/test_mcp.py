@@ -75,6 +75,9 @@ def text_of(result: Any) -> str:
 @needs_tools
 @needs_compiler
 def test_an_agents_session_over_stdio(tmp_path: Path) -> None:
+    from tests.once import compile_the_largest
+
+    compile_the_largest()  # else the server would, for itself
     (tmp_path / "k.cu").write_text(KERNEL)
 
     async def conversation(client: Any) -> None:
