@@ -237,7 +237,7 @@ PackagedTable = Literal[
     "h100_issue_slots", "h100_l1_holds", "h100_l1_room",
     "h100_launches", "h100_local_memory", "h100_local_sweeps",
     "h100_loop_ends",
-    "h100_lost", "h100_matches",
+    "h100_lookups", "h100_lost", "h100_matches",
     "h100_matrices", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes",
     "h100_neighbour_counters", "h100_neighbour_stores",
     "h100_neighbour_waits", "h100_order", "h100_overtaking", "h100_partitions", "h100_pass_bytes",
