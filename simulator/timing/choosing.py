@@ -19,7 +19,7 @@ from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
 __all__ = ["choose", "enter", "pipe_of"]
 
 _CONSTANTS = NUMBERS.index("constants")
-_MIO_ROOM, _LG_ROOM = NUMBERS.index("mio_room"), NUMBERS.index("lg_room")
+_MIO_ROOM, _LG_OWN = NUMBERS.index("mio_room"), NUMBERS.index("lg_own")
 _ASIDE_ROOM = NUMBERS.index("aside_room")
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
@@ -96,7 +96,7 @@ def _can(
             return True
         why = _MIO
     elif kind in GLOBALS:
-        if state.globals[partition] < machine[_LG_ROOM]:
+        if state.globals[partition] - state.admitted[partition] < machine[_LG_OWN]:
             return True
         why = _LG
     else:

@@ -41,11 +41,17 @@ def free_at(code: Any, state: Any, queue: int, place: int, now: int) -> int:
     at, kind = now, code[number].kind
     if code[number].adu > 0:
         at = max(at, int(-(-state.adu_free // 1)))
-    if kind in (_SHARED, _LOAD):
+    if kind == _SHARED:
         at = max(at, state.served[entry[0]])
     if _needs_data(code, queue, number):
         at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
     return int(at)
+
+
+@jit()
+def free_for(state: Any, warp: int, now: int) -> int:
+    """Return when the pipe is free for a load of a warp whose data are there."""
+    return int(max(now, state.served[warp], min(state.lane[0, 0], state.lane[1, 0])))
 
 
 @jit()
@@ -56,13 +62,13 @@ def passes_at(code: Any, state: Any, machine: Any, kind: int, before: int, now: 
     for queue in range(4):
         for place in range(state.size[queue]):
             entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            if entry[6] >= before:
-                break
-            if code[entry[1]].kind == kind:
+            if entry[6] < before and code[entry[1]].kind == kind:
                 return NEVER
     at = now
     for lane in range(LANES):
-        if state.lane[lane, 1] == kind and state.lane[lane, 2] < before:
+        if kind == _LOAD and state.tag_lane[lane, 1] < before:
+            at = max(at, state.tag_lane[lane, 0] + int(machine[_DRAINED]))
+        if kind == _SHARED and state.lane[lane, 1] == kind and state.lane[lane, 2] < before:
             at = max(at, state.lane[lane, 0] + int(machine[_DRAINED]))
     return int(at)
 

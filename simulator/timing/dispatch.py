@@ -1,7 +1,8 @@
 """Compiled: which entries the queues send in a cycle.
 
 Each sub-partition's queue passes one entry after the other to where the data pipe looks for what it
-can serve: it has room for four, and beside them for four loads of global memory.
+can serve: it has room for four. Loads of global memory leave their queue as soon as their lines are
+looked up.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import free_at, passes_at
+from simulator.timing.data_pipe import free_at, free_for, passes_at
+from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
-from simulator.timing.queues import send
+from simulator.timing.queues import leave, overtake, send
 from simulator.timing.state import GLOBALS, NEVER, QUEUE, Kind
 
 __all__ = ["dispatch"]
 
 _ROOM = NUMBERS.index("shared_ahead")
 _SHARED, _LOAD = int(Kind.SHARED), int(Kind.LOAD)
+_THERE = 4
+"""Behind the numbers of queues: loads whose data are there."""
 
 
 @jit()
@@ -42,16 +46,33 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
                     code, trace, state, machine, without, queue, 0, now
                 )
             least = min(least, at)
+    least = min(least, look_up(code, trace, state, machine, without, now))
     _pass_on(code, state, machine, now)
+    if state.arrives <= now:
+        land(state, machine, now)
+    least = min(least, state.arrives)
     state.looked[:] = 0
+    there = before = 0
     while True:
-        queue = _oldest(state)
+        queue = _oldest(state, there)
+        before += 1
+        if queue == _THERE:
+            if before > machine[_ROOM]:
+                there = state.are_there
+                continue
+            at = free_for(state, state.there[there, 1], now)
+            if at <= now:
+                bring(code, state, machine, there, now)
+            else:
+                there += 1
+                least = min(least, at)
+            continue
         if queue < 0:
             break
         place = state.looked[queue]
         kind = code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind
         at = NEVER
-        if place == 0 or kind in (_SHARED, _LOAD):
+        if place == 0 or kind == _SHARED:
             at = free_at(code, state, queue, place, now)
         if at <= now:  # the next one of its queue has its place now
             _take(code, trace, state, machine, without, queue, place, now)
@@ -59,53 +80,56 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         else:
             state.looked[queue] = place + 1
             least = min(least, at)
-    return int(min(least, _pass_on(code, state, machine, now)))
+    if state.fence:  # what was sent may be what others wait for
+        least = min(least, look_up(code, trace, state, machine, without, now))
+    return int(min(least, _pass_on(code, state, machine, now), max(state.arrives, now + 1)))
 
 
 @jit()
 def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
     """Pass entries on, the oldest first, while there is room; when there may be something to do."""
-    room = loads = int(machine[_ROOM])
+    room = int(machine[_ROOM])
     for queue in range(4):
-        for place in range(state.passed[queue]):
-            number = state.entry[queue, (state.head[queue] + place) % QUEUE, 1]
-            if code[number].kind == _LOAD:
-                loads -= 1
-            else:
-                room -= 1
+        room -= state.passed[queue]
     any_passed = False
     while True:
-        found, first, is_load, least = -1, NEVER, False, NEVER
+        found, found_place, first, least = -1, 0, NEVER, NEVER
         for queue in range(4):
-            place = state.passed[queue]
-            if place == state.size[queue]:
+            place, behind = state.passed[queue], False
+            while place < state.size[queue]:
+                entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+                if code[entry[1]].kind != _LOAD:
+                    break
+                behind = True
+                place += 1
+            if place == state.size[queue] or room <= 0:
                 continue
-            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            loading = code[entry[1]].kind == _LOAD
-            if (loads if loading else room) <= 0:
+            kind = code[entry[1]].kind
+            if behind and kind in GLOBALS:
                 continue
             at = state.queue_free[queue]
             if entry[7] > 0 and at <= now:
-                at = passes_at(code, state, machine, code[entry[1]].kind, entry[7], now)
+                at = passes_at(code, state, machine, kind, entry[7], now)
             if at > now:
                 least = min(least, at)
             elif entry[6] < first:
-                found, first, is_load = queue, entry[6], loading
+                found, found_place, first = queue, place, entry[6]
         if found < 0:
             return now + 1 if any_passed else int(least)
         any_passed = True
-        number = state.entry[found, (state.head[found] + state.passed[found]) % QUEUE, 1]
+        number = state.entry[found, (state.head[found] + found_place) % QUEUE, 1]
+        overtake(state, found, found_place, state.passed[found])
         state.passed[found] += 1
         state.queue_free[found] = now + code[number].local
-        if is_load:
-            loads -= 1
-        else:
-            room -= 1
+        room -= 1
 
 
 @jit()
-def _oldest(state: Any) -> int:
-    """Return the queue of the oldest entry that was passed on and not looked at; or -1."""
+def _oldest(state: Any, there: int) -> int:
+    """Return the queue of the oldest entry that was passed on and not looked at; or -1.
+
+    `_THERE`: it is the load of that place among those whose data are there.
+    """
     found, first = -1, NEVER
     for queue in range(4):
         place = state.looked[queue]
@@ -113,6 +137,8 @@ def _oldest(state: Any) -> int:
             number = state.entry[queue, (state.head[queue] + place) % QUEUE, 6]
             if number < first:
                 found, first = queue, number
+    if there < state.are_there and state.there[there, 0] < first:
+        return _THERE
     return found
 
 
@@ -121,18 +147,10 @@ def _take(
     code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, place: int, now: int
 ) -> int:
     """Send an entry of a queue, and return when its way is free again."""
-    for at in range(place, 0, -1):  # it overtakes those before it
-        here, there = (state.head[queue] + at) % QUEUE, (state.head[queue] + at - 1) % QUEUE
-        for each in range(state.entry.shape[2]):
-            entry = state.entry[queue, here, each]
-            state.entry[queue, here, each] = state.entry[queue, there, each]
-            state.entry[queue, there, each] = entry
+    overtake(state, queue, place, 0)
     number = state.entry[queue, state.head[queue], 1]
     if code[number].adu > 0:
         state.adu_free = max(state.adu_free, now - 1.0) + code[number].adu
     send(code, trace, state, machine, without, queue, now)
-    state.head[queue] = (state.head[queue] + 1) % QUEUE
-    state.size[queue] -= 1
-    state.globals[queue & 3] -= int(code[number].kind in GLOBALS)
-    state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
+    leave(code, state, queue, 0, now)
     return int(now + code[number].local)

@@ -16,6 +16,7 @@ from simulator.timing.state import TOUCHED_BITS
 __all__ = [
     "ALL",
     "BITS",
+    "COMMON",
     "HERE",
     "MIX",
     "NEW",
@@ -33,6 +34,8 @@ _ENTRY_LINE, _ENTRY_BLOCK, _ENTRY_STORED, _ENTRY_LOADED, _ENTRY_SINCE = range(5)
 """Places of an entry: see `touched` of the state."""
 NEW, HERE, _FORGOTTEN = range(3)
 """What a block asks for: it did not touch it before, the L2 has it since, or has lost it."""
+COMMON = -1.0
+"""In place of the share that comes from DRAM: all blocks touch it, so the L2 has it near by."""
 MIX, ALL, BITS = 2654435761, 1 << 32, (1 << 30) - 1
 """Products of an odd number with others lie all over a range."""
 _LINE = 4
@@ -100,6 +103,9 @@ def known(state: Any, machine: Any, line: int, mask: int, share: float) -> int:
 
     `line`: -1: they lie all over; `share`: of what comes from DRAM.
     """
+    if share == COMMON:
+        state.moved -= count_sectors(mask)
+        return HERE
     if line < 0 or not _tells(machine, share):
         return NEW
     entry = state.touched[_place(line)]

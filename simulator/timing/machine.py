@@ -27,6 +27,7 @@ NUMBERS = (
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
+    "lg_own",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

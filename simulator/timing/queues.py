@@ -1,4 +1,4 @@
-"""Compiled: what goes into the queues, and what an entry does: memory, TMA, mbarriers."""
+"""Compiled: what goes into the queues and out of them, and what an entry does."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
 from simulator.timing.data_pipe import occupy, turned
+from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, to_l2
+from simulator.timing.kept import COMMON
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
 
-__all__ = ["enqueue", "expect", "next_event", "send"]
+__all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
-_REQUEST = NUMBERS.index("request")
+_REQUEST, _L2_RATE = NUMBERS.index("request"), NUMBERS.index("l2_rate")
+_CONSTANT_WORD = NUMBERS.index("constant_word")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
-_DRAM_STORED, _CONSTANT_WORD = NUMBERS.index("dram_stored"), NUMBERS.index("constant_word")
-_PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
 _SERVED = NUMBERS.index("shared_warp")
-_L2_RATE, _COPY_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("tma_l2_rate")
-_COPY_REQUEST = NUMBERS.index("tma_request")
 _L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
 _LOCAL_FAR, _LOCAL_STORED = NUMBERS.index("local_far"), NUMBERS.index("local_stored")
-_TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
 
 _TAG_BANKS = 4
 _LINE = 4
@@ -86,17 +84,41 @@ def enqueue(
 
 
 @jit()
-def send(
-    code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, now: int
-) -> None:
-    """Send the first entry of a queue."""
-    entry = state.entry[queue, state.head[queue]]
+def leave(code: Any, state: Any, queue: int, place: int, now: int) -> None:
+    """Take an entry out of its queue, and wake the sub-partition: a warp may wait for room."""
+    overtake(state, queue, place, 0)
+    number = state.entry[queue, state.head[queue], 1]
+    state.head[queue] = (state.head[queue] + 1) % QUEUE
+    state.size[queue] -= 1
+    state.globals[queue & 3] -= int(code[number].kind in GLOBALS)
+    state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
+
+
+@jit()
+def overtake(state: Any, queue: int, place: int, to: int) -> None:
+    """Let an entry of a queue overtake those before it, up to a place."""
+    for at in range(place, to, -1):
+        here, there = (state.head[queue] + at) % QUEUE, (state.head[queue] + at - 1) % QUEUE
+        for each in range(state.entry.shape[2]):
+            entry = state.entry[queue, here, each]
+            state.entry[queue, here, each] = state.entry[queue, there, each]
+            state.entry[queue, there, each] = entry
+
+
+@jit()
+def ask(
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, entry: Any, now: int
+) -> tuple[int, int, int]:
+    """Ask memory for what an entry accesses.
+
+    Return the cycles for which it holds the data pipe, when its data are there, and how much later
+    its scoreboard is free.
+    """
     warp, number, row, rows, base = entry[0], entry[1], entry[2], entry[3], entry[4]
     kind = code[number].kind
     held, extra, sent, asked = code[number].data, 0, 0, 0
     share = machine[_DRAM_SHARE]
     state.asker = state.block[warp // state.warps_of_block]
-    before = state.counts[5]
     done = now + code[number].latency
     if code[number].constant:
         done = max(done, state.constants + code[number].latency)
@@ -125,9 +147,12 @@ def send(
             again = sent - _sectors(trace, state, at) if is_sent else 0
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
-            first = trace[state.bases + base] + state.apart[warp]
+            # What all blocks touch is the same for one that stands for another, and in the L2.
+            first = trace[state.bases + base]
+            of = COMMON if first < 0 else share
+            first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
-            there = access(trace, state, machine, at, first, kind, bypasses, share, now)
+            there = access(trace, state, machine, at, first, kind, bypasses, of, now)
             base += 1
             if again > 0:
                 # Each line of shared memory asks anew for a line.
@@ -165,13 +190,25 @@ def send(
                     state, machine, each, machine[_REQUEST], share, machine[_L2_RATE], now
                 )
                 done = max(done, there)
+    return int(held), int(done), int(extra)
+
+
+@jit()
+def send(
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, now: int
+) -> None:
+    """Send the first entry of a queue."""
+    entry = state.entry[queue, state.head[queue]]
+    warp, number = entry[0], entry[1]
+    kind = code[number].kind
+    share = machine[_DRAM_SHARE]
+    held, done, extra = ask(code, trace, state, machine, without, entry, now)
     idle = code[number].idle and held == 0
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
-        misses = kind == _LOAD and state.counts[5] > before
         copies = kind == _COPY and code[number].bypasses > 0
-        held += turned(state, machine, kind == _SHARED, misses, copies, idle)
+        held += turned(state, machine, kind == _SHARED, False, copies, idle)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held
@@ -193,14 +230,14 @@ def send(
     read = now + int(machine[_READ])
     event = entry[5]
     if kind == _PHASE and event >= 0:
-        done = _ask_phase(trace, state, machine, warp, number, event, done)
+        done = ask_phase(trace, state, machine, warp, number, event, done)
         if done >= NEVER:
             return
     elif kind == _AT_PHASE and event >= 0:
         late = int(machine[_ASYNC]) if code[number].number else 0
-        _arrive(code, trace, state, machine, warp, event, now + late)
+        arrive(code, trace, state, machine, warp, event, now + late)
     elif kind == _TILE and event >= 0:
-        _copy(code, trace, state, machine, warp, number, event, share, now)
+        copy_tile(code, trace, state, machine, warp, number, event, share, now)
     partition = state.partition[warp]
     for bank in range(2):  # what it brings is written where operands are read
         if code[number].written[bank]:
@@ -221,99 +258,3 @@ def _sectors(trace: Any, state: Any, at: int) -> int:
         mask = trace[state.lines + 2 * place + 1]
         found += (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
     return int(found)
-
-
-@jit()
-def expect(trace: Any, state: Any, slot: int, block: int) -> None:
-    """Begin a block's phases of mbarriers: what each needs, and nothing of it is there."""
-    for each in range(state.most_phases):
-        place = state.phases + 2 * (slot * state.most_phases + each)
-        trace[place] = trace[state.needs + block * state.most_phases + each]
-        trace[place + 1] = 0
-
-
-@jit()
-def next_event(trace: Any, state: Any, warp: int, number: int) -> int:
-    """Return the event beside the warp that an instruction makes, and go on to the next; or -1."""
-    event = state.at_event[warp]
-    last = trace[state.warps + 3 * state.trace[warp] + 5]
-    if event >= last or trace[state.events + 5 * event] != number:
-        return -1
-    state.at_event[warp] += 1
-    while state.at_event[warp] < last and trace[state.events + 5 * state.at_event[warp]] == -1:
-        state.at_event[warp] += 1
-    return int(event)
-
-
-@jit()
-def _ask_phase(
-    trace: Any, state: Any, machine: Any, warp: int, number: int, event: int, done: int
-) -> int:
-    """Ask whether phases of mbarriers are complete; when the answer is there, NEVER: not known."""
-    first = state.phases + 2 * (warp // state.warps_of_block) * state.most_phases
-    which = trace[state.events + 5 * event + 1]
-    if which < 0:
-        return done
-    if trace[first + 2 * which] > 0:
-        if state.phase[warp] >= 0:  # it asks for two phases at a time: one is enough to wait for
-            return done
-        state.phase[warp], state.asks[warp] = which, number
-        return NEVER
-    return int(max(done, trace[first + 2 * which + 1] + int(machine[_PHASE_LATENCY])))
-
-
-@jit()
-def _arrive(
-    code: Any, trace: Any, state: Any, machine: Any, warp: int, event: int, when: int
-) -> None:
-    """Arrive at phases of mbarriers; who waits for one that is complete then goes on."""
-    slot = warp // state.warps_of_block
-    at = state.events + 5 * event
-    while True:
-        which = trace[at + 1]
-        if which >= 0:
-            place = state.phases + 2 * (slot * state.most_phases + which)
-            trace[place] -= 1
-            trace[place + 1] = max(trace[place + 1], when)
-            if trace[place] == 0:
-                _complete(code, state, slot, which, trace[place + 1] + int(machine[_PHASE_LATENCY]))
-        at += 5
-        if at >= state.needs or trace[at] != -1:
-            return
-
-
-@jit()
-def _complete(code: Any, state: Any, slot: int, which: int, at: int) -> None:
-    """Let those go on who wait for a phase."""
-    warps = state.warps_of_block
-    for warp in range(slot * warps, slot * warps + warps):
-        if state.trace[warp] >= 0 and state.phase[warp] == which:
-            state.phase[warp] = -1
-            settle(code, state, warp, state.asks[warp], at, at)
-
-
-@jit()
-def _copy(
-    code: Any, trace: Any, state: Any, machine: Any, warp: int, number: int, event: int,
-    share: float, now: int,
-) -> None:  # fmt: skip
-    """Copy a tile: TMA takes rows one after the other, and the L2 its sectors."""
-    at = state.events + 5 * event
-    size, sectors, rows = trace[at + 2], trace[at + 3], trace[at + 4]
-    begin = max(state.tma_free, float(now))
-    state.tma_free = begin + max(rows * machine[_TMA_ROW], size / machine[_TMA_RATE])
-    done = int(state.tma_free)
-    is_store = code[number].number > 0
-    if sectors:
-        if is_store:
-            there = to_l2(state, machine, sectors, machine[_DRAM_STORED], True, int(begin))
-        else:
-            rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // _LINE))
-            asks = lines * machine[_COPY_REQUEST]
-            there = from_l2(state, machine, sectors, asks, share, rate, int(begin))
-        done = max(done, there)
-    done += int(machine[_TMA_LATENCY])
-    if is_store:
-        state.copies[warp] = max(state.copies[warp], done)
-    else:
-        _arrive(code, trace, state, machine, warp, event, done)

@@ -81,16 +81,16 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
     warp, number
         Which warp, and which instruction of its trace.
     read
-        The cycle in which its operands are read.
+        The cycle in which its operands are read; -1: it was said, or is not known.
     done
-        The cycle in which its results are written.
+        The cycle in which its results are written; -1: it is not known.
     """
     sb = code[number].read
-    if sb >= 0:
+    if sb >= 0 and read >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
         state.time[warp, sb] = max(state.time[warp, sb], read)
     sb = code[number].write
-    if sb >= 0:
+    if sb >= 0 and done >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
         state.time[warp, sb] = max(state.time[warp, sb], done)
     if state.trace[warp] >= 0 and state.next[warp] >= NEVER and state.arrived_at[warp] < 0:

@@ -14,10 +14,11 @@ from simulator.timing.banks import read_operands
 from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
+from simulator.timing.events import expect, next_event
 from simulator.timing.far import OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
-from simulator.timing.queues import enqueue, expect, next_event
+from simulator.timing.queues import enqueue
 from simulator.timing.scoreboards import evaluate
 from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
 

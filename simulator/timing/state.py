@@ -21,6 +21,7 @@ __all__ = [
     "GLOBALS",
     "GROUPS",
     "LANES",
+    "MOST_ASKED",
     "MOST_BLOCKS",
     "MOST_JOINS",
     "MOST_WARPS",
@@ -48,7 +49,9 @@ MOST_BLOCKS = 4096
 _RESIDENT = 32
 QUEUE = 64
 LANES = 2
-"""Accesses that the data pipe serves side by side."""
+"""Accesses that the data pipe serves side by side, and loads whose lines are looked up so."""
+MOST_ASKED = 256
+"""Loads whose lines were looked up, and that wait for their data or for the data pipe, at most."""
 GROUPS = 16
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
@@ -235,6 +238,15 @@ STATE = np.dtype(
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 8)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
+        # Of a queue's loads, how many wait where lines are looked up. Where they are: until when,
+        # number of all; by warp until when.
+        ("admitted", *_numbers(PARTITIONS)),
+        ("tag_lane", *_numbers(LANES, 2)), ("tagged", *_numbers(MOST_WARPS)),
+        # Loads whose lines were looked up: those whose data are on their way, and those that wait
+        # for the data pipe, the oldest first. Each: number of all, warp, instruction, cycles of the
+        # pipe, when its data are there, whether L1 did not have all. When the next one's are there.
+        ("asking", *_numbers(MOST_ASKED, 6)), ("are_asking", np.int64), ("arrives", np.int64),
+        ("there", *_numbers(MOST_ASKED, 6)), ("are_there", np.int64),
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.
         ("at_event", *_numbers(MOST_WARPS)), ("phase", *_numbers(MOST_WARPS)),
@@ -309,6 +321,6 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
         state[name] = -1
     for name in ("fetch", "fetch_line"):
         state[name] = -NEVER
-    state["next"] = NEVER
+    state["next"] = state["arrives"] = NEVER
     state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
     return state

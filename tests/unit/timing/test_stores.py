@@ -45,7 +45,8 @@ def test_a_fence_waits_for_accesses_of_its_warp_that_are_in_a_queue(access: str)
     asks = Line(access, "[R2.64],R4" if access == "STG.E" else "R4,[R2.64]", lines=8)
     made = work([*slow, asks, Line("MEMBAR.SC.GPU"), Line("FADD", "R0,R1,R2")])
     cycles, floor = (run(made, without=without).cycles for without in (False, True))
-    assert cycles >= floor + 3 * 32
+    # A load passes conflicts (test_loads.py), and a store does not.
+    assert cycles >= floor + (3 * 32 if access == "STG.E" else 0)
     only_block = work([*slow, asks, Line("MEMBAR.ALL.CTA"), Line("FADD", "R0,R1,R2")])
     assert run(only_block).stalls[6, Stall.MEMBAR] == 0
 

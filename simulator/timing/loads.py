@@ -1,0 +1,179 @@
+"""Compiled: loads of global memory.
+
+Their lines are looked up, two loads side by side at half the rate each, while the data pipe may be
+busy with conflicts. The L2 is asked for what L1 does not have. When their data are there, they take
+the data pipe among all others, by age (gpu_check/data/h100_lookups.csv, h100_overtaking.csv).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.data_pipe import occupy, passes_at, turned
+from simulator.timing.machine import NUMBERS
+from simulator.timing.queues import ask, leave
+from simulator.timing.scoreboards import settle
+from simulator.timing.state import GLOBALS, LANES, MOST_ASKED, NEVER, QUEUE, Kind
+
+__all__ = ["bring", "land", "look_up"]
+
+_ROOM, _SERVED = NUMBERS.index("shared_ahead"), NUMBERS.index("shared_warp")
+_L1, _READ = NUMBERS.index("l1_latency"), NUMBERS.index("read_latency")
+_LG_ROOM = NUMBERS.index("lg_room")
+_LOAD = int(Kind.LOAD)
+
+
+@jit()
+def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now: int) -> int:
+    """Look up the lines of loads, the oldest first; when there may be something to do.
+
+    It looks at four of them, and serves two side by side. It goes on while the data pipe is busy.
+    """
+    least = _admit(code, state, machine, now)
+    left = min(int(machine[_ROOM]), MOST_ASKED - state.are_asking - state.are_there)
+    state.looked[:] = 0
+    while left > 0:
+        found, found_place, first = -1, 0, NEVER
+        for queue in range(4):
+            if state.looked[queue] == state.admitted[queue]:
+                continue
+            place = _load_of(code, state, queue, state.looked[queue])
+            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+            if entry[6] < first:
+                found, found_place, first = queue, place, entry[6]
+        if found < 0:
+            return int(least)
+        left -= 1
+        entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
+        at = max(now, state.tagged[entry[0]], min(state.tag_lane[0, 0], state.tag_lane[1, 0]))
+        if at > now:
+            least = min(least, at)
+            state.looked[found] += 1
+            continue
+        _look_at(code, trace, state, machine, without, entry, now)
+        leave(code, state, found, found_place, now)
+        state.admitted[found] -= 1
+        least = min(least, _admit(code, state, machine, now))
+    return int(least)
+
+
+@jit()
+def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
+    """Let loads wait where lines are looked up, the oldest first; when the next one may.
+
+    Their addresses are read then, and what waits behind them in their queues has more room. What
+    waits for shared memory leaves them less (gpu_check/data/h100_lookups.csv).
+    """
+    room, taken = int(machine[_LG_ROOM]), 0
+    for queue in range(4):
+        room -= state.size[queue] - state.globals[queue]
+        taken += state.admitted[queue]
+    room = max(room, LANES) - taken
+    least = NEVER
+    while room > 0:
+        found, first, found_place = -1, NEVER, 0
+        for queue in range(4):
+            if state.globals[queue] == state.admitted[queue]:
+                continue
+            place = _load_of(code, state, queue, state.admitted[queue])
+            if place < 0:
+                continue
+            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+            at = state.queue_free[queue]
+            if entry[7] > 0 and at <= now:
+                at = passes_at(code, state, machine, _LOAD, entry[7], now)
+            if at > now:
+                least = min(least, at)
+            elif entry[6] < first:
+                found, first, found_place = queue, entry[6], place
+        if found < 0:
+            return int(least)
+        entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
+        settle(code, state, entry[0], entry[1], now + int(machine[_READ]), -1)
+        state.queue_free[found] = now + code[entry[1]].local
+        state.admitted[found] += 1
+        state.sleep[found] = min(state.sleep[found], now)
+        room -= 1
+    return int(least)
+
+
+@jit()
+def _load_of(code: Any, state: Any, queue: int, count: int) -> int:
+    """Return the place of a queue's load, from 0; -1: one of another kind waits before it."""
+    for place in range(state.size[queue]):
+        kind = code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind
+        if kind == _LOAD:
+            if count == 0:
+                return int(place)
+            count -= 1
+        elif kind in GLOBALS:
+            return -1
+    return -1
+
+
+@jit()
+def land(state: Any, machine: Any, now: int) -> None:
+    """Let those loads wait for the data pipe whose data are there."""
+    state.arrives = NEVER
+    place = 0
+    while place < state.are_asking:
+        at = state.asking[place, 4] - int(machine[_L1])
+        if at > now:
+            state.arrives = min(state.arrives, at)
+            place += 1
+            continue
+        to = state.are_there
+        while to > 0 and state.there[to - 1, 0] > state.asking[place, 0]:
+            for each in range(state.there.shape[1]):
+                state.there[to, each] = state.there[to - 1, each]
+            to -= 1
+        for each in range(state.there.shape[1]):
+            state.there[to, each] = state.asking[place, each]
+        state.are_there += 1
+        state.are_asking -= 1
+        for each in range(state.there.shape[1]):
+            state.asking[place, each] = state.asking[state.are_asking, each]
+
+
+@jit()
+def _look_at(
+    code: Any, trace: Any, state: Any, machine: Any, without: bool, entry: Any, now: int
+) -> None:
+    """Look up the lines of a load, and ask the L2 for those that L1 does not have."""
+    before = state.counts[5]
+    held, done, extra = ask(code, trace, state, machine, without, entry, now)
+    lane = int(state.tag_lane[1, 0] < state.tag_lane[0, 0])
+    until = now + int(machine[_SERVED] * held)
+    state.tag_lane[lane, 0], state.tag_lane[lane, 1] = until, entry[6]
+    state.tagged[entry[0]] = until
+    row = state.asking[state.are_asking]
+    row[0], row[1], row[2], row[3] = entry[6], entry[0], entry[1], held
+    row[4], row[5] = done + extra, int(state.counts[5] > before)
+    state.are_asking += 1
+    state.arrives = min(state.arrives, row[4] - int(machine[_L1]))
+
+
+@jit()
+def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
+    """Let the data pipe bring a load's data."""
+    row = state.there[place]
+    age, warp, number, held = row[0], row[1], row[2], row[3]
+    done = max(row[4], now + code[number].latency + int(machine[_L1]))
+    if held == 0:  # no lane takes part
+        done = row[4]
+    else:
+        held += turned(state, machine, False, row[5] > 0, False, False)
+        state.counts[2] += held
+        occupy(state, machine, _LOAD, warp, age, held, now)
+    partition = state.partition[warp]
+    for bank in range(2):  # what it brings is written where operands are read
+        if code[number].written[bank]:
+            free = max(state.bank[partition, bank], now)
+            state.bank[partition, bank] = free + code[number].written[bank]
+    state.asked[warp] -= 1
+    settle(code, state, warp, number, -1, done)
+    state.are_there -= 1
+    for at in range(place, state.are_there):
+        for each in range(state.there.shape[1]):
+            state.there[at, each] = state.there[at + 1, each]
