@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
+from simulator.timing.distinct import distinct
 from simulator.timing.far import FILLED
 from simulator.timing.giving import Share, scattered, shares, slowness
 from simulator.timing.machine import NUMBERS, l1_bytes
@@ -39,6 +40,8 @@ _IN_STEP = 0.2
 _RARE = 0.02
 """What no more of the SMs get is left out: of h100_tails.csv's blocks that conflict, no SM gets two
 more than the mean one, though some might where blocks end together."""
+_SECTORS = 4
+"""Of a line."""
 _PAIR = 2
 """Clusters of no more blocks are given out as blocks are: h100_tails.csv, loads, cluster 2."""
 _MORE = 1.05
@@ -296,13 +299,15 @@ def flat(
         ends = np.stack([each.warp_begin, each.base_begin, of_events], axis=1)[1:]
         begins.append(begins[-1][-1] + ends)
     needs = _needs(work, code)
+    bases = np.concatenate([each.base for each in traces])
+    common = np.isin(bases, distinct(work.common // _SECTORS))
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
         "lines": np.stack([rows.line, rows.mask | rows.filled << FILLED], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
-        "bases": np.concatenate([each.base for each in traces]),
+        "bases": np.where(common, ~bases, bases),
         "events": np.concatenate([each.event for each in traces]),
         "needs": needs,
         "phases": np.zeros(2 * resident * needs.shape[1], np.int64),

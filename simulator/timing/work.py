@@ -90,6 +90,20 @@ class Work:
         return footprint(self.probes, self.traces, self.grid, self.stores, self.cluster)
 
     @cached_property
+    def common(self) -> NDArray[np.int64]:
+        """Sectors of global memory that warps of all blocks access, of those blocks that ran.
+
+        None, where one ran alone, and of what TMA copies.
+        """
+        if len(self.traces) < 2:
+            return np.zeros(0, np.int64)
+        each = (trace.sectors_of(trace.touched.keys() - trace.copied) for trace in self.traces)
+        found = next(each)
+        for other in each:
+            found = found[np.isin(found, other)]
+        return found
+
+    @cached_property
     def executed(self) -> NDArray[np.float64]:
         """Executions by warps of each instruction, of the mean block."""
         return self._mean([each.executed(len(self.instructions)) for each in self.traces])

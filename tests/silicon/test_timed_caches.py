@@ -114,3 +114,35 @@ def test_the_slowest_sm_of_a_wave_ends_when_it_did(way: str, kibibytes: int) -> 
         args=[np.zeros(size, np.uint8), np.zeros(size, np.uint8), np.int32(kibibytes // 8)],
     )  # fmt: skip
     assert report.time("H100").active_cycles == pytest.approx(float(row["active_most"]), rel=0.12)
+
+
+@needs_compiler
+def test_dram_brings_nothing_of_a_table_that_all_blocks_read() -> None:
+    """It brings what is copied, as where no table is read beside it, and L1 has the table."""
+    source = """
+        template <bool TABLE> __device__ __forceinline__ void copy(
+            const float4* from, const float4* table, float4* to
+        ) {
+            const int i = blockIdx.x * 256 + threadIdx.x;
+            const float4 a = from[i], b = TABLE ? table[threadIdx.x] : make_float4(1, 2, 3, 4);
+            to[i] = make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w);
+        }
+        extern "C" __global__ void with(const float4* from, const float4* table, float4* to) {
+            copy<true>(from, table, to);
+        }
+        extern "C" __global__ void without(const float4* from, const float4* table, float4* to) {
+            copy<false>(from, table, to);
+        }"""
+    blocks, table = 64 * SMS, 256 * 16 // 32
+    arrays = [np.zeros(size, np.float32) for size in (blocks * 1024, 1024, blocks * 1024)]
+    of = {
+        kernel: replay_compiled(
+            source, kernel=kernel, grid=blocks, block=256, chip="H100", args=arrays
+        ).time("H100").counts
+        for kernel in ("with", "without")
+    }  # fmt: skip
+    plain, beside = of["without"], of["with"]
+    assert beside["load_sectors"] == 2 * plain["load_sectors"]
+    assert beside["sent_sectors"] == plain["sent_sectors"] + table
+    assert plain["dram_sectors"] > 0.9 * (plain["load_sectors"] + plain["store_sectors"])
+    assert beside["dram_sectors"] == pytest.approx(plain["dram_sectors"], rel=0.02)
