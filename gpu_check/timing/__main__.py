@@ -44,7 +44,7 @@ from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
 from gpu_check.timing.local_memory import measure_local_memory
 from gpu_check.timing.local_sweeps import measure_local_sweeps
-from gpu_check.timing.lookups import measure_lookups
+from gpu_check.timing.lookups import measure_backlog, measure_lookups
 from gpu_check.timing.loop_ends import measure_loop_ends
 from gpu_check.timing.lost import measure_lost
 from gpu_check.timing.mainloops import measure_mainloops
@@ -156,6 +156,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "partitions": measure_partitions,
     "overtaking": measure_overtaking,
     "lookups": measure_lookups,
+    "backlog": measure_backlog,
     "barrier_loops": measure_barrier_loops,
     "few_warps": measure_few_warps,
     "waves": measure_waves,

@@ -1,8 +1,10 @@
-"""How what goes to global memory passes conflicts in shared memory.
+"""How what goes to global memory passes conflicts in shared memory, and how much is on its way.
 
 `measure_lookups`: each warp begins `conflicts` loads of 32 wavefronts from shared memory, and
 behind them `count` accesses of global memory. How long it takes until all are issued says what an
 SM takes while its data pipe is busy; how long until all results are there, what shares that pipe.
+`measure_backlog`: stores and additions alone, of one SM and of all: where the L2 is what they wait
+for, how many are on their way to it before the SM takes no more.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["ACCESSES", "lookups_source", "measure_lookups"]
+__all__ = ["ACCESSES", "lookups_source", "measure_backlog", "measure_lookups"]
 
 _KERNEL = """
 extern "C" __global__ void lookups(int* data, int* when, int* sink) {{
@@ -23,10 +25,12 @@ extern "C" __global__ void lookups(int* data, int* when, int* sink) {{
     const unsigned conflicting = (unsigned)__cvta_generic_to_shared(s) + 128 * (threadIdx.x & 31);
     const int lane = threadIdx.x % 32, side = {side};
     int* own = data + lane / side * 32 + (lane % side + lane / side * {turn}) * {words} % 32
-        + threadIdx.x / 32 * 65536;
+        + threadIdx.x / 32 * 65536 + (blockIdx.x << 20);
     int sum = 0;
     #pragma unroll 1
     for (int turn = 0; turn < 3; ++turn) {{  // the first brings what caches hold
+        __syncthreads();
+        __nanosleep(20000);  // nothing is on its way any more
         __syncthreads();
         int begun, issued, ended;
         asm volatile("mov.u32 %0, %%clock;" : "=r"(begun) :: "memory");
@@ -36,8 +40,9 @@ extern "C" __global__ void lookups(int* data, int* when, int* sink) {{
         __syncthreads();
         asm volatile("mov.u32 %0, %%clock;" : "=r"(ended) :: "memory");
         if (lane == 0) {{
-            when[threadIdx.x / 16] = issued - begun;
-            when[threadIdx.x / 16 + 1] = ended - begun;
+            int* row = when + (blockIdx.x * blockDim.x + threadIdx.x) / 16;
+            row[0] = issued - begun;
+            row[1] = ended - begun;
         }}
     }}
     // No register of an access may be written while its operands are still to be read.
@@ -141,5 +146,33 @@ def measure_lookups(device: int = 0) -> list[dict[str, Any]]:
                     {"access": access, "words": words, "lines": lines,
                      "own_banks": int(own_banks), "conflicts": conflicts, "warps": warps,
                      "count": count, "issued": int(issued), "done": int(done)}
+                )  # fmt: skip
+    return rows
+
+
+def measure_backlog(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per access, lines, SMs, warps and count: cycles until the last warp has issued.
+
+    They are those of the third turn, the median over the SMs.
+    """
+    chip = open_gpu(device)
+    import cupy
+
+    rows = []
+    with cupy.cuda.Device(device):
+        sink = cupy.zeros(1, dtype=np.int32)
+        data = cupy.zeros(chip.multiprocessors << 20, dtype=np.int32)
+        for access, lines, sms in product(
+            ("store", "addition"), (1, 4), (1, chip.multiprocessors)
+        ):  # fmt: skip
+            for count, warps in product((8, 16, 24, 40, 56), (1, 4, 8)):
+                when = cupy.zeros((sms, warps, 2), dtype=np.int32)
+                source = lookups_source(access, 1, lines, False, 0, count)
+                kernel = cupy.RawModule(code=source).get_function("lookups")
+                kernel((sms,), (32 * warps,), (data, when, sink), shared_mem=8192)
+                issued = np.median(when.get()[:, :, 0].max(axis=1))
+                rows.append(
+                    {"access": access, "lines": lines, "sms": sms, "warps": warps,
+                     "count": count, "issued": int(issued)}
                 )  # fmt: skip
     return rows
