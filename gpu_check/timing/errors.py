@@ -53,10 +53,17 @@ _ALIKE = 1.005
 """Launches whose cycles differ by less are as fast as each other: no sign can be wrong."""
 
 
-def recorded(path: str | Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of a table by their case; numbers are numbers."""
+def recorded(path: str | Path, name: str = "") -> dict[str, dict[str, Any]]:
+    """Return the rows of a table by their case; numbers are numbers.
+
+    `name`: of a set, whose rows alone are taken, where the table has a column `set`.
+    """
     with Path(path).open(encoding="utf-8", newline="") as file:
-        return {row["case"]: {k: _value(v) for k, v in row.items()} for row in csv.DictReader(file)}
+        return {
+            row["case"]: {k: _value(v) for k, v in row.items()}
+            for row in csv.DictReader(file)
+            if not name or row.get("set", name) == name
+        }
 
 
 def _value(cell: str) -> Any:
@@ -167,14 +174,14 @@ def set_rows(name: str, model: str = "before") -> list[dict[str, Any]]:
 
     `before` is the model that was committed before the set was measured; any other is named by a
     table of `DATA`: `newest` by h100_timed_newest_estimates.csv. Such a table tells a set if it has
-    all of its launches: sets use some names again.
+    all of its launches. Sets use some names again: a table of several has a column `set`.
     """
     stem = SETS[name]
     said = stem.removesuffix("_kernels") if model == "before" else f"{stem[:4]}_timed_{model}"
     estimates = DATA / f"{said}_estimates.csv"
     if not estimates.exists():
         return []
-    known = recorded(estimates)
+    known = recorded(estimates, name)
     measured = recorded(DATA / f"{stem}.csv")
     if not measured.keys() <= known.keys():
         return []
