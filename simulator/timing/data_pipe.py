@@ -3,7 +3,8 @@
 It serves two accesses side by side, each at half the rate, and no two of one warp. Of those that
 wait it looks at the four that came first: one that has to wait lets others by, more than that do
 not pass. Behind a barrier that opened, or a fence, no access begins before all older ones are done,
-whosever they are (gpu_check/data/h100_overtaking.csv, h100_barrier_loops.csv).
+whosever they are; no load of global memory before the lines of all older ones are looked up
+(gpu_check/data/h100_overtaking.csv, h100_barrier_loops.csv).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import LANES, NEVER, QUEUE, Kind
 
-__all__ = ["fence_off", "free_at", "occupy", "passes_at", "turned"]
+__all__ = ["fence_off", "free_at", "free_for", "occupy", "passes_at", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")

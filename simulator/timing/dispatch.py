@@ -52,7 +52,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         land(state, machine, now)
     least = min(least, state.arrives)
     state.looked[:] = 0
-    there = before = 0
+    there = before = sent = 0
     while True:
         queue = _oldest(state, there)
         before += 1
@@ -63,6 +63,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
             at = free_for(state, state.there[there, 1], now)
             if at <= now:
                 bring(code, state, machine, there, now)
+                sent += 1
             else:
                 there += 1
                 least = min(least, at)
@@ -77,10 +78,11 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         if at <= now:  # the next one of its queue has its place now
             _take(code, trace, state, machine, without, queue, place, now)
             state.passed[queue] -= 1
+            sent += 1
         else:
             state.looked[queue] = place + 1
             least = min(least, at)
-    if state.fence:  # what was sent may be what others wait for
+    if sent:  # a load may have waited for it, or for its room
         least = min(least, look_up(code, trace, state, machine, without, now))
     return int(min(least, _pass_on(code, state, machine, now), max(state.arrives, now + 1)))
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
-from simulator.timing.distinct import distinct
 from simulator.timing.far import FILLED
 from simulator.timing.giving import Share, scattered, shares, slowness
 from simulator.timing.machine import NUMBERS, l1_bytes
@@ -40,8 +39,6 @@ _IN_STEP = 0.2
 _RARE = 0.02
 """What no more of the SMs get is left out: of h100_tails.csv's blocks that conflict, no SM gets two
 more than the mean one, though some might where blocks end together."""
-_SECTORS = 4
-"""Of a line."""
 _PAIR = 2
 """Clusters of no more blocks are given out as blocks are: h100_tails.csv, loads, cluster 2."""
 _MORE = 1.05
@@ -300,14 +297,16 @@ def flat(
         begins.append(begins[-1][-1] + ends)
     needs = _needs(work, code)
     bases = np.concatenate([each.base for each in traces])
-    common = np.isin(bases, distinct(work.common // _SECTORS))
+    if len(work.common):
+        is_common = np.concatenate([each.lies_in(work.common) for each in traces])
+        bases = np.where(is_common, ~bases, bases)
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
         "lines": np.stack([rows.line, rows.mask | rows.filled << FILLED], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
-        "bases": np.where(common, ~bases, bases),
+        "bases": bases,
         "events": np.concatenate([each.event for each in traces]),
         "needs": needs,
         "phases": np.zeros(2 * resident * needs.shape[1], np.int64),

@@ -63,7 +63,7 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
     """Let loads wait where lines are looked up, the oldest first; when the next one may.
 
     Their addresses are read then, and what waits behind them in their queues has more room. What
-    waits for shared memory leaves them less (gpu_check/data/h100_lookups.csv).
+    else waits in queues leaves them less (gpu_check/data/h100_lookups.csv).
     """
     room, taken = int(machine[_LG_ROOM]), 0
     for queue in range(4):
@@ -90,7 +90,8 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
         if found < 0:
             return int(least)
         entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
-        settle(code, state, entry[0], entry[1], now + int(machine[_READ]), -1)
+        if state.block[entry[0] // state.warps_of_block] == entry[8]:
+            settle(code, state, entry[0], entry[1], now + int(machine[_READ]), -1)
         state.queue_free[found] = now + code[entry[1]].local
         state.admitted[found] += 1
         state.sleep[found] = min(state.sleep[found], now)
@@ -149,7 +150,7 @@ def _look_at(
     state.tagged[entry[0]] = until
     row = state.asking[state.are_asking]
     row[0], row[1], row[2], row[3] = entry[6], entry[0], entry[1], held
-    row[4], row[5] = done + extra, int(state.counts[5] > before)
+    row[4], row[5], row[6] = done + extra, int(state.counts[5] > before), entry[8]
     state.are_asking += 1
     state.arrives = min(state.arrives, row[4] - int(machine[_L1]))
 
@@ -166,13 +167,15 @@ def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
         held += turned(state, machine, False, row[5] > 0, False, False)
         state.counts[2] += held
         occupy(state, machine, _LOAD, warp, age, held, now)
-    partition = state.partition[warp]
-    for bank in range(2):  # what it brings is written where operands are read
-        if code[number].written[bank]:
-            free = max(state.bank[partition, bank], now)
-            state.bank[partition, bank] = free + code[number].written[bank]
-    state.asked[warp] -= 1
-    settle(code, state, warp, number, -1, done)
+    # Its warp may have ended without it, and another one have its place.
+    if state.trace[warp] >= 0 and state.block[warp // state.warps_of_block] == row[6]:
+        partition = state.partition[warp]
+        for bank in range(2):  # what it brings is written where operands are read
+            if code[number].written[bank]:
+                free = max(state.bank[partition, bank], now)
+                state.bank[partition, bank] = free + code[number].written[bank]
+        state.asked[warp] -= 1
+        settle(code, state, warp, number, -1, done)
     state.are_there -= 1
     for at in range(place, state.are_there):
         for each in range(state.there.shape[1]):

@@ -60,6 +60,7 @@ def enqueue(
     entry[0], entry[1], entry[2] = warp, number, state.at_row[warp]
     entry[3], entry[4], entry[5] = rows, state.at_base[warp], event
     entry[6], entry[7] = state.entered, state.fence
+    entry[8] = state.block[warp // state.warps_of_block]
     state.entered += 1
     state.size[queue] += 1
     # The profiler counts waits for mbarriers as it does those for global memory
@@ -118,7 +119,7 @@ def ask(
     kind = code[number].kind
     held, extra, sent, asked = code[number].data, 0, 0, 0
     share = machine[_DRAM_SHARE]
-    state.asker = state.block[warp // state.warps_of_block]
+    state.asker = entry[8]
     done = now + code[number].latency
     if code[number].constant:
         done = max(done, state.constants + code[number].latency)

@@ -57,7 +57,8 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
         if state.drained[warp] > best:
             best, why = state.drained[warp], _DRAIN
     elif code[number].kind == _FENCE:
-        # Beyond its block others see its accesses: it waits for those that are in a queue.
+        # Beyond its block others see its accesses: it waits for stores that are in a queue, and
+        # for loads whose data are not there.
         if code[number].number and state.asked[warp] > 0:
             state.next[warp] = NEVER
             state.why[warp] = _MEMBAR

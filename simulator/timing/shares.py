@@ -71,15 +71,15 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     written_by = set(work.stores)
     loads = sum(len(trace.sectors_of(trace.touched.keys() - written_by)) for trace in work.traces)
     stores = sum(len(trace.sectors_of(written_by)) for trace in work.traces)
+    # Each sector comes from DRAM once; what blocks share is there for those that come later.
+    draws = drawn(work, found, loads, kept.lost, chip, machine)
     # What all share does not come from DRAM anew.
     first = work.traces[0]
     common = np.isin(first.sectors_of(first.touched.keys() - written_by), work.common).sum()
-    loads -= len(work.traces) * int(common)
-    # Each sector comes from DRAM once; what blocks share is there for those that come later.
-    draws = drawn(work, found, loads, kept.lost, chip, machine)
     each = SECTOR / max(len(work.traces), 1) * work.blocks
     loaded = max(found.reads - SECTOR * (draws.sectors + int(common)), 0)
-    streamed = each * loads * (1 - draws.part)
+    own = loads * (1 - draws.part) - len(work.traces) * int(common)
+    streamed = each * max(own, 0.0)
     is_lost = kept != Residency()
     forgets = chip.l2_bytes or 0
     if lines < machine["kept_from"] * forgets:

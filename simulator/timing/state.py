@@ -119,7 +119,7 @@ GLOBALS = tuple(
     int(kind)
     for kind in (Kind.LOAD, Kind.STORE, Kind.COPY, Kind.COPIES_END, Kind.ATOMIC, Kind.FORGET)
 )
-"""Kinds of what goes to global memory: the queue has room for so many of them."""
+"""Kinds of what goes to global memory: a queue has room of their own for them."""
 
 
 class Stall(IntEnum):
@@ -231,12 +231,12 @@ STATE = np.dtype(
         ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register
         # Queues: the MIO queue of each sub-partition, then the one beside it. An entry: warp,
         # instruction, first row, rows, first base, event beside the warp, its number of
-        # all, and that below which others are done before it.
+        # all, that below which others are done before it, its block's place in the plan.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
         # How many of a queue are where the data pipe looks; at how many of them it did.
         ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
-        ("entry", *_numbers(8, QUEUE, 8)), ("entered", np.int64),
+        ("entry", *_numbers(8, QUEUE, 9)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
         # Of a queue's loads, how many wait where lines are looked up. Where they are: until when,
         # number of all; by warp until when.
@@ -244,9 +244,10 @@ STATE = np.dtype(
         ("tag_lane", *_numbers(LANES, 2)), ("tagged", *_numbers(MOST_WARPS)),
         # Loads whose lines were looked up: those whose data are on their way, and those that wait
         # for the data pipe, the oldest first. Each: number of all, warp, instruction, cycles of the
-        # pipe, when its data are there, whether L1 did not have all. When the next one's are there.
-        ("asking", *_numbers(MOST_ASKED, 6)), ("are_asking", np.int64), ("arrives", np.int64),
-        ("there", *_numbers(MOST_ASKED, 6)), ("are_there", np.int64),
+        # pipe, when its data are there, whether L1 did not have all, its block's place in the
+        # plan: a warp may end before. When the next one's are there.
+        ("asking", *_numbers(MOST_ASKED, 7)), ("are_asking", np.int64), ("arrives", np.int64),
+        ("there", *_numbers(MOST_ASKED, 7)), ("are_there", np.int64),
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.
         ("at_event", *_numbers(MOST_WARPS)), ("phase", *_numbers(MOST_WARPS)),

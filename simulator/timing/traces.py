@@ -19,6 +19,8 @@ __all__ = ["AccessRows", "BlockTrace", "Steps"]
 Numbers = NDArray[np.int64]
 _SECTOR = 32
 """Bytes."""
+_WIDE = 1 << 40
+"""Lines of memory that a launch can touch, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +174,24 @@ class BlockTrace:
         masks = self.rows.mask[place]
         parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
         return distinct(np.concatenate(parts)).astype(np.int64)
+
+    def lies_in(self, sectors: Numbers) -> NDArray[np.bool_]:
+        """Say of each element of `base` whether its access touches no other sectors than some."""
+        rows = self.global_rows()
+        keys, which = np.unique(rows * _WIDE + self.base % _WIDE, return_inverse=True)
+        first = np.zeros(len(keys), np.int64)
+        first[which] = np.arange(len(which))
+        rows, bases = rows[first], self.base[first]
+        counts = np.diff(self.rows.line_begin)[rows]
+        begin = np.repeat(self.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
+        place = begin + np.arange(counts.sum())
+        lines, masks = np.repeat(bases, counts) + self.rows.line[place], self.rows.mask[place]
+        parts = [(masks >> part & 1 != 0) & ~np.isin(lines * 4 + part, sectors)
+                 for part in range(4)]  # fmt: skip
+        of = np.repeat(np.arange(len(keys)), counts)
+        others = np.bincount(of, weights=np.any(parts, axis=0), minlength=len(keys))
+        found: NDArray[np.bool_] = (others == 0)[which]
+        return found
 
     def global_rows(self) -> Numbers:
         """Return the row of each element of `base`."""

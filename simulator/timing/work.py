@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.control import Control
-from simulator.timing.footprint import Footprint, footprint
+from simulator.timing.footprint import SECTOR, Footprint, footprint
 from simulator.timing.traces import BlockTrace
 
 __all__ = ["Work", "WorkInstruction", "writes_global"]
+
+
+_FEW = 4
+"""What all blocks share is so many times less than what the grid reads: it stays in the L2."""
 
 
 @dataclass(frozen=True)
@@ -91,17 +95,22 @@ class Work:
 
     @cached_property
     def common(self) -> NDArray[np.int64]:
-        """Sectors of global memory that warps of all blocks access, of those blocks that ran.
+        """Sectors of global memory that all blocks access, of those that ran, by any instruction.
 
-        None, where one ran alone, and of what TMA copies.
+        Empty if one block ran, or one cluster, or if it is most of what the grid reads. What TMA
+        copies and what blocks draw at random is left out.
         """
-        if len(self.traces) < 2:
+        places = {tuple(np.floor_divide(each.block, self.cluster)) for each in self.traces}
+        if len(places) < 2:
             return np.zeros(0, np.int64)
-        each = (trace.sectors_of(trace.touched.keys() - trace.copied) for trace in self.traces)
+        drawn = frozenset[int]().union(*(pool.loads for pool in self.footprint.drawn))
+        each = (trace.sectors_of(trace.touched.keys() - trace.copied - drawn)
+                for trace in self.traces)  # fmt: skip
         found = next(each)
         for other in each:
             found = found[np.isin(found, other)]
-        return found
+        is_small = _FEW * SECTOR * len(found) <= self.footprint.reads
+        return found if is_small else found[:0]
 
     @cached_property
     def executed(self) -> NDArray[np.float64]:
